@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.compare.text import DirectDiffer
-from snapd.core.errors import StoreCorrupt, WorkspaceGone
+from snapd.core.errors import StoreCorrupt, WorkspaceGone, WorkspaceNotOpen
 from snapd.core.operations.editors import Editors
 from snapd.core.workspace import Workspace
 from snapd.locations import check_private, project_id, store_directories, store_path
@@ -120,12 +120,21 @@ class Workspaces:
                 return found
             found.result()
 
-    def try_acquire(self, folder: bytes, options: Options) -> Workspace | Future[None]:
+    def try_acquire(self, folder: bytes, options: Options, *, only_open: bool = False) -> Workspace | Future[None]:
         """Does what `acquire` does, without waiting while another thread opens or closes the same store.
+
+        Args:
+            folder: absolute.
+            options: as for `acquire`.
+            only_open: whether to refuse a folder that is not open.
 
         Returns:
             The workspace; or, while another thread opens or closes its store, a future that is done when that thread
             is: then try again. The future fails if that opening fails.
+
+        Raises:
+            WorkspaceNotOpen: it is not open, and `only_open` is true.
+            SnapdError: as `acquire`.
         """
         settings = options.settings
         location = self._locate(folder, settings)
@@ -133,6 +142,10 @@ class Workspaces:
         while True:
             with self._lock:
                 found = self._open.get(location.store)
+                if found is None and only_open:
+                    raise WorkspaceNotOpen(
+                        f"{os.fsdecode(location.root)} is not open", hint="'snapd status' in that folder opens it"
+                    )
                 if found is None:
                     opening = self._open[location.store] = _Open(None, policy, 1, Future())
                     break

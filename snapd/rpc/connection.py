@@ -287,7 +287,8 @@ class Connection(JsonRPCServer):
             raise Unauthorized("initializationOptions.token: missing or wrong")
         layer, unknown = read_options(options, "initializationOptions")
         self._options.give(layer)
-        self._folders.finds_root = _finds_root(options)
+        self._folders.finds_root = _flag(options, "findRoot")
+        self._folders.only_open = _flag(options, "onlyOpen")
         folders = [folder.uri for folder in params.workspace_folders or ()]
         if not folders and params.root_uri:
             folders = [params.root_uri]
@@ -459,10 +460,10 @@ def _work(method: str, context: Context, params: Any) -> Any:
     return orjson.Fragment(encode(wire.unstructure(HANDLERS[method](context, params))))
 
 
-def _finds_root(options: Any) -> bool:
-    given = options.get("findRoot") if isinstance(options, dict) else None
+def _flag(options: Any, name: str) -> bool:
+    given = options.get(name) if isinstance(options, dict) else None
     if given is not None and not isinstance(given, bool):
-        raise InvalidParams("initializationOptions.findRoot: expected true or false", field="findRoot")
+        raise InvalidParams(f"initializationOptions.{name}: expected true or false", field=name)
     return bool(given)
 
 

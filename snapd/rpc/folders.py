@@ -71,12 +71,14 @@ class Folders:
 
     Attributes:
         finds_root: whether a folder stands for the one around it whose snapshots have its files.
+        only_open: whether a folder is refused that nobody has open already.
     """
 
     _services: Services
     _options: Options
     _subscriber: Subscriber
     finds_root: bool = attrs.field(default=False, init=False)
+    only_open: bool = attrs.field(default=False, init=False)
     _folders: dict[bytes, Folder] = attrs.field(factory=dict, init=False)
     _closing: dict[bytes, Folder] = attrs.field(factory=dict, init=False)
     _also_named: tuple[bytes, Folder | None] | None = attrs.field(default=None, init=False)
@@ -213,7 +215,7 @@ class Folders:
         workspaces, path = self._services.workspaces, folder.path
         if self.finds_root:
             path = workspaces.folder_around(path, folder.options.settings)
-        found = workspaces.try_acquire(path, folder.options)
+        found = workspaces.try_acquire(path, folder.options, only_open=self.only_open)
         if isinstance(found, Future):
             return found
         # in this thread and not on the loop: the settings are read under a lock

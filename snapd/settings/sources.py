@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .table import Setting
 
-_OF_CONNECTION = frozenset({"token", "findRoot"})
+_OF_CONNECTION = frozenset({"token", "findRoot", "onlyOpen"})
 """The initialization options that are no settings."""
 _PREFIX = "SNAPD_"
 _ANY_CASE = {name: row for row in SETTINGS.values() for name in (row.name, row.json_name)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -17,6 +18,7 @@ from . import errors
 from .api.asking import Asked, as_json
 from .api.openapi import document
 from .api.problems import problem
+from .api.routes import WORKSPACE
 from .api.table import ROWS
 from .guard import LOGIN, Guard
 from .login import login
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from starlette.requests import Request
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from .access import Access
     from .api.asking import Service
@@ -74,7 +76,28 @@ def _dispatched(path: str, verb: str, answer: Callable[[Request], Awaitable[Resp
 
 
 async def _answer(service: Service, row: Row, request: Request) -> Response:
-    return await row.answer(await Asked.read(service, row.route, request))
+    asked = await Asked.read(service, row.route, request)
+    answered = AsyncExitStack()
+    try:
+        asked.service = await answered.enter_async_context(service.about(asked.given.get(WORKSPACE)))
+        return _Answer(await row.answer(asked), answered)
+    except BaseException:
+        await answered.aclose()
+        raise
+
+
+class _Answer(Response):
+    """An answer, and what is let go of once it has been sent."""
+
+    def __init__(self, answer: Response, until: AsyncExitStack) -> None:
+        super().__init__()
+        self._answer = answer
+        self._until = until
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Sends it (the interface of ASGI)."""
+        async with self._until:
+            await self._answer(scope, receive, send)
 
 
 async def _refused(_: Request, error: Exception) -> Response:

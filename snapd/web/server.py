@@ -23,6 +23,7 @@ from .connections import Connection
 from .guard import MAX_HEAD
 from .hub import Hub
 from .link import Link
+from .others import OtherFolders
 from .page import Page
 
 if TYPE_CHECKING:
@@ -59,12 +60,13 @@ class Options:
     certificate: tuple[str, str] | None
 
 
-def serve(options: Options, connect: Connect, ready: Callable[[str, str], None]) -> None:
+def serve(options: Options, connect_to: Callable[[str], Connect], ready: Callable[[str, str], None]) -> None:
     """Serves until SIGINT or SIGTERM.
 
     Args:
         options: of the command.
-        connect: connects to the daemon.
+        connect_to: makes what connects to the daemon about a folder; another folder than that of the options only if
+            the daemon has it open.
         ready: called with the address for the browser and the token, once requests are answered.
 
     Raises:
@@ -74,7 +76,7 @@ def serve(options: Options, connect: Connect, ready: Callable[[str, str], None])
     # a browser that goes away in the middle of an answer is no matter for the log
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     with listening(options.host, options.port) as listener:
-        asyncio.run(_serve(options, listener, connect, ready))
+        asyncio.run(_serve(options, listener, connect_to, ready))
 
 
 @contextlib.contextmanager
@@ -110,24 +112,30 @@ def _no_listener(host: str, port: int, error: OSError) -> IoError:
 
 
 async def _serve(
-    options: Options, listener: socket.socket, connect: Connect, ready: Callable[[str, str], None]
+    options: Options, listener: socket.socket, connect_to: Callable[[str], Connect], ready: Callable[[str, str], None]
 ) -> None:
     loop = asyncio.get_running_loop()
     hub = Hub(loop)
-    link = await loop.run_in_executor(None, Link, connect, hub)
+    link = await loop.run_in_executor(None, Link, connect_to(options.folder), hub)
     pools = [ThreadPoolExecutor(count, "snapd-web") for count in (_THREADS, _QUICK_THREADS, _SLOW_THREADS)]
+    others = OtherFolders(connect_to, pools[0])
+
+    def end_streams() -> None:
+        hub.end()
+        others.end()
+
     try:
         port = listener.getsockname()[1]
         shown = f"[{options.host}]" if ":" in options.host else options.host
         is_local = shown in LOOPBACK
         access = Access(port, LOOPBACK if is_local else (shown,), secure=options.certificate is not None)
-        service = Service(link, hub, pools[0], pools[1], pools[2], options.folder, options.read_only)
-        server = _Server(_config(application(service, access, Page()), options), hub)
+        service = Service(link, hub, pools[0], pools[1], pools[2], options.folder, others, options.read_only)
+        server = _Server(_config(application(service, access, Page()), options), end_streams)
         scheme = "http" if options.certificate is None else "https"
         ready(f"{scheme}://{shown}:{port}/#token={access.token}", access.token)
         await server.serve([listener])
     finally:
-        hub.end()
+        end_streams()
         # with it, the requests end that threads wait for
         await loop.run_in_executor(None, link.close)
         for pool in pools:
@@ -159,9 +167,9 @@ def _config(app: object, options: Options) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """Ends in order, where uvicorn itself would raise the signal once more at the end."""
 
-    def __init__(self, config: uvicorn.Config, hub: Hub) -> None:
+    def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None]) -> None:
         super().__init__(config)
-        self._hub = hub
+        self._end_streams = end_streams
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -181,4 +189,4 @@ class _Server(uvicorn.Server):
         self.force_exit = self.should_exit
         self.should_exit = True
         # streams never end by themselves
-        self._hub.end()
+        self._end_streams()

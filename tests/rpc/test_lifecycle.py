@@ -7,6 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from snapd_client import SnapdError
 
 from snapd.wire.methods import METHODS, NOTIFICATIONS
 
@@ -195,6 +196,23 @@ def test_socket_path_that_is_too_long_is_refused(machine: Machine) -> None:
     done = machine.run("serve", "--socket", "/tmp/" + "x" * 200)
     assert done.returncode == 1
     assert "is too long" in done.stderr
+
+
+def test_a_client_can_join_those_who_have_a_folder_open(daemon: Machine, folder: Path) -> None:
+    joining = {"onlyOpen": True}
+    early = daemon.client(folder, options=joining)
+    with pytest.raises(SnapdError, match="is not open") as refused:
+        early.status()
+    assert (refused.value.kind, refused.value.data["hint"]) == (
+        "workspaceNotOpen",
+        "'snapd status' in that folder opens it",
+    )
+    hash_ = daemon.client(folder).track()["hash"]
+    # a folder that was refused is tried again
+    for client in (early, daemon.client(folder, options=joining)):
+        assert client.status()["lastHash"] == hash_
+    answer = daemon.raw().ask(1, "initialize", {"initializationOptions": {"onlyOpen": 1}})
+    assert answer["error"]["message"].startswith("initializationOptions.onlyOpen: expected true or false")
 
 
 def test_a_folder_can_stand_for_the_one_around_it(daemon: Machine, folder: Path, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_the_table_has_every_route() -> None:
 def test_the_examples_work(played: World) -> None:
     """One after the other, as a reader would type them; each answers what it was asked."""
     web = played.serve()
-    environment = {"PATH": os.environ["PATH"], "URL": web.url, "TOKEN": web.token}
+    environment = {"PATH": os.environ["PATH"], "URL": web.url, "TOKEN": web.token, "OTHER": str(played.folder)}
     said = []
     for example in EXAMPLES:
         command = example.replace("curl ", "curl -sS --fail-with-body ", 1)
@@ -58,13 +58,14 @@ def test_the_examples_work(played: World) -> None:
         )
         assert done.returncode == 0, (example, done)
         said.append(done.stdout)
-    sessions, diff, blame, plan, revert, unrevert, search, events = said
+    sessions, diff, blame, plan, revert, unrevert, elsewhere, search, events = said
     assert '"sessionId":"s1"' in sessions
     assert '"after":"sum = 1' in diff
     assert '"author":"step"' in blame
     assert '"applied":false' in plan
     assert '"messageID":"m1"' in revert
     assert '"sessionId":"s1"' in unrevert
+    assert '"sessionId":"s1"' in elsewhere
     assert '"file":"src/discount.py"' in search
     assert events.startswith("retry: ")
     assert played.text("src/basket.py") == "sum = 1\n"

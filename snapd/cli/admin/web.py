@@ -19,6 +19,7 @@ from .browser import opened
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from snapd_client import Client
 
@@ -53,8 +54,8 @@ def web(options: argparse.Namespace) -> int:
     socket = os.path.abspath(options.socket) if options.socket else locations.socket
     folder = folder_of(options)
 
-    def connect() -> tuple[RemoteBackend, Client]:
-        return connected(locations, socket, folder, None)
+    def connect_to(named: str) -> Callable[[], tuple[RemoteBackend, Client]]:
+        return lambda: connected(locations, socket, named, None, only_open=named != folder)
 
     with contextlib.ExitStack() as until_the_end:
 
@@ -64,7 +65,7 @@ def web(options: argparse.Namespace) -> int:
                 until_the_end.enter_context(opened(url, locations))
 
         host = options.host.strip("[]")
-        serve(Options(folder, host, options.port, options.read_only, certificate), connect, ready)
+        serve(Options(folder, host, options.port, options.read_only, certificate), connect_to, ready)
     return DONE
 
 

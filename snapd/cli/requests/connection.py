@@ -59,7 +59,9 @@ def _remote(locations: Locations, folder: str, socket: str | None) -> Backend:
     return connected(locations, path, folder, None)[0]
 
 
-def connected(locations: Locations, path: str, folder: str, timeout: float | None) -> tuple[RemoteBackend, Client]:
+def connected(
+    locations: Locations, path: str, folder: str, timeout: float | None, *, only_open: bool = False
+) -> tuple[RemoteBackend, Client]:
     """Connects to the daemon on a socket, which is started if it does not run, and opens a folder in it.
 
     Args:
@@ -67,6 +69,7 @@ def connected(locations: Locations, path: str, folder: str, timeout: float | Non
         path: of the socket.
         folder: absolute.
         timeout: seconds that the daemon has for each answer; None for no limit.
+        only_open: whether to open the folder only if another client has it open.
 
     Returns:
         The backend, and the connection that it uses.
@@ -88,7 +91,7 @@ def connected(locations: Locations, path: str, folder: str, timeout: float | Non
         read_file(locations.config_file)
         raise NoDaemon(error.message, hint=error.hint, **error.data) from error
     client = connect(path, timeout)
-    return RemoteBackend(client, folder, own), client
+    return RemoteBackend(client, folder, {**own, "onlyOpen": True} if only_open else own), client
 
 
 def own_settings(locations: Locations) -> dict[str, Any]:

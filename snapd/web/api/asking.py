@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -13,17 +14,19 @@ from starlette.responses import Response
 
 from snapd.core.errors import Cancelled, UnknownStep
 from snapd.web.errors import BodyTooSlow
+from snapd.web.others import path_of
 
 from . import parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
     from concurrent.futures import Executor
 
     from starlette.requests import Request
 
     from snapd.web.hub import Hub
     from snapd.web.link import Link
+    from snapd.web.others import OtherFolders
 
     from .routes import Route
 
@@ -44,6 +47,7 @@ class Service:
         quick: those that ask it for its status, which must not wait for the others.
         slow: those that search, which must not keep the others busy.
         folder: absolute path of the workspace.
+        others: the other folders that the daemon has open.
         read_only: whether nothing may be changed.
     """
 
@@ -53,7 +57,26 @@ class Service:
     quick: Executor
     slow: Executor
     folder: str
+    others: OtherFolders
     read_only: bool
+
+    @asynccontextmanager
+    async def about(self, workspace: str | None) -> AsyncIterator[Service]:
+        """The same about the folder that a request names.
+
+        Args:
+            workspace: an absolute path or a `file:` URI; None for the folder of this server.
+
+        Raises:
+            InvalidParams: it is neither.
+            SnapdError: as `OtherFolders.opened`.
+        """
+        folder = self.folder if workspace is None else path_of(workspace)
+        if folder == self.folder:
+            yield self
+            return
+        async with self.others.opened(folder) as (link, hub):
+            yield attrs.evolve(self, link=link, hub=hub, folder=folder)
 
 
 class Asked:
@@ -90,7 +113,7 @@ class Asked:
         """
         given = parameters.from_query(route, request.scope["query_string"])
         if route.verb == "POST":
-            given = parameters.from_body(route, await body_of(request))
+            given |= parameters.from_body(route, await body_of(request))
         return cls(service, route, request, given | parameters.from_path(route, request.path_params))
 
     def ask(self, method: str, params: dict[str, Any]) -> Any:

@@ -146,7 +146,7 @@ def _kinds(route: Route) -> tuple[str, ...]:
     own = route.kinds if route.method is None else (*route.method.errors, *route.kinds)
     belongs = ("unknownSession", "unknownStep") if route.of_session else ()
     more = _WITH_BODY if route.verb == "POST" else ()
-    return tuple(dict.fromkeys((*_EVERYWHERE, *more, "invalidParams", *own, *belongs)))
+    return tuple(dict.fromkeys((*_EVERYWHERE, *more, "invalidParams", "workspaceNotOpen", *own, *belongs)))
 
 
 def _problems(kinds: Iterable[str]) -> dict[str, Any]:

@@ -133,6 +133,8 @@ def _known(route: Route, given: Mapping[str, Any], place: str) -> dict[str, Inpu
             listed = ", ".join(each.name for each in route.inputs if each.place == place) or "none"
             raise InvalidParams(f"{shown}: is unknown", hint=f"this route knows: {listed}", field=shown)
         if found is not None and (found.place != place or found in known.values()):
+            if found.place == "query":
+                raise InvalidParams(f"{shown}: belongs in the query", hint="give it after the path", field=shown)
             where = "in the path" if found.place != place else "twice"
             raise InvalidParams(f"{shown}: is given {where} already", hint="give it once", field=shown)
         if found is not None:

@@ -18,7 +18,7 @@ MEDIA_TYPE = "application/problem+json"
 STATUS: Mapping[str, int] = {
     "invalidParams": 400,
     "unknownSnapshot": 404,
-    "workspaceNotOpen": 503,
+    "workspaceNotOpen": 404,
     "workspaceRefused": 403,
     "workspaceGone": 410,
     "pathOutsideWorkspace": 400,

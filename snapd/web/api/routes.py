@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"\{(\w+)\}")
 _OF_THE_CONNECTION = frozenset(wire_name(field.name) for field in fields_of(RequestParams))
 """What this server itself says to the daemon, if anything."""
+WORKSPACE = "workspace"
+"""What every route takes in its query."""
+_ABOUT_WORKSPACE = "Another folder that the daemon has open: its absolute path, or its `file:` URI."
 
 
 @attrs.frozen
@@ -100,6 +103,7 @@ class Route:
                     found.append(Input(part, place, (wire, part), each.type, each.metadata["doc"], False))
             else:
                 found.append(Input(name, place, (wire,), kind, doc, required))
+        found.append(Input(WORKSPACE, "query", (), str, _ABOUT_WORKSPACE, False))
         if self.of_session:
             found.insert(0, Input("id", "path", (), str, "The session of the step.", True))
         assert sorted(in_path) == sorted(each.name for each in found if each.place == "path"), self.path
