@@ -129,6 +129,9 @@ def fits(value: Any, annotation: Any) -> bool:
         return any(fits(value, each) for each in get_args(annotation))
     if origin is list:
         return isinstance(value, list) and all(fits(each, get_args(annotation)[0]) for each in value)
+    if value == [] and (origin is dict or attrs.has(annotation)):
+        # some languages cannot tell an empty object from an empty array
+        value = {}
     if origin is dict:
         return isinstance(value, dict) and all(fits(each, get_args(annotation)[1]) for each in value.values())
     if origin is Annotated:

@@ -82,8 +82,7 @@ class Target:
         """Asks for anything, and judges the one answer."""
         self.frames += 1
         body = json.dumps({"jsonrpc": "2.0", "id": self.frames, "method": method, "params": params}).encode()
-        # some languages cannot tell an empty object from an empty array
-        valid = model.fits_method(method, {} if params is None or params == [] else params)
+        valid = model.fits_method(method, {} if params is None else params)
         before = None if valid else tree_of(self.folder)
         self.raw.send(framed(body))
         answer = self.raw.answer(self.frames)

@@ -101,6 +101,25 @@ export class World {
   }
 
   /**
+   * Runs git, and gives what it prints.
+   *
+   * @param {string[]} words
+   */
+  git(words, folder = this.project) {
+    return execFileSync("git", words, { cwd: folder, env: this.environment(), encoding: "utf8" });
+  }
+
+  /**
+   * Commits what is staged.
+   *
+   * @param {string} message
+   */
+  commit(message, folder = this.project) {
+    const person = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+    this.git([...person, "commit", "--quiet", `--message=${message}`], folder);
+  }
+
+  /**
    * The text of a file.
    *
    * @param {string} file
@@ -175,11 +194,9 @@ export class World {
     for (const [file, content] of Object.entries(files)) {
       this.write(file, content, folder);
     }
-    const git = (/** @type {string[]} */ ...args) =>
-      execFileSync("git", args, { cwd: folder, env: this.environment() });
-    git("init", "--quiet", "--initial-branch=main");
-    git("add", ".");
-    git("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "--quiet", "--message=Begin");
+    this.git(["init", "--quiet", "--initial-branch=main"], folder);
+    this.git(["add", "."], folder);
+    this.commit("Begin", folder);
   }
 }
 

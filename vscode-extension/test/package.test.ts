@@ -61,6 +61,8 @@ const CONTEXT_VALUES = [
   "file.user",
   "file.operation",
 ];
+/** What acts on all selected rows. */
+const SEVERAL = ["snapd.revertFile", "snapd.stageStep"];
 const STATES = ["starting", "ready", "reconnecting", "stopped", "notFound", "failed", "untrusted", "disabled"];
 // names that package.json does not know: the item of the status bar, what is kept of the filter, a group of settings
 const OWN = ["snapd.status", "snapd.session", "snapd.blame"];
@@ -111,7 +113,7 @@ describe("commands", () => {
 
   it("that act on one row are not offered for several", () => {
     for (const { command, when, group } of menus["view/item/context"] ?? []) {
-      if (group?.startsWith("inline") === true || command === "snapd.revertFile") continue;
+      if (group?.startsWith("inline") === true || SEVERAL.includes(command)) continue;
       assert.match(when ?? "", /^!listMultiSelection && /, command);
     }
   });

@@ -319,7 +319,8 @@ def test_a_process_whose_stream_is_lost(home: Home, bench: Bench, prepare: Calla
 
 
 def test_every_command_is_among_them(bench: Bench) -> None:
-    assert {prepare(bench)[0][0] for prepare, _ in CASES} >= set(COMMANDS) - {"serve", "ui", "watch"}
+    until_they_are_told_to_end = {"serve", "ui", "watch", "web"}
+    assert {prepare(bench)[0][0] for prepare, _ in CASES} >= set(COMMANDS) - until_they_are_told_to_end
 
 
 def test_both_are_lost(home: Home, bench: Bench) -> None:

@@ -13,6 +13,7 @@ import { KEYBOARD } from "./keyboard.mjs";
 import { PENDING } from "./pending.mjs";
 import { PICTURES } from "./pictures.mjs";
 import { FINDING } from "./finding.mjs";
+import { STAGING } from "./staging.mjs";
 import { TURNS } from "./turns.mjs";
 import { UNDOING } from "./undoing.mjs";
 
@@ -31,6 +32,7 @@ export const SCENARIOS = [
   ...UNDOING,
   ...TURNS,
   ...REVERTING,
+  ...STAGING,
   ...REVIEWING,
   ...PENDING,
   ...BLAMING,

@@ -77,6 +77,13 @@ export interface Ui {
   compareAll(comparison: WholeComparison): Promise<void>;
   /** Opens a file as it is now. */
   open(folder: string, file: string): Promise<void>;
+  /**
+   * Shows what was staged in the folder's git repository, and writes a message for the next commit, unless there is
+   * one already.
+   *
+   * @returns whether the message is there.
+   */
+  proposeCommit(folder: string, message: string): Promise<boolean>;
   /** Shows that something is under way for as long as it is. */
   busy<T>(what: string, work: () => Promise<T>): Promise<T>;
   /** Opens the log. */

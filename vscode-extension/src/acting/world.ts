@@ -3,6 +3,12 @@
 import type { ActingFolder } from "./action";
 import type { Ui } from "./ui";
 
+/** How a program ended. */
+export interface Finished {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** Everything outside that an action needs. */
 export interface World {
   readonly ui: Ui;
@@ -10,6 +16,8 @@ export interface World {
   folder(uri: string): ActingFolder;
   /** Resolves once the daemon was told of all that is typed. */
   flush(): Promise<void>;
+  /** Runs snapd with these arguments, and waits for its end; throws where there is none to run. */
+  run(args: readonly string[]): Promise<Finished>;
   /** Which notifications are wanted. */
   notifications(): "all" | "problems" | "off";
   /** Takes care of what goes on when an action is done: it is nobody's answer. */

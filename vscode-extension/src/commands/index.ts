@@ -16,6 +16,7 @@ import { restoreWorkspace } from "./restore";
 import { keepAll, keepFile, keepHunk, undoFile, undoHunk } from "./review";
 import { revertFile, revertSelected } from "./revert";
 import { snapshotNow } from "./snapshot";
+import { stageStep } from "./stage";
 import { redo, undoLast, undoOne, undoWholeTurn } from "./undo";
 import { VscodeUi } from "./vscodeUi";
 
@@ -44,6 +45,7 @@ const COMMANDS: Readonly<Record<string, readonly [string, Command]>> = {
   "snapd.undoFile": ["undo the changes of the file", undoFile],
   "snapd.keepAll": ["keep all changes", keepAll],
   "snapd.restoreBefore": ["restore the workspace", restoreWorkspace],
+  "snapd.stageStep": ["stage the step's changes", stageStep],
   "snapd.snapshotNow": ["take a snapshot", snapshotNow],
 };
 
@@ -81,6 +83,7 @@ function worldOf({ model, daemon, documentSync, log }: Rooms): World {
     ui: new VscodeUi(folder),
     folder,
     flush: () => documentSync.flush(),
+    run: (args) => daemon.run(args),
     notifications: () => currentSettings().notifications,
     later: (work) => {
       work.catch((error: unknown) => {

@@ -8,6 +8,7 @@ import type { Comparison, List, Notice, Question, Row, Side, Ui, WholeComparison
 import type { UnsavedDocument } from "../acting/unsaved";
 import { documentUri } from "../documents/uris";
 import { fileUri } from "../model/fileUris";
+import { proposeCommit } from "./sourceControl";
 import { discardDocuments, saveDocuments, unsavedDocuments } from "./openDocuments";
 
 /** Questions, notifications, lists and editors of this window. */
@@ -89,6 +90,10 @@ export class VscodeUi implements Ui {
     const uri = currentUri(folder, file);
     if (!(await exists(uri))) throw new Refused(`${vscode.workspace.asRelativePath(uri)} is not there now.`);
     await vscode.commands.executeCommand("vscode.open", uri);
+  }
+
+  proposeCommit(folder: string, message: string): Promise<boolean> {
+    return proposeCommit(vscode.Uri.parse(folder), message);
   }
 
   async busy<T>(what: string, work: () => Promise<T>): Promise<T> {

@@ -5,7 +5,7 @@ import { Acting } from "../../src/acting/acting";
 import type { ActingFolder } from "../../src/acting/action";
 import type { Comparison, List, Notice, Question, Ui, WholeComparison } from "../../src/acting/ui";
 import type { UnsavedDocument } from "../../src/acting/unsaved";
-import type { World } from "../../src/acting/world";
+import type { Finished, World } from "../../src/acting/world";
 import { type Turn, type TurnId, turnKey, turnsOf } from "../../src/model/turns";
 import type { Desk, ShownFile, Target } from "../../src/commands/desk";
 
@@ -28,6 +28,7 @@ export class FakeUi implements Ui {
   buttons: (string | undefined)[] = [];
   choices: (string | readonly string[])[] = [];
   logShown = 0;
+  commitMessage = "";
 
   ask(question: Question): Promise<string | undefined> {
     this.asked.push(question);
@@ -78,6 +79,11 @@ export class FakeUi implements Ui {
   }
   busy<T>(_what: string, work: () => Promise<T>): Promise<T> {
     return work();
+  }
+  proposeCommit(_folder: string, message: string): Promise<boolean> {
+    if (this.commitMessage !== "") return Promise.resolve(false);
+    this.commitMessage = message;
+    return Promise.resolve(true);
   }
   showLog(): Promise<void> {
     this.logShown += 1;
@@ -166,6 +172,9 @@ export class FakeWorld implements World {
   readonly ui = new FakeUi();
   readonly flushes: number[] = [];
   readonly logged: string[] = [];
+  readonly ran: (readonly string[])[] = [];
+  /** What the next program prints. */
+  printed = "";
   wanted: "all" | "problems" | "off" = "all";
   shown: ShownFile | undefined;
   hunk: Target | undefined;
@@ -206,6 +215,10 @@ export class FakeWorld implements World {
   flush(): Promise<void> {
     this.flushes.push(this.#folders.flatMap((folder) => (folder instanceof FakeFolder ? folder.sent : [])).length);
     return Promise.resolve();
+  }
+  run(args: readonly string[]): Promise<Finished> {
+    this.ran.push(args);
+    return Promise.resolve({ stdout: this.printed, stderr: "" });
   }
   notifications(): "all" | "problems" | "off" {
     return this.wanted;
