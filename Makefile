@@ -2,7 +2,7 @@
 # make test-long: sets up, runs what takes longest, and has the random tests try more than `make test` has time for.
 # make vsix: builds the VS Code extension.  make page: builds the page of `snapd web`.
 # make e2e: drives every editor: make e2e-vscode in a real VS Code (ONLY=scenario, SHOTS=folder, PUBLISH=1), make e2e-web in a
-#   real browser (ONLY=scenario, PUBLISH=1), make e2e-neovim in a real Neovim.
+#   real browser (ONLY=scenario, PUBLISH=1), make e2e-neovim in a real Neovim (TESTS_NEOVIM=program).
 # make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=1.
 # make sweep: everything goes wrong at every step; PARTS="points second strace full power", SEED=n, ONLY=undo@journal, MOST=n.
 # make fuzz: random and mutated input; SECONDS=n (180).

