@@ -6,6 +6,16 @@ import { until, untilEqual } from "../../../../vscode-extension/e2e/waiting.mjs"
 const lines = (/** @type {number} */ count) => Array.from({ length: count }, (_, at) => `line ${at + 1}`);
 const text = (/** @type {string[]} */ all) => `${all.join("\n")}\n`;
 
+/** A needle on line 400 of many. */
+const HAYSTACK = `${"hay\n".repeat(399)}hay (needle) hay\n${"hay\n".repeat(100)}`;
+
+/** Whether something is within the window. @param {import("playwright-core").Locator} what */
+const isSeen = (what) =>
+  what.evaluate((one) => {
+    const { top, bottom } = one.getBoundingClientRect();
+    return top >= 0 && bottom <= window.innerHeight;
+  });
+
 /** @type {import("./index.mjs").Scenario[]} */
 export const LOOKING = [
   {
@@ -266,20 +276,27 @@ export const LOOKING = [
       const { page } = stage;
       const agent = await stage.agent("claude", "Find me");
       await agent.prompt("Write about the Needle in the haystack.");
-      await agent.step("Hide it", { "hay.txt": "hay\nhay (needle) hay\nhay\n", "needle-work.txt": "thread\n" });
-      await agent.step("Take it out", { "hay.txt": "hay\nhay\n" });
+      await agent.step("Hide it", { "hay.txt": HAYSTACK, "needle-work.txt": "thread\n" });
+      await agent.step("Take it out", { "hay.txt": HAYSTACK.replace("hay (needle) hay\n", "") });
       await stage.row("Take it out").waitFor();
       await page.keyboard.press("/");
       await page.keyboard.type("needle");
       await page.keyboard.press("Enter");
       await page.getByText("3 hits").waitFor();
       assert.deepEqual(await page.locator(".hit-line").evaluateAll((all) => all.map((one) => one.textContent)), [
-        "hay.txt:2hay (needle) hay",
-        "hay.txt:2hay (needle) hay",
+        "hay.txt:400hay (needle) hay",
+        "hay.txt:400hay (needle) hay",
       ]);
       assert.deepEqual(await page.locator("mark").allTextContents(), ["needle", "needle", "Needle"]);
       await stage.checkAccess();
       await stage.shot("search");
+      // it leads to the line, far down in the file, and not only to the file
+      await page.locator(".hit-line.added").click();
+      await page.locator(".is-current", { hasText: "hay (needle) hay" }).waitFor();
+      await untilEqual("the line is seen", () => isSeen(page.locator(".line", { hasText: "hay (needle) hay" })), true);
+      await stage.shot("found-line");
+      await page.goBack();
+      await page.locator(".hit").first().waitFor();
       await page.getByLabel("Changed lines").uncheck();
       await untilEqual("prompts and names alone", () => page.locator(".hit-line").count(), 0);
       await page.getByText("2 hits").waitFor();

@@ -11,9 +11,21 @@ export type Route =
 
 /** What of the timeline stands beside it. */
 export type Shown =
-  | { readonly what: "step"; readonly sessionId: string; readonly stepId: string; readonly file?: string }
+  | {
+      readonly what: "step";
+      readonly sessionId: string;
+      readonly stepId: string;
+      readonly file?: string;
+      readonly line?: ChangedLine;
+    }
   | { readonly what: "turn"; readonly sessionId: string; readonly messageId: string; readonly file?: string }
   | { readonly what: "change"; readonly before: string; readonly after: string; readonly file?: string };
+
+/** A line that a step changed, by its number on the side that has it. */
+export interface ChangedLine {
+  readonly change: "added" | "deleted";
+  readonly line: number;
+}
 
 /**
  * Reads a fragment. What is none of the page's own becomes the timeline of everything.
@@ -70,8 +82,9 @@ function timelineParts(scope: Scope, shown: Shown | undefined): string[] {
   const file = fileParts(shown.file);
   if (shown.what === "change") return [...within, "change", shown.before, shown.after, ...file];
   const owner = scope === shown.sessionId ? [] : ["of", shown.sessionId];
-  const name = shown.what === "step" ? shown.stepId : shown.messageId;
-  return [...within, ...owner, shown.what, name, ...file];
+  if (shown.what === "turn") return [...within, ...owner, "turn", shown.messageId, ...file];
+  const line = shown.line === undefined ? [] : [shown.line.change, String(shown.line.line)];
+  return [...within, ...owner, "step", shown.stepId, ...file, ...line];
 }
 
 function shownOf(scope: Scope, parts: readonly string[]): Shown | undefined {
@@ -80,7 +93,7 @@ function shownOf(scope: Scope, parts: readonly string[]): Shown | undefined {
   if (!name) return undefined;
   if (what === "change" && other) return { what, before: name, after: other, ...fileAt(rest, 3) };
   if (!sessionId) return undefined;
-  if (what === "step") return { what, sessionId, stepId: name, ...fileAt(rest, 2) };
+  if (what === "step") return { what, sessionId, stepId: name, ...fileAt(rest, 2), ...lineAt(rest, 4) };
   if (what === "turn") return { what, sessionId, messageId: name, ...fileAt(rest, 2) };
   return undefined;
 }
@@ -92,6 +105,12 @@ function fileParts(file: string | undefined): string[] {
 function fileAt(parts: readonly string[], at: number): { file?: string } {
   const file = parts[at] === "file" ? parts[at + 1] : undefined;
   return file === undefined || file === "" ? {} : { file };
+}
+
+function lineAt(parts: readonly string[], at: number): { line?: ChangedLine } {
+  const [change, number] = [parts[at], parts[at + 1] ?? ""];
+  if ((change !== "added" && change !== "deleted") || !/^[1-9]\d{0,9}$/.test(number)) return {};
+  return { line: { change, line: Number(number) } };
 }
 
 /** A part as it was before it was escaped; as it stands where somebody typed what is no escape. */

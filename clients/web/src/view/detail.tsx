@@ -32,7 +32,9 @@ function Chosen(): JSX.Element {
     return <ChangeDetail key={`${chosen.before} ${chosen.after}`} {...chosen} file={chosen.file} />;
   const entry = steps.value.get(chosen.stepId);
   if (entry?.step !== undefined) {
-    return <StepDetail key={chosen.stepId} step={entry.step} files={entry.files} file={chosen.file} />;
+    return (
+      <StepDetail key={chosen.stepId} step={entry.step} files={entry.files} file={chosen.file} line={chosen.line} />
+    );
   }
   if (progress.value !== "complete") return <div class="skeleton tall" aria-hidden="true" />;
   return (

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { DiffHunk } from "../model/diff";
 import { Heights } from "../model/heights";
 import { exactName } from "../model/names";
+import type { ChangedLine } from "../model/route";
 import type { Unfolded } from "../model/rows";
 import { changed, isWanted, type Source, stateOf, tryAgain, want, wantTexts } from "../store/diffs";
 import { currentHunk } from "../store/place";
@@ -28,6 +29,8 @@ export interface DiffPaneProps {
   readonly files: readonly FileChange[];
   /** The file that is to be seen first. */
   readonly focused?: string | undefined;
+  /** The line of it that is to be seen first. */
+  readonly line?: ChangedLine | undefined;
   readonly fileActions?: (file: FileChange) => JSX.Element | null;
   readonly hunkActions?: (file: FileChange, hunk: DiffHunk) => JSX.Element | null;
   /** Whether something can be done with single hunks of a file. */
@@ -38,7 +41,7 @@ export interface DiffPaneProps {
 }
 
 export function DiffPane(props: DiffPaneProps): JSX.Element {
-  const { source, files, focused, fileActions, hunkActions, hasHunkActions, head } = props;
+  const { source, files, focused, line, fileActions, hunkActions, hasHunkActions, head } = props;
   const [ref, viewport] = useViewport<HTMLDivElement>();
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   const [unfolded, setUnfolded] = useState<ReadonlyMap<string, ReadonlyMap<number, Unfolded>>>(new Map());
@@ -65,7 +68,7 @@ export function DiffPane(props: DiffPaneProps): JSX.Element {
   const seen = blocks.slice(from, to);
   useFetched(source, files, seen);
   useFocused(ref, body, blocks, place.heights, focused, source.key);
-  useSteps(ref, body, { source, parts, blocks, heights: place.heights });
+  useSteps(ref, body, { source, parts, blocks, heights: place.heights }, focused, line);
   const current = currentHunk.value?.source === source.key ? currentHunk.value : undefined;
 
   const unfold = (file: FileChange) => (gap: number, side: "top" | "bottom" | "all", hidden: number | undefined) => {

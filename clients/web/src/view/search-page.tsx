@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Problem } from "../api/problem";
 import { type Hit, type MatchedLine, search, type SearchedPlace } from "../api/routes";
 import { exactName, firstLine, visible } from "../model/names";
-import { fragmentOf, type Route } from "../model/route";
+import { type ChangedLine, fragmentOf, type Route } from "../model/route";
 import { matchesIn } from "../model/matches";
 import { segmentsOf } from "../model/segments";
 import { counted, moment, promptName, sessionName } from "../model/wording";
@@ -116,13 +116,13 @@ async function look(
   }
 }
 
-function routeOf(hit: Hit, file: string | undefined): Route {
+function routeOf(hit: Hit, file: string | undefined, line?: ChangedLine): Route {
   const { sessionId } = hit;
   const rest = file === undefined ? {} : { file };
   const shown =
     hit.stepId === undefined
       ? ({ what: "turn", sessionId, messageId: hit.messageId ?? "", ...rest } as const)
-      : ({ what: "step", sessionId, stepId: hit.stepId, ...rest } as const);
+      : ({ what: "step", sessionId, stepId: hit.stepId, ...rest, ...(line === undefined ? {} : { line }) } as const);
   return { page: "timeline", scope: sessionId, shown };
 }
 
@@ -175,7 +175,10 @@ interface HitLineProps {
 function HitLine({ hit, line, text }: HitLineProps): JSX.Element {
   return (
     <li>
-      <a class={`hit-line ${line.change === "added" ? "added" : "removed"}`} href={fragmentOf(routeOf(hit, line.file))}>
+      <a
+        class={`hit-line ${line.change === "added" ? "added" : "removed"}`}
+        href={fragmentOf(routeOf(hit, line.file, { change: line.change, line: line.line }))}
+      >
         <span class="where">
           {visible(line.file)}:{line.line}
         </span>

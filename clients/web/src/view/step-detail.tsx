@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { DiffHunk } from "../model/diff";
 import { firstLine, visible } from "../model/names";
-import { fragmentOf } from "../model/route";
+import { type ChangedLine, fragmentOf } from "../model/route";
 import { counted, moment, stateName, stepName, sums } from "../model/wording";
 import { propose, undoFile, undoHunk, undoStep } from "../store/acting";
 import { spanSource, stepSource } from "../store/diffs";
@@ -20,6 +20,8 @@ export interface StepDetailProps {
   readonly step: Step;
   readonly files: readonly FileChange[];
   readonly file: string | undefined;
+  /** The line of that file that is to be seen first. */
+  readonly line: ChangedLine | undefined;
 }
 
 export function StepDetail(props: StepDetailProps): JSX.Element {
@@ -31,7 +33,7 @@ function hasHunkActions({ renamedFrom, binary }: FileChange): boolean {
   return renamedFrom === undefined && !binary;
 }
 
-function EndedStep({ step, files, file }: StepDetailProps): JSX.Element {
+function EndedStep({ step, files, file, line }: StepDetailProps): JSX.Element {
   const source = useMemo(() => stepSource(step), [step.stepId, step.to]);
   const canUndo = !isReadOnly.value && (step.state === "applied" || step.state === "partly") && files.length > 0;
   const act = () => {
@@ -69,6 +71,7 @@ function EndedStep({ step, files, file }: StepDetailProps): JSX.Element {
         source={source}
         files={files}
         focused={file}
+        line={line}
         emptyTitle="This step changed nothing"
         head={<Uncaptured step={step} />}
         fileActions={fileActions}

@@ -2,7 +2,9 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Heights } from "../model/heights";
+import type { Line } from "../model/diff";
 import { visible } from "../model/names";
+import type { ChangedLine } from "../model/route";
 import { currentHunk, said } from "../store/place";
 import type { Source } from "../store/diffs";
 import { type Block, type FileBlocks, LINE } from "./blocks";
@@ -26,24 +28,36 @@ type Ref = RefObject<HTMLDivElement | null>;
 /** Pixels above a change that stay seen: the head of its file, and some lines. */
 const ABOVE = 40 + 3 * LINE;
 
-/** Offers the keys for the changes of a list of files. */
-export function useSteps(scroller: Ref, body: Ref, drawn: Drawn): void {
+/**
+ * Offers the keys for the changes of a list of files, and goes to one of their lines once it is there.
+ *
+ * @param file The file of that line.
+ */
+export function useSteps(
+  scroller: Ref,
+  body: Ref,
+  drawn: Drawn,
+  file: string | undefined,
+  line: ChangedLine | undefined,
+): void {
   const wanted = useRef<{ readonly key: string; readonly row: number } | undefined>(undefined);
   const { source, parts, blocks, heights } = drawn;
 
-  const go = (stop: Stop, stops: readonly Stop[]) => {
-    const [element, list] = [scroller.current, body.current];
-    const file = parts[stop.file]?.file;
-    if (element === null || list === null || file === undefined) return;
-    const found = placeOf(blocks, stop);
-    const block = blocks[found.block];
-    if (block === undefined) return;
-    currentHunk.value = stop.hunk === undefined ? undefined : { source: source.key, file: file.file, hunk: stop.hunk };
-    if (stop.hunk === undefined) currentHead = { source: source.key, file: stop.file };
-    else currentHead = undefined;
+  const scrollTo = (found: Place): boolean => {
+    const [element, list, block] = [scroller.current, body.current, blocks[found.block]];
+    if (element === null || list === null || block === undefined) return false;
     wanted.current = block.kind === "rows" ? { key: block.key, row: found.row } : undefined;
     element.scrollTop =
       list.offsetTop + heights.top(found.block) + found.row * LINE - (block.kind === "rows" ? ABOVE : 0);
+    return true;
+  };
+
+  const go = (stop: Stop, stops: readonly Stop[]) => {
+    const file = parts[stop.file]?.file;
+    if (file === undefined || !scrollTo(placeOf(blocks, stop))) return;
+    currentHunk.value = stop.hunk === undefined ? undefined : { source: source.key, file: file.file, hunk: stop.hunk };
+    if (stop.hunk === undefined) currentHead = { source: source.key, file: stop.file };
+    else currentHead = undefined;
     said.value = `${stop.hunk === undefined ? "File" : "Change"} ${stops.indexOf(stop) + 1} of ${stops.length}, ${visible(file.file)}`;
   };
 
@@ -60,6 +74,17 @@ export function useSteps(scroller: Ref, body: Ref, drawn: Drawn): void {
     previousHunk: move(-1, false),
     nextFile: move(1, true),
     previousFile: move(-1, true),
+  });
+
+  const reached = useRef("");
+  useLayoutEffect(() => {
+    if (file === undefined || line === undefined) return;
+    const name = JSON.stringify([source.key, file, line]);
+    // before its file was fetched, it is nowhere
+    const found = reached.current === name ? undefined : lineIn(drawn, file, line);
+    if (found === undefined || !scrollTo(found)) return;
+    reached.current = name;
+    if (found.hunk !== undefined) currentHunk.value = { source: source.key, file, hunk: found.hunk };
   });
 
   // lines that break are higher than was thought; once they are drawn, it is known where the change is
@@ -110,8 +135,30 @@ function here(stops: readonly Stop[], drawn: Drawn, scroller: Ref, body: Ref, by
   return by > 0 ? next - 1 : next;
 }
 
-/** Where a stop is drawn: a block, and a row in it. */
-function placeOf(blocks: readonly Block[], { file, hunk }: Stop): { readonly block: number; readonly row: number } {
+/** Where something is drawn: a block, and a row in it. */
+interface Place {
+  readonly block: number;
+  readonly row: number;
+}
+
+/** Where a changed line of a file is drawn, and in which hunk. */
+function lineIn({ parts, blocks }: Drawn, file: string, wanted: ChangedLine): (Place & Pick<Stop, "hunk">) | undefined {
+  const isIt = (line: Line | undefined) =>
+    line?.kind === (wanted.change === "added" ? "added" : "removed") &&
+    (wanted.change === "added" ? line.new : line.old) === wanted.line;
+  for (const [block, { file: at, rows }] of blocks.entries()) {
+    if (parts[at]?.file.file !== file) continue;
+    const row = rows.findIndex((one) =>
+      one.kind === "line" ? isIt(one.line) : one.kind === "pair" && (isIt(one.left) || isIt(one.right)),
+    );
+    const found = rows[row];
+    if (found !== undefined && found.kind !== "gap") return { block, row, hunk: found.hunk };
+  }
+  return undefined;
+}
+
+/** Where a stop is drawn. */
+function placeOf(blocks: readonly Block[], { file, hunk }: Stop): Place {
   for (let at = 0; at < blocks.length; at += 1) {
     const block = blocks[at];
     if (block?.file !== file) continue;

@@ -10,6 +10,16 @@ const ROUTES: readonly Route[] = [
   { page: "timeline", scope: HOSTILE, shown: { what: "step", sessionId: HOSTILE, stepId: HOSTILE, file: HOSTILE } },
   { page: "timeline", scope: undefined, shown: { what: "step", sessionId: "s1", stepId: "t1" } },
   { page: "timeline", scope: "s1", shown: { what: "step", sessionId: "s2", stepId: "t1" } },
+  {
+    page: "timeline",
+    scope: "s1",
+    shown: { what: "step", sessionId: "s1", stepId: "t1", file: "added", line: { change: "added", line: 12 } },
+  },
+  {
+    page: "timeline",
+    scope: undefined,
+    shown: { what: "step", sessionId: "s1", stepId: "t1", file: HOSTILE, line: { change: "deleted", line: 1 } },
+  },
   { page: "timeline", scope: "s1", shown: { what: "turn", sessionId: "s1", messageId: HOSTILE } },
   { page: "timeline", scope: undefined, shown: { what: "turn", sessionId: "of", messageId: "step", file: "file" } },
   { page: "timeline", scope: "s1", shown: { what: "change", before: "aa", after: "bb", file: "x/y" } },
@@ -35,6 +45,13 @@ test("the link to a step of a session reads as it is meant", () => {
   const shown = { what: "step", sessionId: "S", stepId: "T", file: "src/a.py" } as const;
   assert.equal(fragmentOf({ page: "timeline", scope: "S", shown }), "#/session/S/step/T/file/src%2Fa.py");
 });
+
+for (const rest of ["", "/added", "/added/0", "/added/-1", "/added/1e3", "/moved/3", "/deleted/99999999999"]) {
+  test(`a line that is none is not looked for: ${JSON.stringify(rest)}`, () => {
+    const shown = { what: "step", sessionId: "S", stepId: "T", file: "a" };
+    assert.deepEqual(parseRoute(`#/session/S/step/T/file/a${rest}`), { page: "timeline", scope: "S", shown });
+  });
+}
 
 for (const fragment of [
   "",
