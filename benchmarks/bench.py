@@ -93,6 +93,7 @@ class Counts:
         clients: that work at the same time.
         slice_seconds: for which they do.
         idle_seconds: over which an idle daemon is watched.
+        status_tracks: of one changed file each, before the daemon is asked for its status.
         review_steps: before it is asked what they left pending.
         blame_steps: that change a file before it is asked who wrote it.
     """
@@ -106,6 +107,7 @@ class Counts:
     clients: int = 8
     slice_seconds: float = 4.0
     idle_seconds: float = 10.0
+    status_tracks: int = 500
     review_steps: int = 10_000
     blame_steps: int = 1000
 

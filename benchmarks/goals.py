@@ -45,6 +45,7 @@ GOALS = {
     "clients-p99": Goal("limit", 0.025),
     **{f"cli-{name}": Goal("limit", 0.1, "generated-10000") for name in ("log", "undo", "show", "track", "status")},
     "cli-version": Goal("limit", 0.06),
+    "status": Goal("limit", 0.0005),
     "review": Goal("limit", 0.1),
     "blame": Goal("limit", 0.1),
     "hook-pair": Goal("limit", 0.08),

@@ -11,7 +11,7 @@ from .exports import bisect, export
 from .fairness import busy, check, flat, stall
 from .first import first
 from .hooks import hooks
-from .process import idle, memory, restart, spawn
+from .process import idle, memory, restart, spawn, status
 from .review import blame, review
 from .storage import store
 from .tracks import hundred, noop, one, small
@@ -31,17 +31,19 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "small": small,
     "diff": diff,
     "restore": restore,
-    "export": export,
-    "bisect": bisect,
     "review": review,
     "blame": blame,
     "restart": restart,
     "spawn": spawn,
+    "status": status,
     "idle": idle,
     "memory": memory,
     "clients": clients,
     "cli": cli,
     "hooks": hooks,
+    "export": export,
+    # its steps of many files would be in the log that `cli` shows
+    "bisect": bisect,
     "store": store,
     "busy": busy,
     "stall": stall,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from functools import partial
 from typing import TYPE_CHECKING
@@ -40,6 +41,20 @@ def spawn(bench: Bench) -> Iterator[Row]:
         client.shutdown()
         seconds.append(taken)
     yield Row("spawn", "spawn to the answer to initialize", "", Samples("s", tuple(seconds)))
+
+
+def status(bench: Bench) -> Iterator[Row]:
+    """What editors ask for now and then: nothing of it depends on how much the store holds."""
+    pair = bench.pair()
+    pair.track()
+    for _ in range(bench.counts.status_tracks):
+        pair.editor.edit()
+        track(pair.client)
+    ask = partial(pair.client.request, "snapshot/status", {})
+    store = str(ask()["store"]["path"])
+    objects = sum(len(files) for _, _, files in os.walk(os.path.join(store, "objects")))
+    seconds = [timed(ask)[0] for _ in range(bench.counts.repetitions)]
+    yield Row("status", f"snapshot/status, {objects:,} files in the store", "", Samples("s", tuple(seconds)))
 
 
 def idle(bench: Bench) -> Iterator[Row]:

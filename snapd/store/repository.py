@@ -14,7 +14,8 @@ from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE
 from snapd.store.files.disk_errors import Damaged, reading
 from snapd.store.files.durable import make_directories, write_file
-from snapd.store.files.walking import files_below, read_if_there
+from snapd.store.files.total_size import TotalSize
+from snapd.store.files.walking import read_if_there
 from snapd.store.journal.journal import JOURNAL, Journal
 from snapd.store.objects.cache import RecentCache
 from snapd.store.objects.codec import decode_commit, decode_tree, differing_entries
@@ -78,6 +79,7 @@ class ShadowRepository:
         self.path = path
         self.objects = os.path.join(path, "objects")
         self.pack_directory = os.path.join(self.objects, "pack")
+        self._size = TotalSize(path, JOURNAL)
         self._sweeps = 0
         self._is_empty = True
         if not os.path.exists(os.path.join(path, "HEAD")):
@@ -223,7 +225,7 @@ class ShadowRepository:
         Raises:
             IoError: a part of it cannot be listed.
         """
-        return sum(status.st_size for _, status in files_below(self.path, without=JOURNAL))
+        return self._size.bytes()
 
     def remember_root(self, root: bytes, device: int, inode: int) -> bool:
         """Writes down which folder the store belongs to.
