@@ -44,6 +44,16 @@ export class ScriptedAgent {
   }
 
   /**
+   * Starts another session, and does nothing in it.
+   *
+   * @param {string} title
+   * @returns {Promise<string>} Its id.
+   */
+  async startAnother(title) {
+    return (await this.#hands.request("session/start", { title })).sessionId;
+  }
+
+  /**
    * @param {string} description
    * @param {string} tool
    */

@@ -49,15 +49,16 @@ export const BIG = [
         await agent.step(`Step number ${at + 1}`, { [`many/${at % 100}.txt`]: `${at}\n` });
       }
       // a browser that comes anew
-      const start = performance.now();
       const fresh = await stage.browser.open(server.url);
+      // since the page was asked for: how long the browser takes for a new window is not ours
+      const elapsed = () => fresh.evaluate(() => performance.now());
       const row = (/** @type {string} */ text) =>
         fresh.locator(".timeline .row").filter({ has: fresh.getByText(text, { exact: true }) });
       await row(`Step number ${STEPS}`).waitFor();
-      const first = performance.now() - start;
+      const first = await elapsed();
       const list = fresh.locator(".timeline [aria-setsize]").first();
       await untilEqual("all of them", () => list.getAttribute("aria-setsize"), String(STEPS + STEPS / 50));
-      const all = performance.now() - start;
+      const all = await elapsed();
       const scroller = fresh.locator(".timeline .scroller");
       const { median, worst } = await scrolled(scroller, 200);
       console.log(
@@ -81,6 +82,29 @@ export const BIG = [
         .getByRole("link", { name: /Very busy/ })
         .click();
       await row("Prompt number 200").waitFor();
+    },
+  },
+  {
+    name: "many-sessions",
+    async run(stage) {
+      const { page } = stage;
+      const agent = await stage.agent("claude", "The first");
+      const oldest = agent.sessionId;
+      for (let at = 1; at <= 250; at += 1) await agent.startAnother(`Session ${at}`);
+      const sessions = page.getByRole("navigation", { name: "Sessions" });
+      await sessions.getByRole("link", { name: /Session 250/ }).waitFor();
+      const count = () => sessions.locator(".session").count();
+      await untilEqual("the newest", count, 100);
+      await stage.checkAccess();
+      // the one that is shown is there, however old it is
+      await stage.goTo(`#/session/${oldest}`);
+      await sessions.getByRole("link", { name: /The first/ }).waitFor();
+      await sessions.getByRole("button", { name: /Show more sessions: 150 older ones/ }).click();
+      await untilEqual("more of them", count, 201);
+      await stage.shot("many-sessions");
+      await sessions.getByRole("button", { name: /Show more sessions: 50 older ones/ }).click();
+      await untilEqual("all of them", count, 251);
+      await untilEqual("no more", () => sessions.getByRole("button").count(), 0);
     },
   },
   {

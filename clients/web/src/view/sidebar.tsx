@@ -1,6 +1,7 @@
 /** The left of the page: what is pending, the sessions, and the prompts of the chosen one. */
 import type { Message, Session } from "snapd-client";
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import { fragmentOf, type Route } from "../model/route";
 import { firstLine } from "../model/names";
 import { counted, grouped, promptName, sessionName, stateName } from "../model/wording";
@@ -8,13 +9,20 @@ import { totals } from "../store/review";
 import { route, shown } from "../store/route";
 import { sessions } from "../store/sessions";
 import { messages, scope } from "../store/timeline";
-import { Age } from "./bits";
+import { Age, Button } from "./bits";
 import { Icon, type IconName } from "./icons";
+
+/** Those that one press shows; a folder may have thousands. */
+const SESSIONS_AT_ONCE = 100;
 
 export function Sidebar(): JSX.Element {
   const { page } = route.value;
   // the one that worked last is looked for most
   const list = [...(sessions.value?.values() ?? [])].reverse();
+  const isHere = ({ sessionId }: Session) => page === "timeline" && scope.value === sessionId;
+  const [most, setMost] = useState(SESSIONS_AT_ONCE);
+  const listed = list.filter((session, at) => at < most || isHere(session));
+  const more = list.length - listed.length;
   return (
     <nav class="sidebar" aria-label="Sessions">
       <ul class="places">
@@ -37,14 +45,17 @@ export function Sidebar(): JSX.Element {
         <p class="quiet side-note">No agent has worked here yet.</p>
       )}
       <ul class="sessions">
-        {list.map((session) => (
-          <SessionItem
-            key={session.sessionId}
-            session={session}
-            isHere={page === "timeline" && scope.value === session.sessionId}
-          />
+        {listed.map((session) => (
+          <SessionItem key={session.sessionId} session={session} isHere={isHere(session)} />
         ))}
       </ul>
+      {more > 0 && (
+        <Button
+          label={`Show more sessions: ${counted(more, "older one")}`}
+          text={`${counted(more, "older session")}: show more`}
+          onClick={() => setMost(most + SESSIONS_AT_ONCE)}
+        />
+      )}
     </nav>
   );
 }
