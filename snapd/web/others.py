@@ -16,7 +16,7 @@ from .link import Link
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
     from .link import Connect
 
@@ -55,7 +55,7 @@ class OtherFolders:
         hub = Hub(loop)
         self._hubs.add(hub)
         try:
-            link = await loop.run_in_executor(self._executor, Link, self._connect_to(folder), hub)
+            link = await self._linked(folder, hub)
             try:
                 yield link, hub
             finally:
@@ -64,10 +64,24 @@ class OtherFolders:
         finally:
             self._hubs.discard(hub)
 
+    async def _linked(self, folder: str, hub: Hub) -> Link:
+        opening = self._executor.submit(Link, self._connect_to(folder), hub)
+        try:
+            return await asyncio.wrap_future(opening)
+        except asyncio.CancelledError:
+            # a thread may be at it still
+            opening.add_done_callback(_close)
+            raise
+
     def end(self) -> None:
         """Ends all streams of what the daemon tells."""
         for hub in self._hubs:
             hub.end()
+
+
+def _close(opening: Future[Link]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
 
 
 def path_of(named: str) -> str:

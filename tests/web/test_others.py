@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from snapd.web.errors import Busy
 from snapd.web.others import MAX_OTHERS, OtherFolders
 from tests.rpc.machine import short_folder
 
+from .browser import PATIENCE
 from .conftest import World
 from .stream import Stream
 from .test_link import Connection
@@ -124,3 +126,29 @@ def test_only_so_many_at_once() -> None:
                 assert connections[-1].is_open
 
     asyncio.run(ask())
+
+
+def test_whoever_gives_up_leaves_no_connection() -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+    connection = Connection()
+
+    def connect_to(_: str) -> Connect:
+        def connect() -> Any:
+            begun.set()
+            goes_on.wait(PATIENCE)
+            return connection, connection
+
+        return connect
+
+    async def give_up() -> None:
+        with ThreadPoolExecutor(2) as executor:
+            others = OtherFolders(connect_to, executor)
+            asking = asyncio.ensure_future(others.opened("/there").__aenter__())
+            await asyncio.get_running_loop().run_in_executor(executor, begun.wait)
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            goes_on.set()
+
+    asyncio.run(give_up())
+    assert not connection.is_open
