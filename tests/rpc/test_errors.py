@@ -144,6 +144,17 @@ def test_refused_folder_is_tried_again(daemon: Machine, folder: Path) -> None:
     assert raw.result("snapshot/track")["hash"]
 
 
+def test_a_refused_folder_beside_a_file_outside_of_it(daemon: Machine, folder: Path, tmp_path: Path) -> None:
+    """The report of the file waits for no folder: that one is refused is nothing to write an error into the log for."""
+    (folder / "a.txt").write_text("a\n")
+    raw = daemon.raw().open(folder / "a.txt")
+    opened = {"uri": (tmp_path / "b.txt").as_uri(), "languageId": "", "version": 1, "text": "b\n"}
+    for _ in range(5):
+        raw.send(notification("textDocument/didOpen", {"textDocument": opened}))
+        raw.send(notification("textDocument/didClose", {"textDocument": {"uri": opened["uri"]}}))
+        assert error_of(raw.ask(1, "snapshot/status", {}))[1] == "workspaceRefused"
+
+
 def test_folder_whose_name_is_not_utf8(daemon: Machine, folder: Path) -> None:
     odd = os.fsencode(folder) + b"/odd-\xff"
     uri = to_uri(odd)

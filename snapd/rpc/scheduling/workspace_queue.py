@@ -131,6 +131,8 @@ class Ticket:
         """Fails the request because its folder cannot be opened."""
         if not (self.is_over or self._admitted.done()):
             self._admitted.set_exception(error)
+            # who waits for it gets the error; if nobody does, asyncio must not log it as forgotten
+            self._admitted.exception()
 
 
 @attrs.define

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 
 import attrs
 import pytest
 
+from snapd.core.errors import IoError
 from snapd.rpc.scheduling.workspace_queue import READS_AT_ONCE, TURNS_AT_ONCE, Access, Ticket, WorkspaceQueue
 
 CHANGES = (Access.WRITE, Access.SETTING)
@@ -120,6 +122,22 @@ async def test_random_histories(seed: int) -> None:
     assert not queue._lanes
     assert not queue._writing
     assert not queue._documents
+
+
+async def test_a_ticket_that_fails_may_have_nobody_who_waits_for_it() -> None:
+    """A file outside all folders is reported to any of them, and waits for none."""
+    logged: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: logged.append(context))
+    ticket = Ticket(1, Access.DOCUMENT, lambda: None)
+    ticket.fail(IoError("the folder is gone", errno="ENOENT"))
+    ticket.leave()
+    del ticket
+    gc.collect()
+    assert logged == []
+    waited_for = Ticket(1, Access.READ, lambda: None)
+    waited_for.fail(IoError("the folder is gone", errno="ENOENT"))
+    with pytest.raises(IoError):
+        await waited_for.admitted()
 
 
 async def test_first_come_first_served_among_clients() -> None:
