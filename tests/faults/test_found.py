@@ -197,3 +197,27 @@ def test_a_file_that_went_for_a_directory_is_told_as_gone_where_that_could_not_b
     assert bench.read() == {"gone/": None}
     assert agents.redo(session) == {"gone": "restored"}
     assert bench.read() == {"gone": b"a file now\n"}
+
+
+@pytest.mark.parametrize("nth", range(1, 7))
+def test_a_file_with_the_name_of_a_directory_that_went_is_told_as_written(
+    tmp_path: Path, fail: Callable[[str, int], None], nth: int
+) -> None:
+    """Once files were moved, directories were removed again; a failure there was told of the file of that name."""
+    before: Items = {"gone/x": b"x\n", "mover/here": b"1\n2\n3\n4\n5\n", "stays": b"s\n"}
+    after: Items = {"gone": b"a file now\n", "moved": b"1\n2\n3\n4\n5\n", "stays": b"s\n"}
+    bench = make(tmp_path, before)
+    agents = Agents(bench)
+    session = agents.start("s")
+    agents.step(session, lambda: bench.become(after))
+    agents.undo(session)
+    assert bench.read() == before
+    fail("apply.remove_directory", nth)
+    outcome = agents.redo(session)
+    found = bench.read()
+    told = {name for name, what in outcome.items() if what in ("restored", "deleted")}
+    assert ("gone" in told) == (found.get("gone") == b"a file now\n"), outcome
+    timeline = bench.workspace._store.timeline
+    head = timeline.head
+    assert head is not None
+    assert bench.track() == head.tree

@@ -28,7 +28,7 @@ from .move_pairs import MovePairs
 from .swap import replace, take_away
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from snapd.core.model import Entry, ObjectId, RelPath, Signature
     from snapd.core.plan import Delete, Plan, Write
@@ -137,20 +137,24 @@ class Applier:
             call.check()
             if delete.path not in blocked and delete.path not in pairs.deferred:
                 self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
-        for path in plan.remove_directories:
-            call.check()
-            self._remove_directory(path)
+        staying = self._remove_directories(plan.remove_directories, call)
         missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
         for item in sorted(staged, key=lambda item: item.write.path):
             call.check()
             if item.write.path in blocked or not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
                 self._discard(item)
-        self._delete_last(plan, pairs, blocked, call)
+        if self._delete_last(plan, pairs, blocked, call):
+            # not those that are gone: by now, a file may have the name of one
+            staying = self._remove_directories(staying, call)
+        for path, error in staying.items():
+            # it may have files of somebody else
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                self._fail(path, error)
         for path in missing:
             # again: moving a file into one makes it; and a file in the way has been reported
-            error = self._why_no_directory(path)
-            if error is not None and path not in self._outcomes:
-                self._fail(path, error)
+            why = self._why_no_directory(path)
+            if why is not None and path not in self._outcomes:
+                self._fail(path, why)
         self._sync()
 
     # -- writing aside
@@ -326,7 +330,8 @@ class Applier:
         else:
             self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
 
-    def _delete_last(self, plan: Plan, pairs: MovePairs, blocked: Collection[RelPath], call: Call) -> None:
+    def _delete_last(self, plan: Plan, pairs: MovePairs, blocked: Collection[RelPath], call: Call) -> bool:
+        """Deletes the files that others are moved away from; gives whether there are any."""
         waited = [delete for delete in plan.deletes if delete.path in pairs.deferred and delete.path not in blocked]
         for delete in waited:
             call.check()
@@ -334,25 +339,35 @@ class Applier:
                 self._outcomes[delete.path] = why
             else:
                 self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
-        if waited:
-            for path in plan.remove_directories:
-                call.check()
-                self._remove_directory(path)
+        return bool(waited)
 
-    def _remove_directory(self, path: RelPath) -> None:
+    def _remove_directories(self, paths: Iterable[RelPath], call: Call) -> dict[RelPath, OSError]:
+        """Removes directories that are empty; gives those that stay, and why."""
+        staying: dict[RelPath, OSError] = {}
+        for path in paths:
+            call.check()
+            error = self._remove_directory(path)
+            if error is not None:
+                staying[path] = error
+        return staying
+
+    def _remove_directory(self, path: RelPath) -> OSError | None:
+        """Removes a directory if it is empty; gives why it stays, None if it is gone."""
         above, _, name = path.rpartition(b"/")
         try:
             descriptor = open_directory(self._root, above)
         except OSError:
-            return
+            return None
         try:
             failpoint("apply.remove_directory")
             os.rmdir(name, dir_fd=descriptor)
             self._touched.add(above)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
         except OSError as error:
-            # it has files of somebody else, or is gone already
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR):
-                self._fail(path, error)
+            return error
+        else:
+            return None
         finally:
             os.close(descriptor)
 
