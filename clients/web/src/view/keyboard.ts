@@ -1,5 +1,5 @@
 /** Has the keys do what they mean. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { Keys } from "../model/keys";
 import { offer, perform } from "../store/place";
 
@@ -27,7 +27,8 @@ export function useKeyboard(): void {
 
 /** What keys do while a part of the page is shown. */
 export function useKeys(deeds: Parameters<typeof offer>[0]): void {
-  useEffect(() => offer(deeds));
+  // at once, and not after the next frame: whoever sees something may press a key for it
+  useLayoutEffect(() => offer(deeds));
 }
 
 /** Whether keys write into an element. */

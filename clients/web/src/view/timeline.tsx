@@ -24,7 +24,8 @@ export function Timeline(): JSX.Element {
   const session = scope.value === undefined ? undefined : sessions.value?.get(scope.value);
   const go = (by: number) => () => {
     const targets = rows.value.filter((one) => shownOf(one) !== undefined);
-    const at = targets.findIndex((one) => isShown(one, chosen));
+    // as it is at the press: the next key may come before what this one shows is drawn
+    const at = targets.findIndex((one) => isShown(one, shown.value));
     const next = targets[at < 0 ? 0 : at + by];
     const target = next === undefined ? undefined : shownOf(next);
     // leaving goes back to where the list was entered, not through each step of it
