@@ -300,7 +300,7 @@ def browse(folder: Folder, stepped: int) -> None:
             connection.close()
         finally:
             server.terminate()
-    check(f"it has the {stepped} steps of both", sum(each["stepCount"] for each in sessions) == stepped)
+    check(f"it lists the {stepped} steps of both agents", sum(each["stepCount"] for each in sessions) == stepped)
 
 
 def run(scratch: str, folder: Folder) -> None:

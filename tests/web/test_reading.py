@@ -222,6 +222,19 @@ def test_what_is_wrong_is_named(web: Web, path: str, field: str) -> None:
     assert (answer.status, answer.kind, answer.json["field"]) == (400, "invalidParams", field)
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/session/s/steps?sessionId=t", "sessionId: is already given in the path"),
+        # the name of the route and that of the wire
+        ("/diff?from=" + "0" * 40 + "&file=a&files=b", "files: is given twice"),
+    ],
+)
+def test_what_is_given_more_than_once(web: Web, path: str, said: str) -> None:
+    answer = web.get(path)
+    assert (answer.status, answer.json["detail"]) == (400, said)
+
+
 def test_there_is_nothing_else(web: Web) -> None:
     for path in (
         "/nothing",

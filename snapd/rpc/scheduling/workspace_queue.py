@@ -131,7 +131,7 @@ class Ticket:
         """Fails the request because its folder cannot be opened."""
         if not (self.is_over or self._admitted.done()):
             self._admitted.set_exception(error)
-            # who waits for it gets the error; if nobody does, asyncio must not log it as forgotten
+            # asyncio would log an error that nobody waits for; whoever waits gets it all the same
             self._admitted.exception()
 
 

@@ -1,4 +1,4 @@
-"""The bytes that a store takes, without a look at each of its objects every time."""
+"""The bytes that a store takes, without looking at every object each time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ of a second, and where it does not."""
 
 @attrs.frozen
 class _Known:
-    """The bytes in a directory, as of the time that it had."""
+    """The bytes in a directory, and its inode and modification time when they were added up."""
 
     inode: int
     changed: int
@@ -32,8 +32,8 @@ class _Known:
 class TotalSize:
     """Adds up the bytes of all files of a store.
 
-    A loose object never changes. So the bytes in a directory of loose objects are others only if a file came or went,
-    and then the directory itself has another time. Safe to use from several threads.
+    A loose object never changes. So the bytes in a directory of loose objects change only if a file comes or goes,
+    and then the modification time of the directory changes, too. Safe to use from several threads.
 
     Args:
         store: the directory of the store.
@@ -77,7 +77,7 @@ class TotalSize:
         size = sum(_of_files(above, files) for above, _, files in found)
         changed = status.st_mtime_ns
         margin = _FINE if changed % 1_000_000_000 else _COARSE
-        # whatever comes within the same tick of the clock would not be seen; what lies deeper is not seen at all
+        # a later change within the same tick of the clock would go unnoticed, and so would any change further below
         if len(found) == 1 and asked - changed > margin:
             self._known[path] = _Known(status.st_ino, changed, size)
         return size

@@ -28,7 +28,7 @@ class EventsSince:
     """
 
     since: Annotated[
-        int | None, "The id of the last event that the client knows. Default: only what is told from now on."
+        int | None, "The id of the last event that the client knows. Default: only what happens from now on."
     ] = None
 
 

@@ -132,11 +132,14 @@ def _known(route: Route, given: Mapping[str, Any], place: str) -> dict[str, Inpu
         if found is None and name not in _OF_THE_WIRE:
             listed = ", ".join(each.name for each in route.inputs if each.place == place) or "none"
             raise InvalidParams(f"{shown}: is unknown", hint=f"this route knows: {listed}", field=shown)
-        if found is not None and (found.place != place or found in known.values()):
-            if found.place == "query":
-                raise InvalidParams(f"{shown}: belongs in the query", hint="give it after the path", field=shown)
-            where = "in the path" if found.place != place else "twice"
-            raise InvalidParams(f"{shown}: is given {where} already", hint="give it once", field=shown)
+        if found is not None and found in known.values():
+            raise InvalidParams(f"{shown}: is given twice", hint="give it once", field=shown)
+        if found is not None and found.place == "path":
+            raise InvalidParams(f"{shown}: is already given in the path", hint="give it once", field=shown)
+        if found is not None and found.place != place:
+            raise InvalidParams(
+                f"{shown}: belongs in the {found.place}", hint=f"move it to the {found.place}", field=shown
+            )
         if found is not None:
             known[name] = found
     return known

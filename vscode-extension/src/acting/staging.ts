@@ -7,7 +7,7 @@ import { absolutePath, listed } from "./names";
 import type { Notice } from "./ui";
 import type { Finished, World } from "./world";
 
-/** What `snapd stage --json` prints, as far as it is told. */
+/** What is used of the answer of `snapd stage --json`. */
 interface Staged {
   readonly files: readonly { readonly file: string }[];
   readonly left: readonly { readonly file: string }[];
@@ -43,15 +43,19 @@ export async function stageSteps(
   if (staged.files.length > 0) {
     const isProposed = await world.ui.proposeCommit(folder.uri, staged.message);
     sentences.push(`Staged what ${whose} changed: ${listed(staged.files.map(({ file }) => file))}.`);
-    if (isProposed) sentences.push("The message of the commit is in Source Control.");
+    if (isProposed) sentences.push("A commit message is ready in Source Control.");
     if (staged.alreadyStaged > 0)
-      sentences.push(`The commit also has ${counted(staged.alreadyStaged, "other file")} that you staged before.`);
+      sentences.push(
+        `${counted(staged.alreadyStaged, "other file was", "other files were")} staged already and will be in the commit, too.`,
+      );
   } else {
-    sentences.push(`Nothing was staged: the index has all of what ${whose} changed, or it was undone.`);
+    sentences.push(
+      `There was nothing to stage: everything that ${whose} changed is in the index already, or was undone.`,
+    );
   }
   if (staged.left.length > 0)
     sentences.push(
-      `Left out, because it is ignored, or others changed the same lines since: ${listed(staged.left.map(({ file }) => file))}.`,
+      `Left out, because git ignores it or the same lines have changed since: ${listed(staged.left.map(({ file }) => file))}.`,
     );
   return { severity: staged.left.length > 0 ? "warning" : "info", message: sentences.join(" "), buttons: [] };
 }

@@ -33,7 +33,7 @@ test("a step is staged, and the message of the commit proposed", async () => {
   assert.deepEqual(world.ran, [["stage", "--json", "--here", "-C", ROOT, "s3"]]);
   assert.equal(world.ui.commitMessage, "Do it");
   const message =
-    "Staged what step 3 “Edit app.py” changed: app.py and util.py. The message of the commit is in Source Control.";
+    "Staged what step 3 “Edit app.py” changed: app.py and util.py. A commit message is ready in Source Control.";
   assert.deepEqual(world.ui.told, [{ severity: "info", message, buttons: [] }]);
 });
 
@@ -47,7 +47,7 @@ test("several that are selected are staged together, and a message of the user's
   assert.equal(world.ui.commitMessage, "my own");
   assert.equal(
     world.ui.told[0]?.message,
-    "Staged what 2 steps changed: app.py. The commit also has 1 other file that you staged before.",
+    "Staged what 2 steps changed: app.py. 1 other file was staged already and will be in the commit, too.",
   );
 });
 
@@ -69,8 +69,8 @@ test("what was left out is told, and that there was nothing to stage", async () 
     {
       severity: "warning",
       message:
-        "Nothing was staged: the index has all of what step 3 “Edit app.py” changed, or it was undone. " +
-        "Left out, because it is ignored, or others changed the same lines since: out.log.",
+        "There was nothing to stage: everything that step 3 “Edit app.py” changed is in the index already, or was undone. " +
+        "Left out, because git ignores it or the same lines have changed since: out.log.",
       buttons: [],
     },
   ]);

@@ -28,7 +28,7 @@ const PLANNED: Readonly<Record<OutcomeKind, string>> = {
 };
 
 const REASONS: Readonly<Record<string, string>> = {
-  changedSince: "It was changed since, in the same place.",
+  changedSince: "It has changed in the same place since.",
   deletedSince: "It was deleted since.",
   renamedSince: "It was moved since.",
   occupied: "Something else is in its place.",

@@ -27,7 +27,7 @@ export function useKeyboard(): void {
 
 /** What keys do while a part of the page is shown. */
 export function useKeys(deeds: Parameters<typeof offer>[0]): void {
-  // at once, and not after the next frame: whoever sees something may press a key for it
+  // before the next frame is painted: a user who sees a row may press a key for it at once
   useLayoutEffect(() => offer(deeds));
 }
 

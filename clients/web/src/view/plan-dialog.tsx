@@ -63,7 +63,7 @@ function PlanBody({ plan: current, result }: { readonly plan: Plan; readonly res
       <FileList files={result.files} />
       {result.details !== undefined && result.details.additions + result.details.deletions > 0 && (
         <p class="plan-counts">
-          <span class="quiet">Lines of the folder that change</span> <Counts of={result.details} />
+          <span class="quiet">Lines that change</span> <Counts of={result.details} />
         </p>
       )}
       {diff !== "" && <Patch text={diff} />}
@@ -72,15 +72,15 @@ function PlanBody({ plan: current, result }: { readonly plan: Plan; readonly res
 }
 
 const CHOICES: readonly { readonly value: OnConflict; readonly label: string; readonly hint: string }[] = [
-  { value: "merge", label: "Leave conflicts alone", hint: "The files below stay as they are; all others are undone." },
+  { value: "merge", label: "Leave conflicts alone", hint: "The files below stay as they are; the rest is done." },
   {
     value: "overwrite",
     label: "Overwrite",
-    hint: "What others changed in these places is lost from the files, not from the history.",
+    hint: "Later changes in these places are removed from the files; the history keeps them.",
   },
   {
     value: "keep",
-    label: "Keep, and be done with it",
+    label: "Keep the files",
     hint: "The files stay as they are, and the step counts as undone.",
   },
 ];
@@ -88,7 +88,7 @@ const CHOICES: readonly { readonly value: OnConflict; readonly label: string; re
 function Choice({ current }: { readonly current: Plan }): JSX.Element {
   return (
     <fieldset class="choice">
-      <legend>Some files were changed since in the same places</legend>
+      <legend>Some files have since changed in the same places</legend>
       {CHOICES.map(({ value, label, hint }) => (
         <label key={value}>
           <input
@@ -129,7 +129,7 @@ function DisputeView({ dispute }: { readonly dispute: Dispute }): JSX.Element {
   const sides = [
     { title: `In the file now, from line ${dispute.line}`, lines: dispute.now, kind: "same" },
     { title: "As the step left it", lines: dispute.left, kind: "removed" },
-    { title: "As it was before, which is wanted", lines: dispute.wanted, kind: "added" },
+    { title: "As it should become", lines: dispute.wanted, kind: "added" },
   ];
   return (
     <div class="dispute">

@@ -12,7 +12,7 @@ import { messages, scope } from "../store/timeline";
 import { Age, Button } from "./bits";
 import { Icon, type IconName } from "./icons";
 
-/** Those that one press shows; a folder may have thousands. */
+/** How many sessions are listed at first, and how many more by each press: a folder may have thousands. */
 const SESSIONS_AT_ONCE = 100;
 
 export function Sidebar(): JSX.Element {

@@ -24,7 +24,7 @@ export function Timeline(): JSX.Element {
   const session = scope.value === undefined ? undefined : sessions.value?.get(scope.value);
   const go = (by: number) => () => {
     const targets = rows.value.filter((one) => shownOf(one) !== undefined);
-    // as it is at the press: the next key may come before what this one shows is drawn
+    // as it is when the key is pressed: the next key may come before the page is drawn again
     const at = targets.findIndex((one) => isShown(one, shown.value));
     const next = targets[at < 0 ? 0 : at + by];
     const target = next === undefined ? undefined : shownOf(next);
