@@ -6,13 +6,13 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from .model import EMPTY_TREE, TREE, Change, Entry
+from .model import EMPTY_TREE, TREE, Change, Entry, TreeEntry
 from .paths import parents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from .model import ObjectId, RelPath, TreeEntry
+    from .model import ObjectId, RelPath
 
     ReadTree = Callable[[ObjectId], tuple[TreeEntry, ...]]
     Find = Callable[[ObjectId, bytes], TreeEntry | None]
@@ -158,3 +158,41 @@ def files(
     for change in changes(read, EMPTY_TREE, tree, after=after):
         assert change.new is not None
         yield (below + b"/" + change.path if below else change.path), change.new
+
+
+def amended(
+    read: ReadTree, tree: ObjectId, entries: Mapping[RelPath, Entry | None], write: Callable[[bytes], ObjectId]
+) -> ObjectId:
+    """Writes a tree that differs from another at some paths.
+
+    Args:
+        read: gives the entries of a tree.
+        tree: the other tree.
+        entries: the file to have at each path, None for no file; no path leads through another.
+        write: stores the bytes of a tree object.
+
+    Raises:
+        StoreCorrupt: from `read`.
+    """
+    if not entries:
+        return tree
+    found = {entry.name: entry for entry in (read(tree) if tree != EMPTY_TREE else ())}
+    below: dict[bytes, dict[RelPath, Entry | None]] = {}
+    for path, entry in entries.items():
+        name, slash, rest = path.partition(b"/")
+        if slash:
+            below.setdefault(name, {})[rest] = entry
+        elif entry is None:
+            found.pop(name, None)
+        else:
+            found[name] = TreeEntry(name, entry.mode, entry.oid)
+    for name, inside in below.items():
+        known = found.get(name)
+        was = known.oid if known is not None and known.mode == TREE else EMPTY_TREE
+        became = amended(read, was, inside, write)
+        if became != EMPTY_TREE:
+            found[name] = TreeEntry(name, TREE, became)
+        elif known is not None and known.mode == TREE:
+            del found[name]
+    ordered = sorted(found.values(), key=lambda entry: entry.sort_key)
+    return write(b"".join([b"%o %s\0%s" % (entry.mode, entry.name, entry.oid) for entry in ordered]))

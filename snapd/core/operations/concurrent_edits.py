@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import EMPTY_TREE, TREE, Snapshot, TreeEntry
+from snapd.core.model import TREE, Snapshot
 from snapd.core.paths import parents
-from snapd.core.trees import changes, is_among, lookup
+from snapd.core.trees import amended, changes, is_among, lookup
 
 from .target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from snapd.core.model import Change, Coverage, Entry, ObjectId, RelPath
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Effect
-    from snapd.core.trees import Find, ReadTree
+    from snapd.core.trees import Find
 
 
 def without_concurrent_edits(
@@ -74,44 +74,6 @@ def agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:
         empty_dirs=tuple(filter(is_absent, coverage.empty_dirs)),
         skipped=tuple(skip for skip in coverage.skipped if is_absent(skip.path)),
     )
-
-
-def amended(
-    read: ReadTree, tree: ObjectId, entries: Mapping[RelPath, Entry | None], write: Callable[[bytes], ObjectId]
-) -> ObjectId:
-    """Writes a tree that differs from another at some paths.
-
-    Args:
-        read: gives the entries of a tree.
-        tree: the other tree.
-        entries: the file to have at each path, None for no file; no path leads through another.
-        write: stores the bytes of a tree object.
-
-    Raises:
-        StoreCorrupt: from `read`.
-    """
-    if not entries:
-        return tree
-    found = {entry.name: entry for entry in (read(tree) if tree != EMPTY_TREE else ())}
-    below: dict[bytes, dict[RelPath, Entry | None]] = {}
-    for path, entry in entries.items():
-        name, slash, rest = path.partition(b"/")
-        if slash:
-            below.setdefault(name, {})[rest] = entry
-        elif entry is None:
-            found.pop(name, None)
-        else:
-            found[name] = TreeEntry(name, entry.mode, entry.oid)
-    for name, inside in below.items():
-        known = found.get(name)
-        was = known.oid if known is not None and known.mode == TREE else EMPTY_TREE
-        became = amended(read, was, inside, write)
-        if became != EMPTY_TREE:
-            found[name] = TreeEntry(name, TREE, became)
-        elif known is not None and known.mode == TREE:
-            del found[name]
-    ordered = sorted(found.values(), key=lambda entry: entry.sort_key)
-    return write(b"".join([b"%o %s\0%s" % (entry.mode, entry.name, entry.oid) for entry in ordered]))
 
 
 def _foreign_changes(

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from snapd.core.model import SYMLINK, Entry, Snapshot
 from snapd.core.timeline.model import Edited, Span
-from snapd.core.trees import file_at
+from snapd.core.trees import amended, file_at
 
-from .concurrent_edits import agreeing, amended
+from .concurrent_edits import agreeing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from snapd.core.timeline.queries import StepQuery, Tally, Touched
 
 
-class Timeline(Protocol):
-    """The sessions, steps and operations of a workspace, as its events record them."""
+class TimelineView(Protocol):
+    """The sessions, steps and operations of a workspace, or of a fetched session, as the events record them."""
 
     @property
     def head(self) -> SnapshotId | None:
@@ -100,6 +100,9 @@ class Timeline(Protocol):
 
     def events_of(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Event, ...]:
         """The events whose `seen` is one of the `spans` of a step, in the order of time. Arguments as of `spans`."""
+
+    def events_of_session(self, session_id: SessionId) -> tuple[Event, ...]:
+        """The events that say anything about a session or its steps, whichever session they are of, oldest first."""
 
     def operations_about(self, session_id: SessionId) -> tuple[Event, ...]:
         """The operations about a session that changed something by themselves and were not taken back as a whole.
@@ -178,6 +181,10 @@ class Timeline(Protocol):
 
     def touched_since(self, seq: int) -> tuple[Touched, ...]:
         """What the listed events with a number above `seq` did, in their order."""
+
+
+class Timeline(TimelineView, Protocol):
+    """The timeline of a workspace, to which events are added."""
 
     def supposing(self) -> AbstractContextManager[None]:
         """Opens a block for events that only might happen: at its end, what `suppose` added is forgotten.

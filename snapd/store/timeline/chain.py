@@ -72,6 +72,11 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
     """
     if session_id is None:
         return OPERATIONS + day_of(event.milliseconds // 1000)
+    return chain_of_session(session_id)
+
+
+def chain_of_session(session_id: SessionId) -> str:
+    """The name of the reference for the events of a session."""
     return SESSIONS + hashlib.sha1(session_id.encode()).hexdigest()[:_NAME_DIGITS]
 
 
@@ -140,7 +145,8 @@ class Chains:
         Raises:
             StoreCorrupt: an event is missing or damaged, or two have the same `seq`.
         """
-        links = [link for chain, head in self.heads.items() for link in self._walk(chain, head)]
+        read = self._repository.read_commit
+        links = [link for chain, head in self.heads.items() for link in walk(chain, head, read)]
         links.sort(key=lambda link: link.event.seq)
         for link, following in itertools.pairwise(links):
             if link.event.seq == following.event.seq:
@@ -193,12 +199,23 @@ class Chains:
         # the commit of the previous event keeps its objects
         return oid in self._held or self._repository.has(oid)
 
-    def _walk(self, chain: str, head: ObjectId) -> Iterator[Link]:
-        """The events of a chain, newest first."""
-        commit: ObjectId | None = head
-        while commit is not None:
-            link, commit = decode_link(chain, commit, self._repository.read_commit(commit))
-            yield link
+
+def walk(chain: str, head: ObjectId, read_commit: Callable[[ObjectId], bytes]) -> Iterator[Link]:
+    """The events of a chain, newest first.
+
+    Args:
+        chain: the name of the reference.
+        head: its target.
+        read_commit: gives the bytes of a commit.
+
+    Raises:
+        WrittenByNewer: a newer snapd wrote one.
+        StoreCorrupt: one is missing or damaged, or is not an event.
+    """
+    commit: ObjectId | None = head
+    while commit is not None:
+        link, commit = decode_link(chain, commit, read_commit(commit))
+        yield link
 
 
 def encode_link(event: Event, payload: str, tree: ObjectId, parent: ObjectId | None) -> bytes:

@@ -29,6 +29,7 @@ from snapd.core.timeline.queries import Tally
 from snapd.failpoints import failpoint
 
 from . import codec
+from .chain import chain_of_session
 from .codec import decode_event, encode_claims, encode_summary, encode_uncaptured
 from .paging import AFTER_ALL, bounds, search
 from .rows import (
@@ -36,6 +37,7 @@ from .rows import (
     EVENT,
     HEARD,
     IN_FORCE,
+    OF_SESSION,
     OPERATION,
     SEEN,
     SESSION,
@@ -419,6 +421,10 @@ class Database:
         """The events whose spans have a step among their `steps`, in their order."""
         rows = self._rows(SEEN, step_id, spoken_for)
         return tuple([self._event(payload, commit, step_id if spoken_for else None) for payload, commit in rows])
+
+    def events_of_session(self, session_id: SessionId) -> tuple[Event, ...]:
+        """The events that say anything about a session, oldest first."""
+        return self._events(OF_SESSION, chain_of_session(session_id), session_id)
 
     def operations_about(self, session_id: SessionId) -> tuple[Event, ...]:
         """The events of the operations about a session that are in force, in their order."""

@@ -30,6 +30,15 @@ ABOUT = """
 JOIN operations USING (seq) WHERE operations.session_id = ? AND state IN ('applied', 'partly') ORDER BY events.seq
 """
 """The events of operations about a session that changed something by themselves and were not undone as a whole."""
+OF_SESSION = """
+WHERE chain = ?1 OR seq IN (
+    SELECT spans.seq FROM spans JOIN steps USING (step_id) WHERE session_id = ?2
+    UNION ALL SELECT turns.seq FROM turns JOIN steps USING (step_id) WHERE session_id = ?2
+    UNION ALL SELECT kept.seq FROM kept JOIN steps USING (step_id) WHERE session_id = ?2
+)
+ORDER BY seq
+"""
+"""The events of a chain, and those in whose spans, turns or kept changes steps of a session are."""
 IN_FORCE = """
 SELECT name FROM (
     SELECT step_id AS name, MAX(spans.seq) AS last, steps.seq AS begun FROM spans JOIN steps USING (step_id)

@@ -19,8 +19,7 @@ import os
 import sqlite3
 import threading
 from contextlib import contextmanager
-from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from snapd.core.errors import IoError, StoreCorrupt, os_errors
 from snapd.core.rules.retention import Chain
@@ -32,14 +31,14 @@ from .database import Database
 from .numbers import Numbers
 from .pins import effect_blobs, snapshots
 from .sealed import fresh, is_sealed, remove, seal
-from .tables import messages, touched
 from .verify import rows, rows_of
+from .view import TimelineView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.timeline.model import Event, SnapshotId, Span, StepId, Summary
+    from snapd.core.timeline.model import Event, StepId, Summary
     from snapd.store.repository import ShadowRepository
 
 logger = logging.getLogger(__name__)
@@ -50,27 +49,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _asked(question: Callable[Concatenate[Database, P], T]) -> Callable[Concatenate[Timeline, P], T]:
-    """The method of `Timeline` that asks its database a question."""
-
-    @wraps(question)
-    def ask(timeline: Timeline, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return timeline._ask(lambda database: question(database, *args, **kwargs))
-
-    return ask
-
-
-def _asked_of(question: Callable[Concatenate[sqlite3.Connection, P], T]) -> Callable[Concatenate[Timeline, P], T]:
-    """The method of `Timeline` that asks one table of its database a question."""
-
-    @wraps(question)
-    def ask(timeline: Timeline, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return timeline._ask(lambda database: question(database.connection, *args, **kwargs))
-
-    return ask
-
-
-class Timeline:
+class Timeline(TimelineView):
     """The timeline of a repository. Safe to use from several threads.
 
     It is read at its first use; any method may raise `StoreCorrupt` or `IoError` if that fails.
@@ -338,62 +317,16 @@ class Timeline:
         for _, event, _ in self._ask(Database.chains):
             yield from effect_blobs(event)
 
-    roots_by_chain = _asked(Database.roots)
+    def roots_by_chain(self) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
+        """The chain of each event, its commit, and the tree of that commit."""
+        return self._ask(Database.roots)
 
     # -- questions
-
-    @property
-    def head(self) -> SnapshotId | None:
-        """The snapshot of the work tree at the last event."""
-        last = self._ask(Database.last)
-        return last[1] if last is not None else None
 
     @property
     def next_seq(self) -> int:
         """The number of the next event."""
         return max(self._attempted, self._previous() or 0) + 1
-
-    def _previous(self) -> int | None:
-        """The `seq` of the last event."""
-        last = self._ask(Database.last)
-        return last[0] if last is not None else None
-
-    _session_of = _asked(Database.session_of)
-
-    session = _asked(Database.session)
-    sessions = _asked(Database.sessions)
-    message = _asked_of(messages.one)
-    last_message = _asked_of(messages.last_sent)
-    message_page = _asked_of(messages.page)
-    step = _asked(Database.step)
-    step_of_part = _asked(Database.step_of_part)
-    steps = _asked(Database.steps)
-    session_page = _asked(Database.session_page)
-    step_page = _asked(Database.step_page)
-    find_steps = _asked(Database.find_steps)
-    parts = _asked(Database.parts)
-    open_steps = _asked(Database.open_steps)
-    events_of = _asked(Database.events_of)
-    operations_about = _asked(Database.operations_about)
-    beside = _asked(Database.beside)
-    operation = _asked(Database.operation)
-    deed = _asked(Database.deed)
-    in_force = _asked(Database.in_force)
-    redoable = _asked(Database.redoable)
-    undone = _asked(Database.undone)
-    tally = _asked(Database.tally)
-    event = _asked(Database.event)
-    events = _asked(Database.events)
-    events_within = _asked(Database.events_within)
-    unlisted = _asked_of(touched.unlisted)
-    list_files = _asked_of(touched.add)
-    touched_of = _asked_of(touched.of_file)
-    touched_since = _asked_of(touched.since)
-
-    def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
-        """See `core.ports.timeline.Timeline`."""
-        events = self.events_of(step_id, spoken_for=spoken_for)
-        return tuple([event.seen for event in events if event.seen is not None])
 
     # -- the database
 

@@ -1,0 +1,195 @@
+"""Makes a timeline of its own of what happened in one session.
+
+A session shares its timeline with all others of the folder: events are numbered across them, and what changed between
+two looks belongs to several of them. The copy that travels has the events of the session alone, numbered from 1, and of
+each span only what the session's own steps changed, so that whoever reads it finds the same changes for each step as
+this machine does, without the steps of others.
+
+Snapshots travel as trees with their empty directories. What else a coverage says is about this machine: the ignore
+rules of its user, and the names of files that were not captured.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, assert_never
+
+import attrs
+
+from snapd.core.model import Coverage
+from snapd.core.timeline.attribution import Author, owners
+from snapd.core.timeline.model import (
+    Edited,
+    Event,
+    Kept,
+    MessageSent,
+    Operated,
+    SessionEnded,
+    SessionStarted,
+    Span,
+    StepBegun,
+    StepEnded,
+    StepsLeft,
+)
+from snapd.core.trees import amended, changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from snapd.core.call import Call
+    from snapd.core.model import Entry, RelPath
+    from snapd.core.ports.log import SnapshotLog
+    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.sharing import Outgoing
+    from snapd.core.timeline.model import EventPayload, OperationId, SessionId, SnapshotId, StepId
+
+
+class Projection:
+    """Makes the events of one session that travel.
+
+    Args:
+        session_id: the session.
+        log: of the workspace.
+        objects: hold its snapshots.
+        authors: gives what separates the changes of steps from each other, by their names.
+        outgoing: gets what the store of the workspace does not have.
+    """
+
+    def __init__(
+        self,
+        session_id: SessionId,
+        log: SnapshotLog,
+        objects: Objects,
+        authors: Callable[[Iterable[StepId]], Mapping[StepId, Author]],
+        outgoing: Outgoing,
+    ) -> None:
+        self._session_id = session_id
+        self._log = log
+        self._objects = objects
+        self._authors = authors
+        self._outgoing = outgoing
+        self._mine: frozenset[StepId] = frozenset()
+        self._operations: set[OperationId] = set()
+        self._copied: dict[SnapshotId, SnapshotId] = {}
+
+    def events(self, call: Call) -> Iterator[Event]:
+        """The events, oldest first.
+
+        Args:
+            call: the request.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError, Cancelled: the copy is not complete.
+        """
+        timeline = self._log.timeline
+        self._mine = frozenset(step.step_id for step in timeline.steps(self._session_id))
+        numbers = itertools.count(1)
+        for event in timeline.events_of_session(self._session_id):
+            call.check()
+            seen = None if event.seen is None else self._span(event.seen)
+            what, head = self._what(event.what), event.head
+            if what is None and seen is None:
+                continue
+            if isinstance(what, Operated) and what.turned != _turned(event.what):
+                # what it took back of others is not in the copy
+                effects = [effect for turn in what.turned for effect in turn.effects]
+                head = self._with(what.before, {effect.path: effect.new for effect in effects}, ())
+            elif head is not None:
+                head = self._copy(head)
+            # an event of others is there for its span alone
+            yield Event(next(numbers), event.milliseconds, head, seen, what or StepsLeft(()))
+
+    # -- what happened
+
+    def _what(self, what: EventPayload) -> EventPayload | None:
+        """What happened, as far as it is about the session; None if it is not."""
+        match what:
+            case SessionStarted() | SessionEnded() | MessageSent():
+                return what if what.session_id == self._session_id else None
+            case StepBegun():
+                if what.session_id != self._session_id:
+                    return None
+                return attrs.evolve(what, parent=self._own(what.parent))
+            case StepEnded():
+                return what if what.step_id in self._mine else None
+            case StepsLeft(steps):
+                left = self._of_mine(steps)
+                return StepsLeft(left) if left else None
+            case Kept(files, steps):
+                kept = self._of_mine(steps)
+                return Kept(files, kept) if kept else None
+            case Edited():
+                # what somebody typed is theirs; the span says what had been changed by then
+                return None
+            case Operated():
+                return self._operated(what)
+            case _:
+                assert_never(what)
+
+    def _operated(self, what: Operated) -> Operated | None:
+        turned = tuple(turn for turn in what.turned if turn.name in self._mine or turn.name in self._operations)
+        is_about = what.session_id == self._session_id
+        if not turned and not (is_about and what.is_own):
+            return None
+        self._operations.add(what.operation_id)
+        return attrs.evolve(
+            what,
+            session_id=self._session_id if is_about else None,
+            before=self._copy(what.before),
+            turned=turned,
+            root=self._own(what.root),
+            message_id=what.message_id if is_about else None,
+            part_id=what.part_id if is_about else None,
+        )
+
+    def _own(self, step_id: StepId | None) -> StepId | None:
+        return step_id if step_id in self._mine else None
+
+    def _of_mine(self, steps: Iterable[StepId]) -> tuple[StepId, ...]:
+        return tuple(step for step in steps if step in self._mine)
+
+    # -- what changed
+
+    def _span(self, span: Span) -> Span | None:
+        """What the steps of the session changed in a span; None if none of them was open in it."""
+        steps = self._of_mine(span.steps)
+        left = tuple(step for step in self._of_mine(span.left) if step not in steps)
+        if not steps and not left:
+            return None
+        if steps == span.steps and all(author.claims is None for author in self._authors(steps).values()):
+            # all of it is theirs
+            return Span(self._copy(span.before), self._copy(span.after), steps, left)
+        authors = self._authors(span.steps)
+        before, after = span.before, span.after
+        found = changes(self._objects.read_tree, before.tree, after.tree, differing=self._objects.differing)
+        mine = {change.path: change.new for change in found if self._is_mine(owners(change.path, authors))}
+        directories = self._empty_directories(before) ^ self._empty_directories(after)
+        turned = [path for path in directories if self._is_mine(owners(path, authors, Author.names_directory))]
+        return Span(self._copy(before), self._with(before, mine, turned), steps, left)
+
+    def _is_mine(self, found: Iterable[StepId]) -> bool:
+        return any(step in self._mine for step in found)
+
+    def _with(
+        self, snapshot: SnapshotId, entries: Mapping[RelPath, Entry | None], directories: Collection[RelPath]
+    ) -> SnapshotId:
+        """A snapshot with other files, and with empty directories that came or went."""
+        tree = amended(self._objects.read_tree, snapshot.tree, entries, self._outgoing.tree)
+        return self._snapshot(tree, self._empty_directories(snapshot) ^ set(directories))
+
+    def _copy(self, snapshot: SnapshotId) -> SnapshotId:
+        copied = self._copied.get(snapshot)
+        if copied is None:
+            copied = self._snapshot(snapshot.tree, self._empty_directories(snapshot))
+            self._copied[snapshot] = copied
+        return copied
+
+    def _snapshot(self, tree: bytes, empty_directories: Collection[RelPath]) -> SnapshotId:
+        return self._outgoing.snapshot(tree, Coverage(empty_dirs=tuple(sorted(empty_directories))))
+
+    def _empty_directories(self, snapshot: SnapshotId) -> frozenset[RelPath]:
+        return frozenset(self._log.load(snapshot).coverage.empty_dirs)
+
+
+def _turned(what: EventPayload) -> tuple[object, ...]:
+    return what.turned if isinstance(what, Operated) else ()

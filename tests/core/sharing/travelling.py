@@ -1,0 +1,100 @@
+"""A session as another machine would read it, without going there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import attrs
+
+from snapd.core.actions.step_changes import StepChanges
+from snapd.core.call import Call
+from snapd.core.model import Coverage, ObjectId, Snapshot
+from snapd.core.ports.store import Store
+from snapd.core.sharing.projection import Projection
+from snapd.core.timeline.model import Event, SnapshotId, StepId, Summary
+from snapd.store.coverage import encode
+from snapd.store.timeline.chain import NO_OBJECT, Link
+from snapd.store.timeline.codec import encode_event
+from snapd.store.timeline.database import Database
+from snapd.store.timeline.view import TimelineView
+from tests.support.workspace import Bench
+
+T = TypeVar("T")
+
+
+class Copied(TimelineView):
+    """The timeline of these events alone."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self._database = Database(None)
+        previous = [None, *(event.seq for event in events)]
+        self._database.create(
+            Link("chain", NO_OBJECT, NO_OBJECT, event, encode_event(event, before))
+            for event, before in zip(events, previous, strict=False)
+        )
+        self.epoch = 0
+
+    def _ask(self, question: Callable[[Database], T]) -> T:
+        return question(self._database)
+
+    @property
+    def next_seq(self) -> int:
+        return (self._previous() or 0) + 1
+
+    def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
+        self._database.keep_summary(step_id, summary)
+
+
+@attrs.frozen
+class IntoTheStore:
+    """Puts the copy where the session itself is."""
+
+    store: Store
+
+    def tree(self, data: bytes) -> ObjectId:
+        with self.store.batch() as batch:
+            oid = batch.encoded_tree(data)
+            batch.commit()
+        return oid
+
+    def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
+        self.store.store_blob(encode(coverage))
+        return self.store.identify(Snapshot(tree, coverage))
+
+
+@attrs.frozen
+class CopiedLog:
+    """What reads the copy asks of a log."""
+
+    store: Store
+    timeline: TimelineView
+
+    def load(self, snapshot: SnapshotId) -> Snapshot:
+        return self.store.load(snapshot)
+
+
+class Travelled:
+    """A session, as far as it travels.
+
+    Args:
+        bench: where it is.
+        session: its name.
+    """
+
+    def __init__(self, bench: Bench, session: str) -> None:
+        workspace = bench.workspace
+        store: Store = workspace._store
+        changes = workspace.step_changes
+        projection = Projection(session, store, store, changes.authors, IntoTheStore(store))
+        self.events = list(projection.events(Call()))
+        self.timeline = Copied(self.events)
+        self.changes = StepChanges(store, CopiedLog(store, self.timeline), changes._texts)
+
+    def named(self) -> Iterator[SnapshotId]:
+        """Every snapshot that it names."""
+        for event in self.events:
+            if event.head is not None:
+                yield event.head
+            if event.seen is not None:
+                yield from (event.seen.before, event.seen.after)
