@@ -95,6 +95,27 @@ class StoreCorrupt(SnapdError):
     default_hint = "run 'snapd fsck --repair' in the folder"
 
 
+class RemoteFailed(SnapdError):
+    """Another machine could not be reached, did not let us in, or refused; `data["reason"]` says which."""
+
+    kind = "remoteFailed"
+    default_hint = "check the address and the connection, then try again"
+
+
+class RemoteChanged(SnapdError):
+    """Somebody else pushed this session to the remote, with steps that this machine does not have."""
+
+    kind = "remoteChanged"
+    default_hint = "fetch the session from there first, then push again"
+
+
+class Untrusted(SnapdError):
+    """What came from another machine is not what it says, or over a limit; nothing of it was taken."""
+
+    kind = "untrusted"
+    default_hint = "ask whoever pushed it to push it again with a current snapd, or leave it"
+
+
 class StorageFull(SnapdError):
     """No space or quota is left; the previous state is intact."""
 

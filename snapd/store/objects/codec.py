@@ -96,7 +96,9 @@ _COMMIT = re.compile(rb"tree ([0-9a-f]{40})\n(?:parent ([0-9a-f]{40})\n)?")
 _ENTRIES = re.compile(rb"(?:[0-7]+ [^\0/]+\0.{20})*", re.DOTALL)
 
 
-def encode_commit(tree: ObjectId, parent: ObjectId | None, seconds: int, message: str) -> bytes:
+def encode_commit(
+    tree: ObjectId, parent: ObjectId | None, seconds: int, message: str, host: str = "localhost"
+) -> bytes:
     """The bytes of a commit object by snapd.
 
     Args:
@@ -104,8 +106,9 @@ def encode_commit(tree: ObjectId, parent: ObjectId | None, seconds: int, message
         parent: the previous commit, if any.
         seconds: since 1970, UTC.
         message: subject, blank line, trailers.
+        host: the machine, for a commit that leaves it.
     """
-    who = f"snapd <snapd@localhost> {seconds} +0000"
+    who = f"snapd <snapd@{host}> {seconds} +0000"
     lines = [f"tree {tree.hex()}"]
     if parent is not None:
         lines.append(f"parent {parent.hex()}")

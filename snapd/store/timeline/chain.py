@@ -218,9 +218,9 @@ def walk(chain: str, head: ObjectId, read_commit: Callable[[ObjectId], bytes]) -
         yield link
 
 
-def encode_link(event: Event, payload: str, tree: ObjectId, parent: ObjectId | None) -> bytes:
-    """The bytes of the commit of an event."""
-    return encode_commit(tree, parent, event.milliseconds // 1000, f"{name_of(event.what)}\n\n{payload}")
+def encode_link(event: Event, payload: str, tree: ObjectId, parent: ObjectId | None, host: str = "localhost") -> bytes:
+    """The bytes of the commit of an event; `host` names the machine of one that travels."""
+    return encode_commit(tree, parent, event.milliseconds // 1000, f"{name_of(event.what)}\n\n{payload}", host)
 
 
 def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[Link, ObjectId | None]:

@@ -41,6 +41,10 @@ class FetchedTimeline(TimelineView):
         self._database: Database | None = None
         self.epoch = 0
 
+    def check(self) -> None:
+        """Reads it; raises `StoreCorrupt` if its events cannot follow each other."""
+        self._ask(Database.last)
+
     def close(self) -> None:
         """Forgets what was read."""
         with self._lock:

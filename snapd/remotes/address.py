@@ -1,0 +1,76 @@
+"""Addresses of git repositories, as people write them.
+
+An address may come from somebody else, such as from the configuration of a project that was downloaded. So only what
+git takes for a path, or for a protocol that runs no program of the address's choosing, is passed on to it (git has
+`ext::`, which runs any command, and takes words with a dash for options).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import InvalidParams
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROTOCOLS = ("file", "git", "http", "https", "ssh")
+"""What git may speak."""
+
+_URL = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://(?:([^/@]*)@)?([^/]*)(/.*)?", re.DOTALL)
+_SCP = re.compile(r"(?:[^/@:]+@)?[^-/@:][^/@:]*:(?!:).+", re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_HINT = "give a URL (https, ssh, git, file), 'host:path', an absolute path, or the name of a remote of the project"
+
+
+def resolve(remote: str, named: Mapping[str, str]) -> str:
+    """The address that a client means.
+
+    Args:
+        remote: a URL, an address as of scp, an absolute path, or the name of a remote of the project's git.
+        named: the addresses of these remotes, by name.
+
+    Raises:
+        InvalidParams: git cannot or must not use it; `data["field"]` is `remote`.
+    """
+    if remote in named:
+        return _checked(named[remote], f"the address of the remote {remote!r}")
+    if is_address(remote):
+        return _checked(remote, "remote")
+    known = ", ".join(sorted(named)) or "none"
+    raise InvalidParams(
+        f"remote: {remote!r} is no address, and the project has no remote of this name (it has: {known})",
+        hint=_HINT,
+        field="remote",
+    )
+
+
+def is_address(remote: str) -> bool:
+    """Whether this is an address, rather than a name."""
+    return os.path.isabs(remote) or _URL.fullmatch(remote) is not None or _SCP.fullmatch(remote) is not None
+
+
+def without_secret(address: str) -> str:
+    """An address without the password in it, to be shown."""
+    found = _URL.fullmatch(address)
+    if found is None or not found[2] or ":" not in found[2]:
+        return address
+    user = found[2].partition(":")[0]
+    return f"{found[1]}://{user}@{found[3]}{found[4] or ''}"
+
+
+def _checked(address: str, what: str) -> str:
+    found = _URL.fullmatch(address)
+    if _CONTROL.search(address) or address.startswith("-"):
+        wrong = "is not a valid address"
+    elif found is not None and found[1].lower() not in PROTOCOLS:
+        wrong = f"uses the protocol {found[1]!r}"
+    elif found is not None and (found[3].startswith("-") or (found[2] or "").startswith("-")):
+        wrong = "is not a valid address"
+    elif found is not None or is_address(address):
+        return address
+    else:
+        wrong = "is not a valid address"
+    raise InvalidParams(f"{what}: {without_secret(address)!r} {wrong}", hint=_HINT, field="remote")

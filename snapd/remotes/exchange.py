@@ -1,0 +1,97 @@
+"""Pushes and fetches references, by the git program."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import RemoteChanged
+
+from .address import without_secret
+from .failures import error, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId
+
+    from .program import GitProgram
+
+_QUIET = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
+_REJECTED = re.compile(r"!\t[^\t]*\t\[([^\]]*)\](?: \((.*)\))?")
+_STALE = "stale info"
+
+
+class Exchange:
+    """Speaks with the git repository at an address.
+
+    Args:
+        git: the program.
+        address: the repository, as `address.resolve` gives it.
+    """
+
+    def __init__(self, git: GitProgram, address: str) -> None:
+        self._git = git
+        self._address = address
+
+    def push(self, git_dir: str, heads: Mapping[str, ObjectId], seen: Mapping[str, ObjectId], call: Call) -> None:
+        """Pushes references: all or none.
+
+        Args:
+            git_dir: the repository that has them.
+            heads: their new targets, by name; the remote gets them under the same names.
+            seen: what the remote has of these, by name. A reference that somebody moved since is not pushed.
+            call: the request.
+
+        Raises:
+            RemoteChanged: somebody moved one of them meanwhile; nothing was pushed.
+            RemoteFailed: nothing was pushed.
+            Cancelled: the request was cancelled; all was pushed, or nothing.
+        """
+        leases = [f"--force-with-lease={name}:{_hex(seen.get(name))}" for name in heads]
+        # without a plus, which would have git push in spite of a lease
+        refs = [f"{head.hex()}:{name}" for name, head in heads.items()]
+        words = ["push", "--porcelain", "--atomic", "--no-verify", "--no-signed", *leases, "--", self._address, *refs]
+        done = self._git.run(git_dir, words, call)
+        if done.code == 0:
+            return
+        rejected = [found for line in done.out.splitlines() if (found := _REJECTED.match(line))]
+        if any(found[2] == _STALE for found in rejected):
+            shown = without_secret(self._address)
+            raise RemoteChanged(f"{shown}: somebody else pushed one of these sessions meanwhile", remote=shown)
+        said = next((found[2] for found in rejected if found[2] and found[2] != "atomic push failure"), None)
+        if said is not None:
+            raise error(self._address, "refused", said)
+        raise failed(self._address, done)
+
+    def delete(self, git_dir: str, seen: Mapping[str, ObjectId], call: Call) -> None:
+        """Deletes references, if nobody moved them since they were seen; raises as `push`."""
+        leases = [f"--force-with-lease={name}:{head.hex()}" for name, head in seen.items()]
+        refs = [f":{name}" for name in seen]
+        words = ["push", "--porcelain", "--atomic", "--no-verify", *leases, "--", self._address, *refs]
+        done = self._git.run(git_dir, words, call)
+        if done.code:
+            raise failed(self._address, done)
+
+    def fetch(self, git_dir: str, names: Sequence[str], call: Call) -> None:
+        """Fetches references, with everything that they reach and neither the repository nor those that it borrows has.
+
+        Args:
+            git_dir: gets them, under the same names.
+            names: the references, or what their names begin with; what the remote does not have is passed over.
+            call: the request.
+
+        Raises:
+            RemoteFailed: nothing was fetched.
+            Cancelled: the request was cancelled.
+        """
+        # with a star, git asks for what there is; a reference that is not there would be an error
+        refs = [f"+{name}*:{name}*" for name in names]
+        done = self._git.run(git_dir, ["fetch", *_QUIET, "--", self._address, *refs], call)
+        if done.code:
+            raise failed(self._address, done)
+
+
+def _hex(oid: ObjectId | None) -> str:
+    return oid.hex() if oid is not None else ""

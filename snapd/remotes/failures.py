@@ -1,0 +1,80 @@
+"""What git says when it could not do what was asked, as errors of the contract."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from snapd.core.errors import RemoteFailed
+
+from .address import without_secret
+
+if TYPE_CHECKING:
+    from .program import Finished
+
+Reason = Literal["unreachable", "refused", "interrupted", "auth"]
+
+_REASONS: tuple[tuple[Reason, str], ...] = (
+    (
+        "auth",
+        (
+            r"authentication failed|permission denied|could not read (username|password)|terminal prompts disabled"
+            r"|host key verification failed|the requested url returned error: 40[13]|access denied"
+        ),
+    ),
+    (
+        "interrupted",
+        (
+            r"early eof|hung up unexpectedly|unexpected disconnect|rpc failed|connection reset|broken pipe|timed out"
+            r"|unexpected end|the remote end hung up|invalid index-pack output|index-pack failed|unpack-objects failed"
+            r"|pack-objects died|send disconnect"
+        ),
+    ),
+    (
+        "unreachable",
+        (
+            r"could not resolve|couldn.t resolve|connection refused|does not appear to be a git repository|not found"
+            r"|failed to connect|couldn.t connect|unable to connect|no such file or directory|no route to host"
+            r"|could not read from remote repository|dubious ownership|unable to access"
+        ),
+    ),
+)
+_HINTS: dict[Reason, str] = {
+    "auth": "check that you may use this address, and that your credential helper or ssh agent lets git in unasked",
+    "interrupted": "try again: nothing was done",
+    "unreachable": "check the address and the connection, then try again",
+    "refused": "ask whoever keeps the remote to accept this, or choose another one",
+}
+_NOISE = ("hint:", "warning:", "To ", "From ")
+
+
+def failed(address: str, done: Finished) -> RemoteFailed:
+    """The error of a git command that failed.
+
+    Args:
+        address: with whom it spoke.
+        done: what it said.
+    """
+    said = done.said.lower()
+    reason: Reason = next((reason for reason, pattern in _REASONS if re.search(pattern, said)), "refused")
+    return error(address, reason, _first_line(done))
+
+
+def error(address: str, reason: Reason, said: str) -> RemoteFailed:
+    """The error of a remote.
+
+    Args:
+        address: the remote.
+        reason: why it failed.
+        said: what git, or the remote, said about it.
+    """
+    shown = without_secret(address)
+    said = said.replace(address, shown)
+    return RemoteFailed(f"{shown}: {said}", hint=_HINTS[reason], remote=shown, reason=reason)
+
+
+def _first_line(done: Finished) -> str:
+    lines = [line.strip() for line in done.said.splitlines() if line.strip() and not line.startswith(_NOISE)]
+    wrong = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))]
+    line = next(iter(wrong or lines), f"git ended with {done.code}")
+    return re.sub(r"^(fatal|error|remote): *", "", line)

@@ -1,0 +1,247 @@
+"""Looks at what came from another machine before any of it is used.
+
+Git has compared every object with its id and with the format of its kind (`fetch.fsckObjects`). The rest is looked at
+here: that each commit is an event and nothing else, that its tree keeps just what the event names, that no name in a
+tree means something outside of it, that all of it is there, and that it is not more than the limits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import StoreCorrupt, Untrusted
+from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE
+from snapd.core.paths import is_restorable_name
+from snapd.core.timeline.model import Edited, Kept, Operated, StepEnded
+from snapd.store.coverage import decode
+from snapd.store.timeline.chain import chain_of_session, decode_link
+from snapd.store.timeline.pins import effect_blobs, pins, snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId, RelPath, TreeEntry
+    from snapd.core.timeline.model import Event
+    from snapd.store.repository import ShadowRepository
+    from snapd.store.timeline.chain import Link
+
+_MODES = (REGULAR, EXECUTABLE, SYMLINK, TREE)
+_LONGEST_LINK = 4096
+
+
+@attrs.frozen
+class Limits:
+    """The most that is taken from another machine at once.
+
+    Attributes:
+        events: of one session.
+        objects: directories and files, of one snapshot, and different ones of all sessions together.
+        blob_bytes: the size of one file.
+        bytes: the sizes of all files together.
+        path_bytes: the length of a path below the folder.
+    """
+
+    events: int = 1_000_000
+    objects: int = 10_000_000
+    blob_bytes: int = 1 << 30
+    bytes: int = 64 << 30
+    path_bytes: int = 4096
+
+
+class Inspection:
+    """Looks at sessions of one fetch.
+
+    Args:
+        repository: has what was fetched.
+        complete: gets missing objects from where this machine has them; gives those that are there now.
+        limits: the most that is taken.
+        call: the request.
+    """
+
+    def __init__(
+        self,
+        repository: ShadowRepository,
+        complete: Callable[[Iterable[ObjectId]], frozenset[ObjectId]],
+        limits: Limits,
+        call: Call,
+    ) -> None:
+        self._repository = repository
+        self._complete = complete
+        self._limits = limits
+        self._call = call
+        self._trees: dict[ObjectId, tuple[TreeEntry, ...]] = {EMPTY_TREE: ()}
+        self._extents: dict[ObjectId, tuple[int, int]] = {}
+        self._blobs: set[ObjectId] = set()
+        self._coverages: set[ObjectId] = set()
+        self._bytes = 0
+
+    def session(self, chain: str, head: ObjectId) -> None:
+        """Looks at a session.
+
+        Args:
+            chain: the name of its reference.
+            head: its newest commit.
+
+        Raises:
+            Untrusted: it is not what it says, or over a limit.
+            IoError, Cancelled: it could not be looked at.
+        """
+        try:
+            events = self._events(chain, head)
+            if not all(_begins(chain, event) for event in events[:1]):
+                raise Untrusted(f"{chain} is not the session that its first event names", reference=chain)
+            self._all_trees([tree for event in events for tree in _trees(event)])
+            self._files({oid for event in events for _, oid in effect_blobs(event)})
+        except StoreCorrupt as error:
+            raise Untrusted(f"{chain} cannot be used: {error.message}", reference=chain) from error
+
+    def _events(self, chain: str, head: ObjectId) -> list[Event]:
+        """The events, oldest first."""
+        events: list[Event] = []
+        commit: ObjectId | None = head
+        while commit is not None:
+            self._call.check()
+            if len(events) == self._limits.events:
+                raise Untrusted(f"{chain} has more than {self._limits.events} events", reference=chain)
+            link, commit = decode_link(chain, commit, self._repository.read_commit(commit))
+            self._link(link)
+            events.append(link.event)
+        events.reverse()
+        if [event.seq for event in events] != list(range(1, len(events) + 1)):
+            raise Untrusted(f"the events of {chain} are not numbered in their order", reference=chain)
+        return events
+
+    def _link(self, link: Link) -> None:
+        kept = pins(link.event)
+        if kept.tree != link.tree:
+            raise Untrusted(f"commit {link.commit.hex()} has other files than its event names", reference=link.chain)
+        for path in _paths(link.event):
+            if len(path) > self._limits.path_bytes or not all(map(is_restorable_name, path.split(b"/"))):
+                raise Untrusted(
+                    f"commit {link.commit.hex()} names a path that no folder can have", reference=link.chain
+                )
+        coverages = {snapshot.coverage for snapshot in snapshots(link.event).values()} - self._coverages
+        if coverages:
+            self._files(coverages)
+            for oid in coverages:
+                self._coverage(oid)
+            self._coverages |= coverages
+
+    def _coverage(self, oid: ObjectId) -> None:
+        try:
+            coverage = decode(self._repository.read_blob(oid))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise Untrusted(f"blob {oid.hex()} is not the list of empty directories that it should be") from error
+        for path in coverage.empty_dirs:
+            if not all(map(is_restorable_name, path.split(b"/"))):
+                raise Untrusted(f"blob {oid.hex()} names a directory that no folder can have")
+
+    def _all_trees(self, roots: Sequence[ObjectId]) -> None:
+        """Looks at directories and all below them, level by level."""
+        level = set(roots) - self._trees.keys()
+        while level:
+            self._present(level)
+            blobs: set[ObjectId] = set()
+            links: set[ObjectId] = set()
+            for tree in level:
+                self._call.check()
+                entries = self._repository.read_tree(tree)
+                self._names(tree, entries)
+                self._trees[tree] = entries
+                blobs.update(entry.oid for entry in entries if entry.mode != TREE)
+                links.update(entry.oid for entry in entries if entry.mode == SYMLINK)
+            self._files(blobs, links)
+            below = {entry.oid for tree in level for entry in self._trees[tree] if entry.mode == TREE}
+            level = below - self._trees.keys()
+        for root in roots:
+            self._measure(root)
+
+    def _names(self, tree: ObjectId, entries: Sequence[TreeEntry]) -> None:
+        names = {entry.name for entry in entries}
+        if len(names) < len(entries) or not all(
+            entry.mode in _MODES and is_restorable_name(entry.name) for entry in entries
+        ):
+            raise Untrusted(f"tree {tree.hex()} has an entry that no folder can have")
+
+    def _measure(self, root: ObjectId) -> None:
+        """Counts the files of a tree, and its longest path.
+
+        Each directory may be there many times, so a few of them can stand for more files than anybody has.
+        """
+        waiting = [root]
+        while waiting:
+            tree = waiting[-1]
+            below = [entry for entry in self._trees[tree] if entry.mode == TREE]
+            unknown = [entry.oid for entry in below if entry.oid not in self._extents]
+            if unknown and tree not in self._extents:
+                waiting += unknown
+                continue
+            waiting.pop()
+            count = len(self._trees[tree]) + sum(self._extents[entry.oid][0] for entry in below)
+            longest = max((len(entry.name) for entry in self._trees[tree]), default=0)
+            longest = max([longest, *(len(entry.name) + 1 + self._extents[entry.oid][1] for entry in below)])
+            if count > self._limits.objects or longest > self._limits.path_bytes:
+                raise Untrusted(f"tree {tree.hex()} has {count} entries, and paths of {longest} bytes: over the limit")
+            self._extents[tree] = (count, longest)
+
+    def _files(self, blobs: set[ObjectId], links: Iterable[ObjectId] = ()) -> None:
+        """Looks at the sizes of files, and of those that are symlinks."""
+        fresh = blobs - self._blobs
+        self._present(fresh)
+        for oid in fresh:
+            size = self._repository.blob_size(oid)
+            self._bytes += size
+            if size > self._limits.blob_bytes or self._bytes > self._limits.bytes:
+                raise Untrusted(f"blob {oid.hex()} has {size} bytes, which is over the limit")
+        for oid in links:
+            if self._repository.blob_size(oid) > _LONGEST_LINK:
+                raise Untrusted(f"the symlink {oid.hex()} is longer than any can be")
+        self._blobs |= fresh
+        self._count()
+
+    def _present(self, wanted: Iterable[ObjectId]) -> None:
+        """Makes sure that objects are there, from wherever this machine has them."""
+        packs = self._repository.packs.now()
+        missing = [oid for oid in wanted if oid != EMPTY_TREE and not self._repository.has(oid, packs)]
+        if missing:
+            left = set(missing) - self._complete(missing)
+            if left:
+                raise Untrusted(f"{len(left)} objects are missing, among them {min(left).hex()}")
+
+    def _count(self) -> None:
+        if len(self._trees) + len(self._blobs) > self._limits.objects:
+            raise Untrusted(f"it has more than {self._limits.objects} files and directories")
+
+
+def _begins(chain: str, event: Event) -> bool:
+    session_id = getattr(event.what, "session_id", None)
+    return session_id is not None and chain_of_session(session_id) == chain
+
+
+def _trees(event: Event) -> Iterator[ObjectId]:
+    return (snapshot.tree for snapshot in snapshots(event).values())
+
+
+def _paths(event: Event) -> Iterator[RelPath]:
+    """The paths that an event names."""
+    what = event.what
+    match what:
+        case StepEnded(_, claims):
+            yield from claims or ()
+            yield from (change.path for change in what.uncaptured)
+        case Kept(files):
+            yield from (path for path, _ in files)
+        case Edited(paths):
+            yield from paths
+        case Operated():
+            effects = [effect for turn in what.turned for effect in turn.effects] + list(what.effects or ())
+            yield from (effect.path for effect in effects)
+            for turn in what.turned:
+                yield from (*turn.made_directories, *turn.removed_directories, *(turn.left or ()), *turn.rest)
+                for pair in turn.moved:
+                    yield from pair
+        case _:
+            pass

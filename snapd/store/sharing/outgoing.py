@@ -1,0 +1,141 @@
+"""The repository from which sessions are pushed: their events as commits, and what the store itself does not have."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from typing import TYPE_CHECKING
+
+import pygit2
+
+from snapd.core.errors import os_errors
+from snapd.core.model import EMPTY_TREE
+from snapd.core.timeline.model import SnapshotId
+from snapd.store.coverage import encode
+from snapd.store.objects.codec import object_id
+from snapd.store.objects.pack_encoding import pack_object
+from snapd.store.objects.pack_writer import PackWriter
+from snapd.store.timeline.chain import chain_of_session, encode_link
+from snapd.store.timeline.codec import encode_event
+from snapd.store.timeline.pins import pins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from snapd.core.model import Coverage, ObjectId
+    from snapd.core.timeline.model import Event, SessionId
+    from snapd.store.objects.codec import ObjectKind
+
+_NOT_IN_A_HOST = re.compile(r"[^A-Za-z0-9.-]+")
+
+
+class OutgoingRepository:
+    """A temporary repository with the copies of sessions that leave this machine; a context manager that removes it.
+
+    The same events make the same commits, so a session that went on is a continuation of what was pushed before.
+
+    Args:
+        borrowed: `objects` directories that have everything else: that of the store, those of the project's git.
+        host: the name of this machine.
+
+    Attributes:
+        path: its directory.
+        heads: the newest commit of each session, by the name of its reference.
+
+    Raises:
+        StorageFull, IoError: from every method.
+    """
+
+    def __init__(self, borrowed: Sequence[str], host: str) -> None:
+        self._host = _NOT_IN_A_HOST.sub("-", host).strip("-.") or "localhost"
+        self.heads: dict[str, ObjectId] = {}
+        self.path = tempfile.mkdtemp(prefix="snapd-push-")
+        try:
+            with os_errors(self.path):
+                make_bare(self.path, borrowed)
+            self._pack = PackWriter(os.path.join(self.path, "objects", "pack"))
+        except BaseException:
+            self._remove()
+            raise
+        self._added: set[ObjectId] = {EMPTY_TREE}
+
+    def __enter__(self) -> OutgoingRepository:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pack.discard()
+        self._remove()
+
+    def tree(self, data: bytes) -> ObjectId:
+        """Adds a directory, given as the bytes of its tree object."""
+        return self._add("tree", data)
+
+    def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
+        """Adds the coverage of a snapshot, and gives the id by which an event names the snapshot."""
+        return SnapshotId(tree, self._add("blob", encode(coverage)))
+
+    def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
+        """Adds a session.
+
+        Args:
+            session_id: its name.
+            events: all of its events that travel, oldest first.
+        """
+        head: ObjectId | None = None
+        previous: int | None = None
+        for event in events:
+            kept = pins(event)
+            for data in kept.trees.values():
+                self._add("tree", data)
+            payload = encode_event(event, previous)
+            head = self._add("commit", encode_link(event, payload, kept.tree, head, self._host))
+            previous = event.seq
+        if head is not None:
+            self.heads[chain_of_session(session_id)] = head
+
+    def finish(self) -> None:
+        """Completes the repository, so that git can read it."""
+        if self._added != {EMPTY_TREE}:
+            self._pack.finish()
+        for name, head in self.heads.items():
+            path = os.path.join(self.path, name)
+            with os_errors(path):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w") as file:
+                    file.write(f"{head.hex()}\n")
+
+    def _add(self, kind: ObjectKind, data: bytes) -> ObjectId:
+        oid = object_id(kind, data)
+        if oid not in self._added:
+            self._added.add(oid)
+            self._pack.add(oid, pack_object(kind, data))
+        return oid
+
+    def _remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def make_bare(path: str, borrowed: Iterable[str]) -> None:
+    """Makes a bare repository.
+
+    Args:
+        path: an empty directory.
+        borrowed: the `objects` directories of other repositories that it reads, too.
+
+    Raises:
+        OSError: it could not be made.
+    """
+    pygit2.init_repository(path, bare=True)
+    with open(os.path.join(path, "objects", "info", "alternates"), "w", errors="surrogateescape") as file:
+        file.writelines(f"{_quoted(directory)}\n" for directory in borrowed)
+    with open(os.path.join(path, "config"), "a") as file:
+        # of the borrowed repositories, only what the project itself has is known elsewhere
+        file.write('[core]\n\talternateRefsPrefixes = "refs/heads/ refs/remotes/ refs/tags/"\n')
+
+
+def _quoted(path: str) -> str:
+    """A path as git reads it in `info/alternates`, whatever is in it."""
+    escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

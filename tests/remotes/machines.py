@@ -1,0 +1,98 @@
+"""Machines with a folder each, and what they push to each other; git itself is the remote."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from snapd.core.actions.step_changes import StepChanges
+from snapd.core.call import Call
+from snapd.core.model import ObjectId, Snapshot
+from snapd.core.ports.store import Store
+from snapd.core.sharing.projection import Projection
+from snapd.core.timeline.model import SnapshotId
+from snapd.remotes.exchange import Exchange
+from snapd.remotes.program import GitProgram
+from snapd.store.sharing.inspection import Limits
+from snapd.store.sharing.mirror import Mirror
+from snapd.store.sharing.outgoing import OutgoingRepository
+from snapd.store.timeline.fetched import FetchedTimeline
+from tests.support.git import run_git
+from tests.support.sessions import Agents
+
+
+def bare(path: Path) -> Path:
+    """An empty remote."""
+    path.mkdir()
+    run_git(path, "init", "--quiet", "--bare", ".")
+    return path
+
+
+class Machine:
+    """A machine with one folder.
+
+    Args:
+        agents: who works there.
+        name: of the machine.
+    """
+
+    def __init__(self, agents: Agents, name: str) -> None:
+        self.agents = agents
+        self.name = name
+        self.git = GitProgram(dict(os.environ))
+        self.mirror = Mirror(str(agents.bench.folder / "mirror"))
+
+    @property
+    def store(self) -> Store:
+        return self.agents.bench.workspace._store
+
+    @property
+    def borrowed(self) -> list[str]:
+        project = [os.fsdecode(each) for each in self.agents.bench.workspace._work_tree.object_directories()]
+        return [os.path.join(self.store.path, "objects"), *project]
+
+    def push(self, address: str, *sessions: str, seen: dict[str, ObjectId] | None = None) -> dict[str, ObjectId]:
+        workspace = self.agents.bench.workspace
+        self.store._repository.journal.checkpoint()  # type: ignore[attr-defined]
+        with OutgoingRepository(self.borrowed, self.name) as outgoing:
+            for session in sessions:
+                projection = Projection(session, self.store, self.store, workspace.step_changes.authors, outgoing)
+                outgoing.add_session(session, projection.events(Call()))
+            outgoing.finish()
+            Exchange(self.git, address).push(outgoing.path, outgoing.heads, seen or {}, Call())
+            return dict(outgoing.heads)
+
+    def fetch(
+        self, address: str, names: Sequence[str] = ("refs/snapd/sessions/",), limits: Limits | None = None
+    ) -> dict[str, ObjectId]:
+        self.store._repository.journal.checkpoint()  # type: ignore[attr-defined]
+        with self.mirror.quarantine(self.borrowed) as quarantine:
+            Exchange(self.git, address).fetch(quarantine, names, Call())
+            return self.mirror.take(quarantine, self.borrowed, limits or Limits(), Call())
+
+    def fetched(self, name: str, head: ObjectId) -> tuple[FetchedTimeline, StepChanges]:
+        """What a fetched session says."""
+        timeline = self.mirror.timeline(name, head)
+        workspace = self.agents.bench.workspace
+        log = _Log(self.mirror, timeline)
+        return timeline, StepChanges(_Objects(self.mirror), log, workspace.step_changes._texts)
+
+
+class _Log:
+    def __init__(self, mirror: Mirror, timeline: FetchedTimeline) -> None:
+        self._mirror = mirror
+        self.timeline = timeline
+
+    def load(self, snapshot: SnapshotId) -> Snapshot:
+        from snapd.store.coverage import decode
+
+        return Snapshot(snapshot.tree, decode(self._mirror.repository.read_blob(snapshot.coverage)))
+
+
+class _Objects:
+    def __init__(self, mirror: Mirror) -> None:
+        self._repository = mirror.repository
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._repository, name)
