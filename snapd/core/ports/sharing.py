@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from snapd.core.model import Coverage, ObjectId
+    from snapd.core.model import Coverage, ObjectId, TreeEntry
     from snapd.core.timeline.model import SnapshotId
 
 
@@ -14,6 +14,9 @@ class Outgoing(Protocol):
 
     def tree(self, data: bytes) -> ObjectId:
         """Adds a directory, given as the bytes of its tree object."""
+
+    def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...] | None:
+        """The entries of a directory that was added; None for any other."""
 
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
         """Adds the coverage of a snapshot, and gives the id by which an event names the snapshot."""

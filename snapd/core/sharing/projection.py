@@ -30,18 +30,21 @@ from snapd.core.timeline.model import (
     StepBegun,
     StepEnded,
     StepsLeft,
+    Turned,
 )
 from snapd.core.trees import amended, changes
 
+from .leaving_out import LeavingOut
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.model import Entry, RelPath
+    from snapd.core.model import Entry, ObjectId, RelPath, TreeEntry
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.sharing import Outgoing
-    from snapd.core.timeline.model import EventPayload, OperationId, SessionId, SnapshotId, StepId
+    from snapd.core.timeline.model import Effect, EventPayload, OperationId, SessionId, SnapshotId, StepId
 
 
 class Projection:
@@ -53,6 +56,7 @@ class Projection:
         objects: hold its snapshots.
         authors: gives what separates the changes of steps from each other, by their names.
         outgoing: gets what the store of the workspace does not have.
+        patterns: the files that stay here, in `.gitignore` syntax.
     """
 
     def __init__(
@@ -62,12 +66,14 @@ class Projection:
         objects: Objects,
         authors: Callable[[Iterable[StepId]], Mapping[StepId, Author]],
         outgoing: Outgoing,
+        patterns: Sequence[str] = (),
     ) -> None:
         self._session_id = session_id
         self._log = log
         self._objects = objects
         self._authors = authors
         self._outgoing = outgoing
+        self._leaving_out = LeavingOut(patterns, self._read, outgoing.tree)
         self._mine: frozenset[StepId] = frozenset()
         self._operations: set[OperationId] = set()
         self._copied: dict[SnapshotId, SnapshotId] = {}
@@ -90,10 +96,9 @@ class Projection:
             what, head = self._what(event.what), event.head
             if what is None and seen is None:
                 continue
-            if isinstance(what, Operated) and what.turned != _turned(event.what):
-                # what it took back of others is not in the copy
-                effects = [effect for turn in what.turned for effect in turn.effects]
-                head = self._with(what.before, {effect.path: effect.new for effect in effects}, ())
+            if isinstance(what, Operated):
+                assert isinstance(event.what, Operated)
+                head = self._left_by(event.what, what, head)
             elif head is not None:
                 head = self._copy(head)
             # an event of others is there for its span alone
@@ -111,13 +116,13 @@ class Projection:
                     return None
                 return attrs.evolve(what, parent=self._own(what.parent))
             case StepEnded():
-                return what if what.step_id in self._mine else None
+                return self._ended(what) if what.step_id in self._mine else None
             case StepsLeft(steps):
                 left = self._of_mine(steps)
                 return StepsLeft(left) if left else None
             case Kept(files, steps):
                 kept = self._of_mine(steps)
-                return Kept(files, kept) if kept else None
+                return Kept(tuple(file for file in files if self._goes(file[0])), kept) if kept else None
             case Edited():
                 # what somebody typed is theirs; the span says what had been changed by then
                 return None
@@ -136,11 +141,46 @@ class Projection:
             what,
             session_id=self._session_id if is_about else None,
             before=self._copy(what.before),
-            turned=turned,
+            turned=tuple(map(self._turned, turned)),
+            effects=None if what.effects is None else self._effects(what.effects),
             root=self._own(what.root),
             message_id=what.message_id if is_about else None,
             part_id=what.part_id if is_about else None,
         )
+
+    def _ended(self, what: StepEnded) -> StepEnded:
+        return attrs.evolve(
+            what,
+            claims=None if what.claims is None else self._paths(what.claims),
+            uncaptured=tuple(change for change in what.uncaptured if self._goes(change.path)),
+        )
+
+    def _turned(self, turned: Turned) -> Turned:
+        return attrs.evolve(
+            turned,
+            effects=self._effects(turned.effects),
+            made_directories=self._paths(turned.made_directories),
+            removed_directories=self._paths(turned.removed_directories),
+            left=None if turned.left is None else self._paths(turned.left),
+            rest=self._paths(turned.rest),
+            moved=tuple(pair for pair in turned.moved if all(map(self._goes, pair))),
+        )
+
+    def _effects(self, effects: Iterable[Effect]) -> tuple[Effect, ...]:
+        return tuple(effect for effect in effects if self._goes(effect.path))
+
+    def _paths(self, paths: Iterable[RelPath]) -> tuple[RelPath, ...]:
+        return tuple(filter(self._goes, paths))
+
+    def _goes(self, path: RelPath) -> bool:
+        return not self._leaving_out.is_out(path)
+
+    def _left_by(self, whole: Operated, part: Operated, head: SnapshotId | None) -> SnapshotId | None:
+        """The snapshot that an operation left, without what it took back of others."""
+        if head is None or len(part.turned) == len(whole.turned):
+            return None if head is None else self._copy(head)
+        effects = [effect for turn in part.turned for effect in turn.effects]
+        return self._with(whole.before, {effect.path: effect.new for effect in effects}, ())
 
     def _own(self, step_id: StepId | None) -> StepId | None:
         return step_id if step_id in self._mine else None
@@ -174,7 +214,7 @@ class Projection:
         self, snapshot: SnapshotId, entries: Mapping[RelPath, Entry | None], directories: Collection[RelPath]
     ) -> SnapshotId:
         """A snapshot with other files, and with empty directories that came or went."""
-        tree = amended(self._objects.read_tree, snapshot.tree, entries, self._outgoing.tree)
+        tree = amended(self._read, snapshot.tree, entries, self._outgoing.tree)
         return self._snapshot(tree, self._empty_directories(snapshot) ^ set(directories))
 
     def _copy(self, snapshot: SnapshotId) -> SnapshotId:
@@ -184,12 +224,12 @@ class Projection:
             self._copied[snapshot] = copied
         return copied
 
-    def _snapshot(self, tree: bytes, empty_directories: Collection[RelPath]) -> SnapshotId:
-        return self._outgoing.snapshot(tree, Coverage(empty_dirs=tuple(sorted(empty_directories))))
+    def _snapshot(self, tree: ObjectId, empty_directories: Collection[RelPath]) -> SnapshotId:
+        coverage = Coverage(empty_dirs=self._paths(sorted(empty_directories)))
+        return self._outgoing.snapshot(self._leaving_out.tree(tree), coverage)
+
+    def _read(self, tree: ObjectId) -> tuple[TreeEntry, ...]:
+        return self._outgoing.read_tree(tree) or self._objects.read_tree(tree)
 
     def _empty_directories(self, snapshot: SnapshotId) -> frozenset[RelPath]:
         return frozenset(self._log.load(snapshot).coverage.empty_dirs)
-
-
-def _turned(what: EventPayload) -> tuple[object, ...]:
-    return what.turned if isinstance(what, Operated) else ()

@@ -14,7 +14,7 @@ from snapd.core.errors import os_errors
 from snapd.core.model import EMPTY_TREE
 from snapd.core.timeline.model import SnapshotId
 from snapd.store.coverage import encode
-from snapd.store.objects.codec import object_id
+from snapd.store.objects.codec import decode_tree, object_id
 from snapd.store.objects.pack_encoding import pack_object
 from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.timeline.chain import chain_of_session, encode_link
@@ -24,7 +24,7 @@ from snapd.store.timeline.pins import pins
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from snapd.core.model import Coverage, ObjectId
+    from snapd.core.model import Coverage, ObjectId, TreeEntry
     from snapd.core.timeline.model import Event, SessionId
     from snapd.store.objects.codec import ObjectKind
 
@@ -60,6 +60,7 @@ class OutgoingRepository:
             self._remove()
             raise
         self._added: set[ObjectId] = {EMPTY_TREE}
+        self._trees: dict[ObjectId, bytes] = {}
 
     def __enter__(self) -> OutgoingRepository:
         return self
@@ -70,7 +71,14 @@ class OutgoingRepository:
 
     def tree(self, data: bytes) -> ObjectId:
         """Adds a directory, given as the bytes of its tree object."""
-        return self._add("tree", data)
+        oid = self._add("tree", data)
+        self._trees[oid] = data
+        return oid
+
+    def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...] | None:
+        """The entries of a directory that was added; None for any other."""
+        data = self._trees.get(oid)
+        return None if data is None else decode_tree(data, oid)
 
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
         """Adds the coverage of a snapshot, and gives the id by which an event names the snapshot."""

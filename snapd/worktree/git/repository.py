@@ -199,10 +199,10 @@ def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettin
             if config in read or not os.path.isfile(config):
                 continue
             read.add(config)
-            variables = _variables(config, user.home)
-            if variables is None:
+            found = variables(config, user.home)
+            if found is None:
                 return None
-            for name, value in variables:
+            for name, value in found:
                 if name == "attr.tree" or (name.startswith("filter.") and not name.startswith(_KNOWN_FILTER)):
                     return None
                 if name == "core.attributesfile":
@@ -216,7 +216,7 @@ def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettin
     return AttributeSettings(tuple(path for path in files if path), fold)
 
 
-def _variables(path: str, home: str) -> list[tuple[str, str]] | None:
+def variables(path: str, home: str) -> list[tuple[str, str]] | None:
     """The variables of a configuration file and of those that it includes; None where one is malformed."""
     try:
         config = pygit2.Config()

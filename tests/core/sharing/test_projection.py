@@ -18,6 +18,7 @@ from snapd.core.operations.writer import OperationOptions
 from snapd.core.ports.timeline import TimelineView
 from snapd.core.timeline.attribution import OwnChanges
 from snapd.core.timeline.model import Step
+from snapd.core.trees import files
 from tests.support.amounts import amount
 from tests.support.sessions import TEXT, Agents, at_work, text
 
@@ -143,6 +144,30 @@ def test_what_is_about_this_machine_stays(tmp_path: Path) -> None:
     for snapshot in copy.named():
         coverage = agents.bench.workspace._store.load(snapshot).coverage
         assert (coverage.skipped, coverage.rules, coverage.forced) == ((), (), ())
+
+
+def test_what_is_left_out_is_nowhere(tmp_path: Path) -> None:
+    agents = at_work(tmp_path, {"a.txt": TEXT, "secret/key": b"k0", "deep/secret/key": b"k1", "e/empty/": None})
+    hidden = ["secret", ".env", "empty"]
+    agents.start("two")
+    step = agents.begin("one")
+    agents.bench.write({"a.txt": text(l2=b"1"), "secret/key": b"k2", ".env": b"k3", "secret/empty/": None})
+    agents.end(step, ["a.txt", "secret/key", ".env"])
+    other = agents.step("two", {"a.txt": text(l2=b"1", l8=b"2")})
+    agents.undo("one", step=step)
+    agents.redo("one")
+    agents.undo("two", step=other)
+    copy = Travelled(agents.bench, "one", *hidden)
+    store = agents.bench.workspace._store
+    for snapshot in copy.named():
+        assert [path for path, _ in files(store.read_tree, snapshot.tree)] == [b"a.txt"]
+        assert store.load(snapshot).coverage.empty_dirs == ()
+    assert "key" not in str(copy.events)
+    assert ".env" not in str(copy.events)
+    (found,) = copy.timeline.steps("one")
+    own = copy.changes.own(found)
+    assert (list(own.files), list(own.directories), found.state) == ([b"a.txt"], [], "applied")
+    assert own.files == {b"a.txt": agents.bench.workspace.step_changes.own(found).files[b"a.txt"]}
 
 
 def test_an_undo_of_several_sessions_is_split(tmp_path: Path) -> None:

@@ -58,6 +58,9 @@ class IntoTheStore:
             batch.commit()
         return oid
 
+    def read_tree(self, oid: ObjectId) -> None:
+        return None
+
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
         self.store.store_blob(encode(coverage))
         return self.store.identify(Snapshot(tree, coverage))
@@ -80,13 +83,14 @@ class Travelled:
     Args:
         bench: where it is.
         session: its name.
+        exclude: patterns of the files that do not travel.
     """
 
-    def __init__(self, bench: Bench, session: str) -> None:
+    def __init__(self, bench: Bench, session: str, *exclude: str) -> None:
         workspace = bench.workspace
         store: Store = workspace._store
         changes = workspace.step_changes
-        projection = Projection(session, store, store, changes.authors, IntoTheStore(store))
+        projection = Projection(session, store, store, changes.authors, IntoTheStore(store), exclude)
         self.events = list(projection.events(Call()))
         self.timeline = Copied(self.events)
         self.changes = StepChanges(store, CopiedLog(store, self.timeline), changes._texts)

@@ -1,0 +1,76 @@
+"""What the git of a project, and of its user, says about other machines: read as data, and nothing of it is run."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pygit2
+
+from .repository import variables
+
+if TYPE_CHECKING:
+    from snapd.core.model import ObjectId
+
+    from .repository import GitUser, Repository
+
+_URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
+_LETS_IN = re.compile(r"credential\..*|core\.(askpass|sshcommand)|ssh\.variant", re.DOTALL)
+_TIPS = ("refs/heads/", "refs/remotes/", "refs/tags/")
+
+
+def named_remotes(repository: Repository, user: GitUser) -> dict[str, str]:
+    """The first address of each remote of a project, by its name; none if its configuration cannot be read.
+
+    Args:
+        repository: of the project.
+        user: whose home directory the configuration may name.
+    """
+    found: dict[str, str] = {}
+    for name, value in variables(_path(repository.common_dir, "config"), user.home) or ():
+        remote = _URL.fullmatch(name)
+        if remote is not None:
+            found.setdefault(remote[1], value)
+    return found
+
+
+def access_settings(user: GitUser) -> list[tuple[str, str]]:
+    """The variables of the user's and the system's git that let git in at other machines, in their order.
+
+    A project's own configuration does not count: whoever made the project could have any program run.
+    """
+    return [
+        (name, value)
+        for path in user.configs
+        if os.path.exists(path)
+        for name, value in variables(path, user.home) or ()
+        if _LETS_IN.fullmatch(name)
+    ]
+
+
+def tips(repository: Repository) -> frozenset[ObjectId]:
+    """The commits and tags that the branches of a project, those of its remotes, its tags and its HEAD name.
+
+    Nothing is said of a reference that cannot be read: to take less for known makes a plan say more.
+    """
+    try:
+        opened = pygit2.Repository(_path(repository.git_dir, ""), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        names = [*opened.raw_listall_references(), b"HEAD"]
+    except (pygit2.GitError, ValueError):
+        return frozenset()
+    found = set()
+    for raw in names:
+        name = os.fsdecode(raw)
+        if not name.startswith(_TIPS) and name != "HEAD":
+            continue
+        try:
+            target = opened.lookup_reference(name).resolve().target
+        except (pygit2.GitError, KeyError, ValueError, pygit2.InvalidSpecError):
+            continue
+        found.add(bytes(target.raw) if isinstance(target, pygit2.Oid) else bytes.fromhex(target))
+    return frozenset(found)
+
+
+def _path(directory: bytes, name: str) -> str:
+    return os.path.join(os.fsdecode(directory), name)
