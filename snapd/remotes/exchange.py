@@ -56,7 +56,9 @@ class Exchange:
         done = self._git.run(git_dir, words, call)
         if done.code == 0:
             return
-        rejected = [found for line in done.out.splitlines() if (found := _REJECTED.match(line))]
+        rejected = [
+            found for line in done.out.decode("utf-8", "replace").splitlines() if (found := _REJECTED.match(line))
+        ]
         if any(found[2] == _STALE for found in rejected):
             shown = without_secret(self._address)
             raise RemoteChanged(f"{shown}: somebody else pushed one of these sessions meanwhile", remote=shown)
@@ -73,6 +75,21 @@ class Exchange:
         done = self._git.run(git_dir, words, call)
         if done.code:
             raise failed(self._address, done)
+
+    def list(self, git_dir: str, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
+        """Which references with these names there are, with their targets; raises `RemoteFailed`, `Cancelled`."""
+        return self._listed(git_dir, ["--refs", "--", self._address, *names], call)
+
+    def branches(self, git_dir: str, call: Call) -> frozenset[ObjectId]:
+        """What its branches and tags point to; raises `RemoteFailed`, `Cancelled`."""
+        return frozenset(self._listed(git_dir, ["--heads", "--tags", "--", self._address], call).values())
+
+    def _listed(self, git_dir: str, words: Sequence[str], call: Call) -> dict[str, ObjectId]:
+        done = self._git.run(git_dir, ["ls-remote", "--quiet", *words], call)
+        if done.code:
+            raise failed(self._address, done)
+        lines = [line.partition(b"\t") for line in done.out.splitlines()]
+        return {name.decode("utf-8", "replace"): bytes.fromhex(oid.decode()) for oid, _, name in lines}
 
     def fetch(self, git_dir: str, names: Sequence[str], call: Call) -> None:
         """Fetches references, with everything that they reach and neither the repository nor those that it borrows has.

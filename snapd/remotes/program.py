@@ -6,12 +6,16 @@ all kinds of reasons. Only what is needed to be let in is the user's: credential
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
+
+from snapd.core.errors import IoError
 
 from .address import PROTOCOLS
 
@@ -47,12 +51,12 @@ class Finished:
 
     Attributes:
         code: its exit code.
-        out: its standard output, as text.
+        out: its standard output; nothing if that went into a file.
         said: its standard error, as text.
     """
 
     code: int
-    out: str
+    out: bytes
     said: str
 
 
@@ -68,39 +72,46 @@ class GitProgram:
     environment: Mapping[str, str]
     settings: Sequence[tuple[str, str]] = ()
 
-    def run(self, git_dir: str, words: Sequence[str], call: Call) -> Finished:
+    def run(
+        self, git_dir: str, words: Sequence[str], call: Call, *, data: bytes = b"", into: str | None = None
+    ) -> Finished:
         """Runs a command in a repository.
 
         Args:
             git_dir: the repository.
             words: the command and its arguments.
             call: the request; once it is cancelled, git and what it started is ended.
+            data: its standard input.
+            into: the file that gets its standard output; None to return that.
 
         Raises:
-            FileNotFoundError, PermissionError: git cannot be run.
+            IoError: git cannot be run.
             Cancelled: the request was cancelled.
         """
-        process = subprocess.Popen(
+        with ExitStack() as opened:
+            out = subprocess.PIPE if into is None else opened.enter_context(open(into, "wb"))
+            try:
+                process = self._start(git_dir, words, out)
+            except OSError as error:
+                raise IoError(
+                    f"git cannot be run: {os.strerror(error.errno or 0)}",
+                    hint="install git, or put it on the PATH of the daemon",
+                    errno=errno.errorcode.get(error.errno or 0, "EIO"),
+                    path="git",
+                ) from error
+            return _finished(process, data, call)
+
+    def _start(self, git_dir: str, words: Sequence[str], out: int | BinaryIO) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
             ["git", f"--git-dir={git_dir}", *words],
             cwd=git_dir,
             env=self._environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            stdout=out,
             stderr=subprocess.PIPE,
             # no terminal that could be asked for a password, and one group to end as a whole
             start_new_session=True,
         )
-        try:
-            while True:
-                try:
-                    out, said = process.communicate(timeout=_PATIENCE)
-                    break
-                except subprocess.TimeoutExpired:
-                    call.check()
-        except BaseException:
-            _end(process)
-            raise
-        return Finished(process.returncode, out.decode("utf-8", "replace"), said.decode("utf-8", "replace").strip())
 
     def _environment(self) -> dict[str, str]:
         kept = {name: self.environment[name] for name in (*_KEPT, *_LETS_IN) if name in self.environment}
@@ -126,6 +137,23 @@ class GitProgram:
             "GIT_TERMINAL_PROMPT": "0",
             "LC_ALL": "C",
         }
+
+
+def _finished(process: subprocess.Popen[bytes], data: bytes, call: Call) -> Finished:
+    """Waits for a process; ends it once the request is cancelled."""
+    given: bytes | None = data
+    try:
+        while True:
+            try:
+                out, said = process.communicate(given, timeout=_PATIENCE)
+                break
+            except subprocess.TimeoutExpired:
+                given = None
+                call.check()
+    except BaseException:
+        _end(process)
+        raise
+    return Finished(process.returncode, out or b"", said.decode("utf-8", "replace").strip())
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from snapd.core.errors import SnapdError
 from snapd.core.model import RecordKind
 from snapd.failpoints import failpoint
-from snapd.store.batch import ObjectBatch, store_blob
 from snapd.store.files.lock import Ownership
 from snapd.store.journal.journal import refuse_newer_journal
 from snapd.store.maintenance.erase import erase_noted, note_erasing
@@ -17,11 +15,9 @@ from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.maintenance.retention_run import Maintenance
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
 
-from .adopt import adopt
 from .log import SnapshotLog
-from .merging import merge
+from .object_store import ObjectStore, part
 from .project_blobs import ProjectBlobs
-from .renames import renames
 from .repository import ShadowRepository, refuse_newer
 from .timeline import IntentFile, Timeline
 
@@ -30,7 +26,7 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.check_report import CheckReport
-    from snapd.core.model import Entry, ObjectId, RelPath, Snapshot
+    from snapd.core.model import ObjectId, RelPath, Snapshot
     from snapd.core.ports import project as project_ports
     from snapd.core.ports.maintenance import PurgePlan as AnyPurgePlan
     from snapd.core.timeline.model import Event, Intent
@@ -43,22 +39,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _part(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Store, P], T]:
-    """The method of `Store` that calls a method of one of its parts.
-
-    Args:
-        name: of the attribute that holds the part.
-        method: of the class of the part.
-    """
-
-    @wraps(method)
-    def call(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return method(getattr(store, name), *args, **kwargs)
-
-    return call
-
-
-class Store:
+class Store(ObjectStore):
     """An open store; created if it does not exist.
 
     Args:
@@ -83,7 +64,7 @@ class Store:
         self._ownership = Ownership(path, socket)
         try:
             erase_noted(path)
-            self._repository = ShadowRepository(path)
+            super().__init__(ShadowRepository(path))
             self._log = SnapshotLog(self._repository)
             self._scheduler = MaintenanceScheduler(self._repository)
             self.timeline = Timeline(self._repository)
@@ -116,64 +97,21 @@ class Store:
         """Writes down which folder the store belongs to, for `snapd` commands that list stores."""
         self._repository.remember_root(root, *identity)
 
-    check_present = _part("_repository", ShadowRepository.check_present)
-    bytes_on_disk = _part("_repository", ShadowRepository.bytes_on_disk)
-    read_tree = _part("_repository", ShadowRepository.read_tree)
-    entry_in = _part("_repository", ShadowRepository.entry_in)
-    differing = _part("_repository", ShadowRepository.differing)
-    read_blob = _part("_repository", ShadowRepository.read_blob)
-    read_small_blob = _part("_repository", ShadowRepository.read_small_blob)
-    blob_size = _part("_repository", ShadowRepository.blob_size)
-    blob_chunks = _part("_repository", ShadowRepository.blob_chunks)
-    find = _part("_log", SnapshotLog.find)
-    knows = _part("_log", SnapshotLog.knows)
-    taken = _part("_log", SnapshotLog.taken)
-    identify = _part("_log", SnapshotLog.identify)
-    load = _part("_log", SnapshotLog.load)
-
-    def batch(self) -> ObjectBatch:
-        """A batch of objects to be stored together."""
-        return ObjectBatch(self._repository)
-
-    def adopt(self, directories: Sequence[bytes], wanted: Collection[ObjectId]) -> frozenset[ObjectId]:
-        """Copies or links objects of the user's own git into the store, durably.
-
-        Args:
-            directories: absolute `objects` directories; they are only read.
-            wanted: ids of 20 bytes.
-
-        Returns:
-            Those of `wanted` that the store holds now.
-
-        Raises:
-            StorageFull, IoError: the store could not be written.
-        """
-        return adopt(self._repository, directories, wanted)
+    bytes_on_disk = part("_repository", ShadowRepository.bytes_on_disk)
+    find = part("_log", SnapshotLog.find)
+    knows = part("_log", SnapshotLog.knows)
+    taken = part("_log", SnapshotLog.taken)
+    identify = part("_log", SnapshotLog.identify)
+    load = part("_log", SnapshotLog.load)
 
     def project_blobs(self, directories: Sequence[bytes]) -> project_ports.ProjectBlobs:
         """The blobs in `objects` directories of the user's own git; they are only read, and only when needed."""
         return ProjectBlobs(directories)
 
-    def renames(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
-        """The old path of each file that was moved, by its new one."""
-        return renames(self._repository, old, new)
-
-    def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-        """Merges a file three ways and stores the result; None if the changes overlap."""
-        return merge(self._repository, base, ours, theirs)
-
-    def store_blob(self, data: bytes) -> ObjectId:
-        """Stores the bytes of a file that no work tree had."""
-        return store_blob(self._repository, data)
-
     @property
     def last(self) -> ObjectId | None:
         """The tree of the newest snapshot that a client or an operation took."""
         return self._log.last
-
-    def discard(self) -> frozenset[ObjectId]:
-        """Drops objects that were added and could not be made durable; returns their ids."""
-        return self._repository.journal.discard()
 
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
         """Records a snapshot; makes it and everything that was stored before durable."""
@@ -232,8 +170,8 @@ class Store:
         """Removes the intent, durably; raises `IoError`."""
         self._intent.forget()
 
-    expire = _part("_maintenance", Maintenance.clean)
-    expire_in_background = _part("_maintenance", Maintenance.clean_in_background)
+    expire = part("_maintenance", Maintenance.clean)
+    expire_in_background = part("_maintenance", Maintenance.clean_in_background)
 
     def purge_plan(self, paths: Collection[RelPath], messages: Collection[str], call: Call) -> PurgePlan:
         """Finds the contents of some files in all snapshots and events, and some messages; raises as `PurgePlan`."""

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.call import Call
-from snapd.core.model import ObjectId, Snapshot
+from snapd.core.model import ObjectId
 from snapd.core.ports.store import Store
 from snapd.core.sharing.projection import Projection
-from snapd.core.timeline.model import SnapshotId
 from snapd.remotes.exchange import Exchange
 from snapd.remotes.program import GitProgram
 from snapd.store.sharing.inspection import Limits
@@ -73,26 +72,6 @@ class Machine:
 
     def fetched(self, name: str, head: ObjectId) -> tuple[FetchedTimeline, StepChanges]:
         """What a fetched session says."""
-        timeline = self.mirror.timeline(name, head)
-        workspace = self.agents.bench.workspace
-        log = _Log(self.mirror, timeline)
-        return timeline, StepChanges(_Objects(self.mirror), log, workspace.step_changes._texts)
-
-
-class _Log:
-    def __init__(self, mirror: Mirror, timeline: FetchedTimeline) -> None:
-        self._mirror = mirror
-        self.timeline = timeline
-
-    def load(self, snapshot: SnapshotId) -> Snapshot:
-        from snapd.store.coverage import decode
-
-        return Snapshot(snapshot.tree, decode(self._mirror.repository.read_blob(snapshot.coverage)))
-
-
-class _Objects:
-    def __init__(self, mirror: Mirror) -> None:
-        self._repository = mirror.repository
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._repository, name)
+        log = self.mirror.log(name, head)
+        texts = self.agents.bench.workspace.step_changes._texts
+        return log.timeline, StepChanges(self.mirror.objects, log, texts)

@@ -1,16 +1,23 @@
-"""Where the copy of a session is written that leaves the machine."""
+"""Other machines: what leaves for them, and what came from them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from snapd.core.model import Coverage, ObjectId, TreeEntry
-    from snapd.core.timeline.model import SnapshotId
+    from collections.abc import Collection, Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+    from snapd.core.call import Call
+    from snapd.core.model import Coverage, ObjectId, RelPath, Snapshot, TreeEntry
+    from snapd.core.timeline.model import Event, SessionId, SnapshotId
+
+    from .objects import Objects
+    from .timeline import TimelineView
 
 
 class Outgoing(Protocol):
-    """The objects of a copy that the workspace's own store does not have."""
+    """The copies of sessions that leave the machine, with what the workspace's own store does not have."""
 
     def tree(self, data: bytes) -> ObjectId:
         """Adds a directory, given as the bytes of its tree object."""
@@ -20,3 +27,90 @@ class Outgoing(Protocol):
 
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
         """Adds the coverage of a snapshot, and gives the id by which an event names the snapshot."""
+
+    def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
+        """Adds a session, given as all of its events that travel, oldest first."""
+
+    def finish(self) -> None:
+        """Completes the copies: nothing can be added any more."""
+
+
+class RemoteLog(Protocol):
+    """The log of a fetched session."""
+
+    @property
+    def timeline(self) -> TimelineView:
+        """Its events."""
+
+    def load(self, snapshot: SnapshotId) -> Snapshot:
+        """Loads a snapshot that an event names; raises `StoreCorrupt`."""
+
+
+class Fetched(Protocol):
+    """A session that was fetched."""
+
+    @property
+    def remote(self) -> str:
+        """The address that it came from, without a password."""
+
+    @property
+    def host(self) -> str:
+        """The machine that added to it last."""
+
+    @property
+    def objects(self) -> Objects:
+        """The objects of its snapshots."""
+
+    @property
+    def log(self) -> RemoteLog:
+        """Its events and snapshots."""
+
+
+class Remote(Protocol):
+    """A git repository that sessions are pushed to and fetched from.
+
+    Every method that speaks with it raises `RemoteFailed` if that fails, and `Cancelled`; nothing is half done then.
+    """
+
+    @property
+    def address(self) -> str:
+        """Its address, without a password."""
+
+    def new_files(self, outgoing: Outgoing, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
+        """The files in the copies that no commit of the project has: path, blob and size, each blob once."""
+
+    def weigh(self, outgoing: Outgoing, call: Call) -> int:
+        """The bytes that a push would send, as far as this machine knows what the remote has."""
+
+    def push(self, outgoing: Outgoing, call: Call) -> None:
+        """Pushes the copies: all or none.
+
+        Raises:
+            RemoteChanged: the remote has events of one of the sessions that the copy does not have.
+        """
+
+    def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
+        """Deletes sessions there, all or none; gives those that were there."""
+
+    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> tuple[Fetched, ...]:
+        """Fetches sessions, None for all that are there; gives those that are new, or others than before.
+
+        Raises:
+            Untrusted: they are not what they say, or over a limit; nothing was taken.
+        """
+
+
+class Elsewhere(Protocol):
+    """All other machines, as far as this workspace knows them."""
+
+    def outgoing(self) -> AbstractContextManager[Outgoing]:
+        """Begins copies of sessions, which are gone at the end of the block."""
+
+    def remote(self, named: str) -> Remote:
+        """A remote, by its address or by the name that the project's git has for it; raises `InvalidParams`."""
+
+    def fetched(self) -> Sequence[Fetched]:
+        """All sessions that were fetched."""
+
+    def close(self) -> None:
+        """Lets go of what was read."""

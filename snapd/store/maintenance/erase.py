@@ -23,7 +23,7 @@ from snapd.store.files.walking import names_if_there
 
 NOTE = "erasing"
 
-_DIRECTORIES = ("journal", "packing", QUARANTINE, "logs")
+_DIRECTORIES = ("journal", "packing", QUARANTINE, "logs", "mirrors")
 _FILES = ("packed-refs", "intent", "unswept", "worktree", "timeline.db", "timeline.db.sha1", "timeline.db-journal")
 
 

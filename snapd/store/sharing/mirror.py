@@ -2,34 +2,64 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import os
+import re
 import shutil
 import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import attrs
+
 from snapd.core.errors import os_errors
+from snapd.core.model import Snapshot
 from snapd.failpoints import failpoint
 from snapd.store.adopt import adopt
-from snapd.store.files.durable import remove_if_there, sync_directory, sync_if_there
+from snapd.store.coverage import Coverages
+from snapd.store.files.durable import remove_if_there, sync_directory, sync_if_there, write_file
+from snapd.store.files.walking import read_if_there
+from snapd.store.object_store import ObjectStore
 from snapd.store.refs.database import read_references
 from snapd.store.repository import ShadowRepository
-from snapd.store.timeline.chain import SESSIONS
+from snapd.store.timeline.chain import SESSIONS, walk
 from snapd.store.timeline.fetched import FetchedTimeline
 
 from .inspection import Inspection
 from .outgoing import make_bare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
+    from snapd.core.timeline.model import Event, SnapshotId
 
     from .inspection import Limits
 
+logger = logging.getLogger(__name__)
+
+_PUSHED = "pushed.json"
+_HOST = re.compile(rb"^committer [^\n]*<[^\n@]*@([^\n>]*)>", re.MULTILINE)
 _ENDINGS = ("pack", "rev", "idx")
 """The files of a pack, the index last: without it, git does not see the others."""
+
+
+@attrs.frozen
+class MirrorLog:
+    """The log of a fetched session.
+
+    Attributes:
+        timeline: its events.
+    """
+
+    _repository: ShadowRepository
+    timeline: FetchedTimeline
+
+    def load(self, snapshot: SnapshotId) -> Snapshot:
+        """Loads a snapshot that an event names; raises `StoreCorrupt`."""
+        return Snapshot(snapshot.tree, Coverages().decoded(snapshot.coverage, self._repository.read_blob))
 
 
 class Mirror:
@@ -40,6 +70,7 @@ class Mirror:
 
     Attributes:
         repository: has them; their references have the names that they have at the remote.
+        objects: of their snapshots.
 
     Raises:
         StoreCorrupt, StorageFull, IoError: it could not be opened or made.
@@ -47,15 +78,47 @@ class Mirror:
 
     def __init__(self, path: str) -> None:
         self.repository = ShadowRepository(path)
+        self.objects = ObjectStore(self.repository)
 
     def heads(self) -> dict[str, ObjectId]:
         """The newest commit of each session, by the name of its reference; raises `StoreCorrupt`, `IoError`."""
         found = read_references(self.repository.path).whole()
         return {name: head for name, head in found.items() if name.startswith(SESSIONS)}
 
-    def timeline(self, name: str, head: ObjectId) -> FetchedTimeline:
-        """The timeline of a session, of which nothing was read yet."""
-        return FetchedTimeline(self.repository, name, head)
+    def known(self) -> dict[str, ObjectId]:
+        """What the remote was last known to have: `heads`, and what was pushed since."""
+        data = read_if_there(os.path.join(self.repository.path, _PUSHED))
+        try:
+            pushed = {} if data is None else {name: bytes.fromhex(head) for name, head in json.loads(data).items()}
+        except (ValueError, AttributeError, TypeError):
+            # to know less costs one more question to the remote
+            logger.warning("%s of %s is damaged, and is made anew", _PUSHED, self.repository.path)
+            pushed = {}
+        return {**self.heads(), **pushed}
+
+    def note_pushed(self, heads: Mapping[str, ObjectId]) -> None:
+        """Notes that the remote has these now."""
+        self._write_pushed({**self.known(), **heads})
+
+    def forget(self, names: Collection[str]) -> None:
+        """Forgets sessions that the remote does not have any more; raises `StorageFull`, `IoError`."""
+        self._write_pushed({name: head for name, head in self.known().items() if name not in names})
+        for name in names:
+            if name in self.heads():
+                self.repository.references.delete(name)
+
+    def events(self, name: str, head: ObjectId) -> tuple[Event, ...]:
+        """The events of a session, newest first; raises `StoreCorrupt`."""
+        return tuple(link.event for link in walk(name, head, self.repository.read_commit))
+
+    def host(self, head: ObjectId) -> str:
+        """The machine that made a commit."""
+        found = _HOST.search(self.repository.read_commit(head))
+        return found[1].decode("utf-8", "replace") if found is not None else ""
+
+    def log(self, name: str, head: ObjectId) -> MirrorLog:
+        """The log of a session, of which nothing was read yet."""
+        return MirrorLog(self.repository, FetchedTimeline(self.repository, name, head))
 
     @contextmanager
     def quarantine(self, borrowed: Sequence[str]) -> Iterator[str]:
@@ -96,9 +159,10 @@ class Mirror:
             Untrusted: it is not what it says, or over a limit; nothing was taken.
             StorageFull, IoError, Cancelled: nothing was taken.
         """
-        known = self.heads()
+        known = self.known()
+        had = self.heads()
         fetched = read_references(quarantine).whole()
-        fresh = {name: head for name, head in fetched.items() if name.startswith(SESSIONS) and known.get(name) != head}
+        fresh = {name: head for name, head in fetched.items() if name.startswith(SESSIONS) and had.get(name) != head}
         directories = [os.fsencode(directory) for directory in borrowed]
 
         def complete(wanted: Iterable[ObjectId]) -> frozenset[ObjectId]:
@@ -109,16 +173,22 @@ class Mirror:
             inspection = Inspection(self.repository, complete, limits, call)
             for name, head in fresh.items():
                 inspection.session(name, head)
-                timeline = self.timeline(name, head)
+                timeline = self.log(name, head).timeline
                 timeline.check()
                 timeline.close()
             failpoint("mirror.take")
             self.repository.journal.flush(fresh)
             self.repository.journal.checkpoint()
+            self._write_pushed({name: head for name, head in known.items() if name not in fresh})
         except BaseException:
             self._remove(moved)
             raise
         return fresh
+
+    def _write_pushed(self, known: Mapping[str, ObjectId]) -> None:
+        had = self.heads()
+        pushed = {name: head.hex() for name, head in known.items() if had.get(name) != head}
+        write_file(os.path.join(self.repository.path, _PUSHED), json.dumps(pushed).encode())
 
     def _move_in(self, source: str) -> list[str]:
         """Moves the packs of a quarantine in; gives their paths, without an ending."""

@@ -12,6 +12,7 @@ import pygit2
 
 from snapd.core.errors import os_errors
 from snapd.core.model import EMPTY_TREE
+from snapd.core.sharing.continuation import identities
 from snapd.core.timeline.model import SnapshotId
 from snapd.store.coverage import encode
 from snapd.store.objects.codec import decode_tree, object_id
@@ -19,12 +20,12 @@ from snapd.store.objects.pack_encoding import pack_object
 from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.timeline.chain import chain_of_session, encode_link
 from snapd.store.timeline.codec import encode_event
-from snapd.store.timeline.pins import pins
+from snapd.store.timeline.pins import effect_blobs, pins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from snapd.core.model import Coverage, ObjectId, TreeEntry
+    from snapd.core.model import Coverage, ObjectId, RelPath, TreeEntry
     from snapd.core.timeline.model import Event, SessionId
     from snapd.store.objects.codec import ObjectKind
 
@@ -43,6 +44,8 @@ class OutgoingRepository:
     Attributes:
         path: its directory.
         heads: the newest commit of each session, by the name of its reference.
+        identities: what each session has, by the same names; see `core.sharing.continuation`.
+        effects: paths of the blobs that operations wrote, which have no name in the trees of events.
 
     Raises:
         StorageFull, IoError: from every method.
@@ -51,6 +54,8 @@ class OutgoingRepository:
     def __init__(self, borrowed: Sequence[str], host: str) -> None:
         self._host = _NOT_IN_A_HOST.sub("-", host).strip("-.") or "localhost"
         self.heads: dict[str, ObjectId] = {}
+        self.identities: dict[str, frozenset[tuple[str, str]]] = {}
+        self.effects: dict[ObjectId, RelPath] = {}
         self.path = tempfile.mkdtemp(prefix="snapd-push-")
         try:
             with os_errors(self.path):
@@ -93,7 +98,10 @@ class OutgoingRepository:
         """
         head: ObjectId | None = None
         previous: int | None = None
+        added: list[Event] = []
         for event in events:
+            added.append(event)
+            self.effects |= {oid: path for path, oid in effect_blobs(event)}
             kept = pins(event)
             for data in kept.trees.values():
                 self._add("tree", data)
@@ -102,6 +110,7 @@ class OutgoingRepository:
             previous = event.seq
         if head is not None:
             self.heads[chain_of_session(session_id)] = head
+            self.identities[chain_of_session(session_id)] = identities(added)
 
     def finish(self) -> None:
         """Completes the repository, so that git can read it."""

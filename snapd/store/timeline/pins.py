@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.timeline.model import Event, SnapshotId
 
-_EFFECTS = b"effects"
+EFFECTS = b"effects"
+"""The directory of the blobs that an operation named."""
 
 
 @attrs.frozen
@@ -65,7 +66,7 @@ def pins(event: Event) -> Pins:
         data = encode_tree(TreeEntry(oid.hex().encode(), REGULAR, oid) for oid in blobs)
         effects = object_id("tree", data)
         trees[effects] = data
-        entries.append(TreeEntry(_EFFECTS, TREE, effects))
+        entries.append(TreeEntry(EFFECTS, TREE, effects))
     data = encode_tree(entries)
     tree = object_id("tree", data)
     trees[tree] = data

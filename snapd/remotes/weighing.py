@@ -1,0 +1,126 @@
+"""What a push would send: how much, and which files that the project has never committed."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import IoError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId
+
+    from .program import GitProgram
+
+_MOST_PATHS = 1_000
+"""For more files than this, git is not asked in which commit each was: they count as new."""
+
+
+@attrs.frozen
+class NewBlob:
+    """A file in a copy that no commit of the project has.
+
+    Attributes:
+        path: the first path in the trees of events at which git came to it.
+        oid: its blob.
+        size: bytes.
+    """
+
+    path: bytes
+    oid: ObjectId
+    size: int
+
+
+@attrs.frozen
+class Weighing:
+    """Asks git about a repository with copies of sessions.
+
+    Args:
+        git: the program.
+        git_dir: the repository.
+        heads: the newest commits of the sessions.
+    """
+
+    git: GitProgram
+    git_dir: str
+    heads: Sequence[ObjectId]
+
+    def bytes_beside(self, known: Collection[ObjectId], call: Call) -> int:
+        """The size of the pack that a push sends.
+
+        Args:
+            known: commits that the remote has; those that this machine does not have do not count.
+            call: the request.
+
+        Raises:
+            IoError, Cancelled: git did not say.
+        """
+        revisions = self._revisions(self._there(known, call))
+        path = os.path.join(self.git_dir, "weighed.pack")
+        words = ["pack-objects", "--revs", "--thin", "--stdout", "--quiet", "--delta-base-offset"]
+        self._run(words, call, data=revisions, into=path)
+        size = os.path.getsize(path)
+        os.unlink(path)
+        return size
+
+    def new_blobs(self, tips: Collection[ObjectId], call: Call) -> list[NewBlob]:
+        """The files that no commit of the project has; one too many rather than one too few.
+
+        Args:
+            tips: the commits that the branches and tags of the project name.
+            call: the request.
+
+        Raises:
+            IoError, Cancelled: git did not say.
+        """
+        known = self._there(tips, call)
+        reached = self._run(["rev-list", "--objects", "--stdin"], call, data=self._revisions(known))
+        form = "--batch-check=%(objectname) %(objecttype) %(objectsize) %(rest)"
+        found = []
+        for line in self._run(["cat-file", form], call, data=reached).splitlines():
+            oid, kind, size, path = line.split(b" ", 3)
+            if kind == b"blob":
+                found.append(NewBlob(path, bytes.fromhex(oid.decode()), int(size)))
+        committed = self._committed(found, known, call)
+        return [blob for blob in found if blob.oid not in committed]
+
+    def _committed(self, blobs: Sequence[NewBlob], tips: Collection[ObjectId], call: Call) -> set[ObjectId]:
+        """Those that an older commit of the project has at the same path."""
+        # below the name of the snapshot in the tree of the event
+        paths = {blob.path.partition(b"/")[2] for blob in blobs} - {b""}
+        if not tips or not paths or len(paths) > _MOST_PATHS:
+            return set()
+        words = ["--literal-pathspecs", "log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-m"]
+        revisions = [tip.hex() for tip in sorted(tips)]
+        done = self.git.run(
+            self.git_dir, [*words, *revisions, "--", *(os.fsdecode(path) for path in sorted(paths))], call
+        )
+        if done.code:
+            # such as in a shallow clone, whose older commits are not there
+            return set()
+        fields = [line.split(b" ", 4) for line in done.out.splitlines() if line.startswith(b":")]
+        return {bytes.fromhex(field[3].decode()) for field in fields}
+
+    def _there(self, wanted: Collection[ObjectId], call: Call) -> list[ObjectId]:
+        """Those of some commits that this machine has."""
+        if not wanted:
+            return []
+        data = b"".join(b"%s\n" % oid.hex().encode() for oid in sorted(wanted))
+        lines = self._run(["cat-file", "--batch-check=%(objectname) %(objecttype)"], call, data=data).splitlines()
+        pairs = [line.split(b" ", 1) for line in lines]
+        return [bytes.fromhex(oid.decode()) for oid, kind in pairs if kind in (b"commit", b"tag")]
+
+    def _revisions(self, known: Iterable[ObjectId]) -> bytes:
+        lines = [*(head.hex() for head in self.heads), *(f"^{oid.hex()}" for oid in known)]
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    def _run(self, words: Sequence[str], call: Call, *, data: bytes, into: str | None = None) -> bytes:
+        done = self.git.run(self.git_dir, words, call, data=data, into=into)
+        if done.code:
+            raise IoError(f"git {words[0]} failed: {done.said}", errno="EIO", path=self.git_dir)
+        return done.out
