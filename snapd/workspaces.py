@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import threading
 from concurrent.futures import Future
 from contextlib import ExitStack
@@ -18,6 +19,7 @@ from snapd.locations import check_private, project_id, store_directories, store_
 from snapd.refusal import canonical_root, check_root
 from snapd.root import folder_around
 from snapd.settings.in_force import FolderSettings
+from snapd.sharing.elsewhere import Elsewhere, Machine
 from snapd.store.files.durable import make_directories
 from snapd.store.store import Store
 from snapd.worktree.ignore.rules import GitUser
@@ -77,6 +79,7 @@ class Workspaces:
         umask: of the user, for restored files.
         socket: where other processes can reach this one; None if they cannot.
         texts: compares texts; None to compare them in the calling thread.
+        host: the name of this machine for others; None for the one that the system gives it.
 
     Attributes:
         editors: what editors have open, as they report it.
@@ -89,9 +92,11 @@ class Workspaces:
         umask: int,
         socket: str | None,
         texts: TextDiffer | None = None,
+        host: str | None = None,
     ) -> None:
         self._locations = locations
         self._user = GitUser(locations.home, xdg_config_home)
+        self._machine = Machine(host or platform.node(), dict(os.environ), self._user)
         self._umask = umask
         self._socket = socket
         self.editors = Editors()
@@ -321,6 +326,7 @@ class Workspaces:
                     policy,
                     self._texts,
                     self.editors,
+                    Elsewhere(location.root, store, self._machine),
                 )
             except BaseException:
                 store.close()

@@ -46,6 +46,19 @@ class Exported:
 
 
 @attrs.frozen
+class Origin:
+    """Where a fetched session came from.
+
+    Attributes:
+        remote: the address that it was fetched from, without a password.
+        host: the machine that added to it last.
+    """
+
+    remote: str
+    host: str
+
+
+@attrs.frozen
 class SessionView:
     """A session, with what can be done in it.
 
@@ -53,11 +66,13 @@ class SessionView:
         session: the session.
         undoable: how many of its steps can be taken back.
         redoable: how many of the steps that were taken back can be done again.
+        origin: where it came from; None for a session of this folder.
     """
 
     session: Session
     undoable: int
     redoable: int
+    origin: Origin | None = None
 
 
 @attrs.frozen

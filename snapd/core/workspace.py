@@ -23,6 +23,8 @@ from snapd.core.actions.review.looking import Looking
 from snapd.core.actions.review.review import Review
 from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.sessions import Sessions
+from snapd.core.actions.sharing.fetch import FetchedSessions
+from snapd.core.actions.sharing.push import Push
 from snapd.core.actions.snapshots import Snapshots, TakenSnapshots
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from snapd.core.operations.editors import Editors
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.policy import Policy
+    from snapd.core.ports.sharing import Elsewhere
     from snapd.core.ports.store import Store
     from snapd.core.ports.work_tree import WorkTree
 
@@ -51,6 +54,7 @@ class Workspace:
         policy: says what to capture, and what to keep for how long.
         texts: compares texts.
         editors: knows what editors have open.
+        elsewhere: the other machines.
 
     Attributes:
         root: the folder, absolute and canonical.
@@ -77,6 +81,8 @@ class Workspace:
         made_changes: lists the changes of steps one by one, see `MadeChanges.of`.
         store_check: checks the store, and repairs it.
         purge: takes files out of all snapshots.
+        pushing: pushes sessions to other machines.
+        fetched: fetches sessions from there, and reads them.
     """
 
     def __init__(
@@ -87,6 +93,7 @@ class Workspace:
         policy: Policy,
         texts: TextDiffer,
         editors: Editors,
+        elsewhere: Elsewhere,
     ) -> None:
         self.project_id = project_id
         self.policy = policy
@@ -128,6 +135,9 @@ class Workspace:
         self.made_changes = MadeChanges(store, store.timeline, self.sessions, self.step_changes).of
         self.store_check = StoreCheck(writer, store, store)
         self.purge = Purge(writer, store, store, store)
+        self._elsewhere = elsewhere
+        self.pushing = Push(store, self.sessions, self.step_changes, elsewhere)
+        self.fetched = FetchedSessions(elsewhere, texts)
 
     def look_at_edits(self, path: bytes) -> None:
         """Looks at a file that somebody began to type into, or has saved, in an editor: what was typed is the user's.
@@ -154,4 +164,5 @@ class Workspace:
     def close(self) -> None:
         """Closes the folder and the store, once the operation that runs is done."""
         self._pending_feed.close()
+        self._elsewhere.close()
         self._writer.close()

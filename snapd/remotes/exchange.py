@@ -29,11 +29,14 @@ class Exchange:
     Args:
         git: the program.
         address: the repository, as `address.resolve` gives it.
+
+    Attributes:
+        address: as given.
     """
 
     def __init__(self, git: GitProgram, address: str) -> None:
         self._git = git
-        self._address = address
+        self.address = address
 
     def push(self, git_dir: str, heads: Mapping[str, ObjectId], seen: Mapping[str, ObjectId], call: Call) -> None:
         """Pushes references: all or none.
@@ -52,7 +55,7 @@ class Exchange:
         leases = [f"--force-with-lease={name}:{_hex(seen.get(name))}" for name in heads]
         # without a plus, which would have git push in spite of a lease
         refs = [f"{head.hex()}:{name}" for name, head in heads.items()]
-        words = ["push", "--porcelain", "--atomic", "--no-verify", "--no-signed", *leases, "--", self._address, *refs]
+        words = ["push", "--porcelain", "--atomic", "--no-verify", "--no-signed", *leases, "--", self.address, *refs]
         done = self._git.run(git_dir, words, call)
         if done.code == 0:
             return
@@ -60,34 +63,34 @@ class Exchange:
             found for line in done.out.decode("utf-8", "replace").splitlines() if (found := _REJECTED.match(line))
         ]
         if any(found[2] == _STALE for found in rejected):
-            shown = without_secret(self._address)
+            shown = without_secret(self.address)
             raise RemoteChanged(f"{shown}: somebody else pushed one of these sessions meanwhile", remote=shown)
         said = next((found[2] for found in rejected if found[2] and found[2] != "atomic push failure"), None)
         if said is not None:
-            raise error(self._address, "refused", said)
-        raise failed(self._address, done)
+            raise error(self.address, "refused", said)
+        raise failed(self.address, done)
 
     def delete(self, git_dir: str, seen: Mapping[str, ObjectId], call: Call) -> None:
         """Deletes references, if nobody moved them since they were seen; raises as `push`."""
         leases = [f"--force-with-lease={name}:{head.hex()}" for name, head in seen.items()]
         refs = [f":{name}" for name in seen]
-        words = ["push", "--porcelain", "--atomic", "--no-verify", *leases, "--", self._address, *refs]
+        words = ["push", "--porcelain", "--atomic", "--no-verify", *leases, "--", self.address, *refs]
         done = self._git.run(git_dir, words, call)
         if done.code:
-            raise failed(self._address, done)
+            raise failed(self.address, done)
 
     def list(self, git_dir: str, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
         """Which references with these names there are, with their targets; raises `RemoteFailed`, `Cancelled`."""
-        return self._listed(git_dir, ["--refs", "--", self._address, *names], call)
+        return self._listed(git_dir, ["--refs", "--", self.address, *names], call)
 
     def branches(self, git_dir: str, call: Call) -> frozenset[ObjectId]:
         """What its branches and tags point to; raises `RemoteFailed`, `Cancelled`."""
-        return frozenset(self._listed(git_dir, ["--heads", "--tags", "--", self._address], call).values())
+        return frozenset(self._listed(git_dir, ["--heads", "--tags", "--", self.address], call).values())
 
     def _listed(self, git_dir: str, words: Sequence[str], call: Call) -> dict[str, ObjectId]:
         done = self._git.run(git_dir, ["ls-remote", "--quiet", *words], call)
         if done.code:
-            raise failed(self._address, done)
+            raise failed(self.address, done)
         lines = [line.partition(b"\t") for line in done.out.splitlines()]
         return {name.decode("utf-8", "replace"): bytes.fromhex(oid.decode()) for oid, _, name in lines}
 
@@ -105,9 +108,9 @@ class Exchange:
         """
         # with a star, git asks for what there is; a reference that is not there would be an error
         refs = [f"+{name}*:{name}*" for name in names]
-        done = self._git.run(git_dir, ["fetch", *_QUIET, "--", self._address, *refs], call)
+        done = self._git.run(git_dir, ["fetch", *_QUIET, "--", self.address, *refs], call)
         if done.code:
-            raise failed(self._address, done)
+            raise failed(self.address, done)
 
 
 def _hex(oid: ObjectId | None) -> str:

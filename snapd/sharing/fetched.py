@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 if TYPE_CHECKING:
-    from snapd.core.ports.objects import Objects
-    from snapd.core.ports.sharing import RemoteLog
+    from snapd.store.object_store import ObjectStore
+    from snapd.store.sharing.mirror import MirrorLog
 
 
 @attrs.frozen
@@ -24,5 +24,5 @@ class FetchedSession:
 
     remote: str
     host: str
-    objects: Objects
-    log: RemoteLog
+    objects: ObjectStore
+    log: MirrorLog

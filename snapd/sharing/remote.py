@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import RemoteChanged
-from snapd.core.sharing.continuation import identities
 from snapd.remotes.address import without_secret
 from snapd.remotes.exchange import Exchange
-from snapd.remotes.weighing import Weighing
+from snapd.store.sharing.outgoing import OutgoingRepository
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
-from snapd.store.timeline.pins import EFFECTS
 
+from .copies import Copies
 from .fetched import FetchedSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
+    from snapd.core.model import ObjectId
     from snapd.core.timeline.model import SessionId
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.inspection import Limits
     from snapd.store.sharing.mirror import Mirror
-    from snapd.store.sharing.outgoing import OutgoingRepository
 
 
 class Remote:
-    """A git repository at an address.
+    """A git repository at an address; implements `core.ports.sharing.Remote`.
 
     Args:
         address: as git takes it.
         git: the program.
         mirror: opens what this machine has of it.
-        borrowed: the `objects` directories of what else this machine has of the project.
+        borrowed: gives the `objects` directories of what else this machine has of the project.
+        host: the name of this machine.
         tips: the commits of the project that its branches, remotes and tags name.
         limits: the most that is fetched.
     """
@@ -43,80 +42,54 @@ class Remote:
         address: str,
         git: GitProgram,
         mirror: Callable[[], Mirror],
-        borrowed: Sequence[str],
+        borrowed: Callable[[], Sequence[str]],
+        host: str,
         tips: Collection[ObjectId],
         limits: Limits,
     ) -> None:
         self.address = without_secret(address)
         self._git = git
         self._exchange = Exchange(git, address)
-        self._open_mirror = mirror
+        self._mirror = mirror
         self._borrowed = borrowed
+        self._host = host
         self._tips = tips
         self._limits = limits
 
-    def new_files(self, outgoing: OutgoingRepository, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
-        """See `core.ports.sharing.Remote`."""
-        found = {}
-        for blob in self._weighing(outgoing).new_blobs(self._tips, call):
-            role, _, path = blob.path.partition(b"/")
-            if role == EFFECTS:
-                path = outgoing.effects[blob.oid]
-            # the coverage of a snapshot lies beside its tree, and is none of the project's files
-            if path:
-                found[blob.oid] = (path, blob.oid, blob.size)
-        return sorted(found.values())
+    @contextmanager
+    def outgoing(self) -> Iterator[Copies]:
+        """Begins copies of sessions to push, which are gone at the end of the block."""
+        mirror = self._mirror()
 
-    def weigh(self, outgoing: OutgoingRepository, call: Call) -> int:
-        """See `core.ports.sharing.Remote`."""
-        there = self._exchange.branches(outgoing.path, call)
-        return self._weighing(outgoing).bytes_beside({*there, *self._open_mirror().known().values()}, call)
+        def fetch(names: Sequence[str], call: Call) -> None:
+            self._fetch(mirror, names, call)
 
-    def push(self, outgoing: OutgoingRepository, call: Call) -> None:
-        """See `core.ports.sharing.Remote`."""
-        mirror = self._open_mirror()
-        try:
-            self._push(mirror, outgoing, call)
-        except RemoteChanged:
-            # perhaps it was this machine, before it lost its memory of that; or a copy that this one goes on from
-            self._fetch(mirror, tuple(outgoing.heads), call)
-            self._push(mirror, outgoing, call)
+        with OutgoingRepository(self._borrowed(), self._host) as repository:
+            yield Copies(repository, self._git, self._exchange, mirror, self._tips, fetch)
 
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
-        """See `core.ports.sharing.Remote`."""
-        mirror = self._open_mirror()
+        """Deletes sessions there, all or none; gives those that were there."""
+        mirror = self._mirror()
         names = {chain_of_session(session_id): session_id for session_id in session_ids}
-        with mirror.quarantine(self._borrowed) as quarantine:
+        with mirror.quarantine(self._borrowed()) as quarantine:
             there = self._exchange.list(quarantine, tuple(names), call)
-            self._exchange.delete(quarantine, there, call)
+            if there:
+                self._exchange.delete(quarantine, there, call)
         mirror.forget(there)
         return tuple(names[name] for name in there)
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> tuple[FetchedSession, ...]:
-        """See `core.ports.sharing.Remote`."""
-        mirror = self._open_mirror()
+        """Fetches sessions, None for all that are there; gives those that are new, or others than before."""
+        mirror = self._mirror()
         names = (SESSIONS,) if session_ids is None else tuple(map(chain_of_session, session_ids))
         fresh = self._fetch(mirror, names, call)
-        return tuple(self.session(mirror, name, head) for name, head in fresh.items())
-
-    def session(self, mirror: Mirror, name: str, head: ObjectId) -> FetchedSession:
-        """A session of the mirror."""
-        return FetchedSession(self.address, mirror.host(head), mirror.objects, mirror.log(name, head))
-
-    def _weighing(self, outgoing: OutgoingRepository) -> Weighing:
-        return Weighing(self._git, outgoing.path, tuple(outgoing.heads.values()))
-
-    def _push(self, mirror: Mirror, outgoing: OutgoingRepository, call: Call) -> None:
-        for name, head in mirror.heads().items():
-            ours = outgoing.heads.get(name)
-            if ours not in (None, head) and not identities(mirror.events(name, head)) <= outgoing.identities[name]:
-                raise RemoteChanged(
-                    f"{self.address} has steps of this session that this machine does not have", remote=self.address
-                )
-        self._exchange.push(outgoing.path, outgoing.heads, mirror.known(), call)
-        mirror.note_pushed(outgoing.heads)
+        return tuple(
+            FetchedSession(self.address, mirror.host(head), mirror.objects, mirror.log(name, head))
+            for name, head in fresh.items()
+        )
 
     def _fetch(self, mirror: Mirror, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
-        with mirror.quarantine(self._borrowed) as quarantine:
+        borrowed = self._borrowed()
+        with mirror.quarantine(borrowed) as quarantine:
             self._exchange.fetch(quarantine, names, call)
-            return mirror.take(quarantine, self._borrowed, self._limits, call)
+            return mirror.take(quarantine, borrowed, self._limits, call)

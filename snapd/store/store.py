@@ -113,6 +113,10 @@ class Store(ObjectStore):
         """The tree of the newest snapshot that a client or an operation took."""
         return self._log.last
 
+    def settle(self) -> None:
+        """Writes what waits in the journal into the repository, where git finds it; raises `StorageFull`, `IoError`."""
+        self._repository.journal.checkpoint()
+
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
         """Records a snapshot; makes it and everything that was stored before durable."""
         self._log.append(snapshot, kind)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from snapd.core.model import RelPath
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.objects import Objects
-    from snapd.core.ports.timeline import Timeline
+    from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import SessionId, StepId
 
-    from .sessions import Sessions
+    from .session_views import SessionViews
     from .step_changes import StepChanges
 
 
@@ -44,9 +44,9 @@ class NetChanges:
     """
 
     _objects: Objects
-    _timeline: Timeline
+    _timeline: TimelineView
     _step_changes: StepChanges
-    _sessions: Sessions
+    _sessions: SessionViews
     _texts: TextDiffer
     # what the page before was cut from: the next page needs the same
     _kept: tuple[object, tuple[tuple[RelPath, Delta], ...]] | None = attrs.field(default=None, init=False)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.objects import Objects
+    from snapd.core.ports.sharing import RemoteLog
+    from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import Deed, Operated, SessionId, SnapshotId, Step, StepId, Turned, Undone
 
@@ -39,14 +41,14 @@ class StepChanges:
 
     Args:
         objects: holds the snapshots.
-        log: of the workspace.
+        log: of the workspace, or of a fetched session.
         texts: compares texts.
     """
 
-    def __init__(self, objects: Objects, log: SnapshotLog, texts: TextDiffer) -> None:
+    def __init__(self, objects: Objects, log: SnapshotLog | RemoteLog, texts: TextDiffer) -> None:
         self._objects = objects
         self._log = log
-        self._timeline = log.timeline
+        self._timeline: TimelineView = log.timeline
         self._texts = texts
 
     def own(self, deed: Deed) -> OwnChanges:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Outgoing(Protocol):
-    """The copies of sessions that leave the machine, with what the workspace's own store does not have."""
+    """Copies of sessions for a remote, with what the workspace's own store does not have."""
 
     def tree(self, data: bytes) -> ObjectId:
         """Adds a directory, given as the bytes of its tree object."""
@@ -32,7 +32,21 @@ class Outgoing(Protocol):
         """Adds a session, given as all of its events that travel, oldest first."""
 
     def finish(self) -> None:
-        """Completes the copies: nothing can be added any more."""
+        """Completes the copies: nothing can be added any more, and the methods below can be called."""
+
+    def new_files(self, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
+        """The files in the copies that no commit of the project has: path, blob and size, each blob once."""
+
+    def weigh(self, call: Call) -> int:
+        """The bytes that a push would send, as far as this machine knows what the remote has; raises `RemoteFailed`."""
+
+    def push(self, call: Call) -> None:
+        """Pushes the copies: all or none.
+
+        Raises:
+            RemoteChanged: the remote has events of one of the sessions that the copy does not have.
+            RemoteFailed: the remote has what it had.
+        """
 
 
 class RemoteLog(Protocol):
@@ -76,18 +90,8 @@ class Remote(Protocol):
     def address(self) -> str:
         """Its address, without a password."""
 
-    def new_files(self, outgoing: Outgoing, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
-        """The files in the copies that no commit of the project has: path, blob and size, each blob once."""
-
-    def weigh(self, outgoing: Outgoing, call: Call) -> int:
-        """The bytes that a push would send, as far as this machine knows what the remote has."""
-
-    def push(self, outgoing: Outgoing, call: Call) -> None:
-        """Pushes the copies: all or none.
-
-        Raises:
-            RemoteChanged: the remote has events of one of the sessions that the copy does not have.
-        """
+    def outgoing(self) -> AbstractContextManager[Outgoing]:
+        """Begins copies of sessions to push, which are gone at the end of the block."""
 
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
         """Deletes sessions there, all or none; gives those that were there."""
@@ -102,9 +106,6 @@ class Remote(Protocol):
 
 class Elsewhere(Protocol):
     """All other machines, as far as this workspace knows them."""
-
-    def outgoing(self) -> AbstractContextManager[Outgoing]:
-        """Begins copies of sessions, which are gone at the end of the block."""
 
     def remote(self, named: str) -> Remote:
         """A remote, by its address or by the name that the project's git has for it; raises `InvalidParams`."""

@@ -1,0 +1,93 @@
+"""Fetches sessions from other machines, and reads those that were fetched; the folder is not touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapd.core.actions.session_diff import NetChanges
+from snapd.core.actions.session_views import SessionViews
+from snapd.core.actions.step_changes import StepChanges
+from snapd.core.answers import Origin, SessionView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.sharing import Elsewhere, Fetched
+    from snapd.core.timeline.model import SessionId, StepId
+
+
+class FetchedReader:
+    """Reads a fetched session.
+
+    Args:
+        fetched: the session.
+        texts: compares texts.
+
+    Attributes:
+        origin: where it came from.
+        changes: says what its steps changed.
+        views: describes it and its steps.
+        net_changes: compares before and after.
+    """
+
+    def __init__(self, fetched: Fetched, texts: TextDiffer) -> None:
+        timeline = fetched.log.timeline
+        self.fetched = fetched
+        self.origin = Origin(fetched.remote, fetched.host)
+        self.changes = StepChanges(fetched.objects, fetched.log, texts)
+        self.views = SessionViews(timeline, self.changes)
+        self.net_changes = NetChanges(fetched.objects, timeline, self.changes, self.views, texts)
+
+    def view(self) -> SessionView:
+        """Describes the session: nothing of it can be undone or redone here."""
+        (session,) = self.fetched.log.timeline.sessions()
+        return SessionView(session, 0, 0, self.origin)
+
+
+class FetchedSessions:
+    """The sessions of other machines.
+
+    Args:
+        elsewhere: these machines.
+        texts: compares texts.
+    """
+
+    def __init__(self, elsewhere: Elsewhere, texts: TextDiffer) -> None:
+        self._elsewhere = elsewhere
+        self._texts = texts
+
+    def fetch(self, remote: str, session_ids: Sequence[SessionId] | None, call: Call) -> tuple[SessionView, ...]:
+        """Fetches sessions; gives those that are new, or others than before.
+
+        Args:
+            remote: a URL, a path, or the name of a remote of the project's git.
+            session_ids: which sessions; None for all that are there.
+            call: the request.
+
+        Raises:
+            InvalidParams: the remote cannot be one.
+            RemoteFailed, Untrusted: nothing was taken.
+            StoreCorrupt, StorageFull, IoError, Cancelled: the same.
+        """
+        found = self._elsewhere.remote(remote).fetch(session_ids, call)
+        return tuple(FetchedReader(each, self._texts).view() for each in found)
+
+    def readers(self) -> Iterator[FetchedReader]:
+        """Reads all of them."""
+        return (FetchedReader(fetched, self._texts) for fetched in self._elsewhere.fetched())
+
+    def of_session(self, session_id: SessionId) -> FetchedReader | None:
+        """Reads a session; None if it was not fetched."""
+        for reader in self.readers():
+            if reader.fetched.log.timeline.session(session_id) is not None:
+                return reader
+        return None
+
+    def of_step(self, step_id: StepId) -> FetchedReader | None:
+        """Reads the session of a step; None if it was not fetched."""
+        for reader in self.readers():
+            if reader.fetched.log.timeline.step(step_id) is not None:
+                return reader
+        return None

@@ -1,0 +1,143 @@
+"""Pushes sessions to other machines, and says first what would leave this one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from snapd.core.errors import InvalidParams
+from snapd.core.model import TEN_MIB
+from snapd.core.sharing.projection import Projection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from snapd.core.actions.session_views import SessionViews
+    from snapd.core.actions.step_changes import StepChanges
+    from snapd.core.call import Call
+    from snapd.core.model import RelPath
+    from snapd.core.ports.sharing import Elsewhere
+    from snapd.core.ports.store import Store
+    from snapd.core.timeline.model import SessionId
+
+LARGE = TEN_MIB
+"""From this size on (bytes), a file that leaves the machine is named as a large one."""
+
+
+@attrs.frozen
+class NewFile:
+    """A file that leaves the machine although no commit of the project has it.
+
+    Attributes:
+        path: where it is in the sessions.
+        size: bytes.
+        reason: why somebody should look at it first, if there is a reason.
+    """
+
+    path: RelPath
+    size: int
+    reason: Literal["secret", "large"] | None = None
+
+
+@attrs.frozen
+class PushOptions:
+    """How a client wants sessions pushed.
+
+    Attributes:
+        exclude: the files that stay here, in `.gitignore` syntax.
+        dry_run: whether only to say what would leave the machine.
+    """
+
+    exclude: Sequence[str] = ()
+    dry_run: bool = False
+
+
+@attrs.frozen
+class Pushed:
+    """What left the machine, or would.
+
+    Attributes:
+        applied: False for a dry run.
+        remote: the address, without a password.
+        sessions: which sessions.
+        size: of what is sent, bytes.
+        new_files: the files that no commit of the project has, ordered by path.
+    """
+
+    applied: bool
+    remote: str
+    sessions: tuple[SessionId, ...]
+    size: int
+    new_files: tuple[NewFile, ...]
+
+
+@attrs.define(eq=False)
+class Push:
+    """Pushes the sessions of one workspace.
+
+    Args:
+        store: of the workspace.
+        sessions: looks them up.
+        step_changes: says what separates the changes of steps from each other.
+        elsewhere: the other machines.
+    """
+
+    _store: Store
+    _sessions: SessionViews
+    _step_changes: StepChanges
+    _elsewhere: Elsewhere
+
+    def push(self, remote: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call) -> Pushed:
+        """Pushes sessions: all or none.
+
+        Args:
+            remote: a URL, a path, or the name of a remote of the project's git.
+            session_ids: which sessions; None for all.
+            options: how.
+            call: the request.
+
+        Raises:
+            InvalidParams: the remote cannot be one.
+            UnknownSession: there is no such session.
+            RemoteFailed, RemoteChanged: the remote has what it had.
+            StoreCorrupt, StorageFull, IoError, Cancelled: the same.
+        """
+        there = self._elsewhere.remote(remote)
+        chosen = self._chosen(session_ids)
+        with there.outgoing() as outgoing:
+            for at, session_id in enumerate(chosen):
+                projection = Projection(
+                    session_id, self._store, self._store, self._step_changes.authors, outgoing, options.exclude
+                )
+                outgoing.add_session(session_id, projection.events(call))
+                call.progress("copying", at + 1)
+            outgoing.finish()
+            size = outgoing.weigh(call)
+            files = tuple(self._named(path, size) for path, _, size in outgoing.new_files(call))
+            if not options.dry_run:
+                outgoing.push(call)
+        return Pushed(not options.dry_run, there.address, chosen, size, files)
+
+    def delete(self, remote: str, session_ids: Sequence[SessionId], call: Call) -> tuple[str, tuple[SessionId, ...]]:
+        """Deletes sessions from a remote, all or none, and gives its address and those that were there.
+
+        This machine keeps its own. Whoever fetched them keeps theirs, and a host may keep the objects for a time.
+
+        Raises:
+            InvalidParams, RemoteFailed, RemoteChanged, Cancelled: nothing was deleted.
+        """
+        there = self._elsewhere.remote(remote)
+        return there.address, there.delete(session_ids, call)
+
+    def _chosen(self, session_ids: Sequence[SessionId] | None) -> tuple[SessionId, ...]:
+        if session_ids is None:
+            return tuple(session.session_id for session in self._store.timeline.sessions())
+        if not session_ids:
+            raise InvalidParams(
+                "sessionIds: no session is named", hint="name one, or ask for `all`", field="sessionIds"
+            )
+        return tuple(self._sessions.known(session_id).session_id for session_id in dict.fromkeys(session_ids))
+
+    def _named(self, path: RelPath, size: int) -> NewFile:
+        return NewFile(path, size, "large" if size >= LARGE else None)

@@ -1,0 +1,143 @@
+"""Other machines, as one workspace knows them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import os_errors
+from snapd.remotes.address import resolve, without_secret
+from snapd.remotes.program import GitProgram
+from snapd.store.files.durable import make_directories, write_file
+from snapd.store.files.walking import names_if_there, read_if_there
+from snapd.store.sharing.inspection import Limits
+from snapd.store.sharing.mirror import Mirror
+from snapd.worktree.git.elsewhere import access_settings, named_remotes, tips
+from snapd.worktree.git.repository import find_repository
+from snapd.worktree.repair_sources import own_object_directories
+
+from .fetched import FetchedSession
+from .remote import Remote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from snapd.core.model import ObjectId
+    from snapd.store.store import Store
+    from snapd.worktree.git.repository import GitUser, Repository
+
+MIRRORS = "mirrors"
+_ADDRESS = "address"
+
+
+@attrs.frozen
+class Machine:
+    """This machine, as git needs to know it.
+
+    Attributes:
+        host: its name.
+        environment: of this process.
+        user: where the user's git configuration lies.
+    """
+
+    host: str
+    environment: Mapping[str, str]
+    user: GitUser
+
+
+class Elsewhere:
+    """Other machines, as the workspace of a folder knows them. Safe to use from several threads.
+
+    What was fetched from a remote lies in a repository of its own below the store, so that nothing that came from
+    elsewhere is among the snapshots of the folder.
+
+    Args:
+        root: the folder.
+        store: of the workspace.
+        machine: this one.
+        limits: the most that is fetched at once.
+    """
+
+    def __init__(self, root: bytes, store: Store, machine: Machine, limits: Limits | None = None) -> None:
+        self._root = root
+        self._store = store
+        self._machine = machine
+        self._limits = limits or Limits()
+        self._lock = threading.RLock()
+        self._mirrors: dict[str, Mirror] = {}
+        self._sessions: dict[tuple[str, str, ObjectId], FetchedSession] = {}
+
+    def remote(self, named: str) -> Remote:
+        """See `core.ports.sharing.Elsewhere`."""
+        repository = self._repository()
+        user = self._machine.user
+        address = resolve(named, {} if repository is None else named_remotes(repository, user))
+        return Remote(
+            address,
+            GitProgram(self._machine.environment, access_settings(user)),
+            lambda: self._mirror(address),
+            self._borrowed,
+            self._machine.host,
+            frozenset() if repository is None else tips(repository),
+            self._limits,
+        )
+
+    def fetched(self) -> Sequence[FetchedSession]:
+        """See `core.ports.sharing.Elsewhere`."""
+        found: list[FetchedSession] = []
+        with self._lock:
+            for name in sorted(names_if_there(self._mirror_path(""))):
+                address = self._mirror_address(name)
+                if address is None:
+                    continue
+                mirror = self._mirror(address)
+                for chain, head in mirror.heads().items():
+                    key = (name, chain, head)
+                    if key not in self._sessions:
+                        self._sessions[key] = FetchedSession(
+                            without_secret(address), mirror.host(head), mirror.objects, mirror.log(chain, head)
+                        )
+                    found.append(self._sessions[key])
+        return found
+
+    def close(self) -> None:
+        """See `core.ports.sharing.Elsewhere`."""
+        with self._lock:
+            for session in self._sessions.values():
+                session.log.timeline.close()
+            self._sessions.clear()
+            self._mirrors.clear()
+
+    def _repository(self) -> Repository | None:
+        with os_errors(os.fsdecode(self._root)):
+            return find_repository(self._root)
+
+    def _borrowed(self) -> list[str]:
+        """The `objects` directories of all that this machine has of the project, with everything in them as files."""
+        self._store.settle()
+        project = [os.fsdecode(directory) for directory in own_object_directories(self._root)]
+        mirrors = [os.path.join(self._mirror_path(name), "objects") for name in names_if_there(self._mirror_path(""))]
+        return [os.path.join(self._store.path, "objects"), *project, *sorted(mirrors)]
+
+    def _mirror(self, address: str) -> Mirror:
+        name = hashlib.sha1(address.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        with self._lock:
+            mirror = self._mirrors.get(name)
+            if mirror is None:
+                path = self._mirror_path(name)
+                make_directories(path)
+                # before anything that was fetched from there
+                write_file(os.path.join(path, _ADDRESS), address.encode("utf-8", "surrogateescape"))
+                mirror = self._mirrors[name] = Mirror(path)
+            return mirror
+
+    def _mirror_address(self, name: str) -> str | None:
+        data = read_if_there(os.path.join(self._mirror_path(name), _ADDRESS))
+        return None if data is None else data.decode("utf-8", "surrogateescape")
+
+    def _mirror_path(self, name: str) -> str:
+        return os.path.join(self._store.path, MIRRORS, name) if name else os.path.join(self._store.path, MIRRORS)
