@@ -84,8 +84,8 @@ class Exchange:
         return self._listed(git_dir, ["--refs", "--", self.address, *names], call)
 
     def branches(self, git_dir: str, call: Call) -> frozenset[ObjectId]:
-        """What its branches and tags point to; raises `RemoteFailed`, `Cancelled`."""
-        return frozenset(self._listed(git_dir, ["--heads", "--tags", "--", self.address], call).values())
+        """The newest commits of its branches; raises `RemoteFailed`, `Cancelled`."""
+        return frozenset(self._listed(git_dir, ["--heads", "--", self.address], call).values())
 
     def _listed(self, git_dir: str, words: Sequence[str], call: Call) -> dict[str, ObjectId]:
         done = self._git.run(git_dir, ["ls-remote", "--quiet", *words], call)

@@ -50,19 +50,19 @@ class Weighing:
     git_dir: str
     heads: Sequence[ObjectId]
 
-    def bytes_beside(self, known: Collection[ObjectId], call: Call) -> int:
+    def bytes_beside(self, known: Iterable[ObjectId], call: Call) -> int:
         """The size of the pack that a push sends.
 
         Args:
-            known: commits that the remote has; those that this machine does not have do not count.
+            known: commits that both sides have.
             call: the request.
 
         Raises:
             IoError, Cancelled: git did not say.
         """
-        revisions = self._revisions(self._there(known, call))
+        revisions = self._revisions(known)
         path = os.path.join(self.git_dir, "weighed.pack")
-        words = ["pack-objects", "--revs", "--thin", "--stdout", "--quiet", "--delta-base-offset"]
+        words = ["pack-objects", "--revs", "--thin", "--shallow", "--stdout", "--quiet", "--delta-base-offset"]
         self._run(words, call, data=revisions, into=path)
         size = os.path.getsize(path)
         os.unlink(path)
@@ -78,7 +78,7 @@ class Weighing:
         Raises:
             IoError, Cancelled: git did not say.
         """
-        known = self._there(tips, call)
+        known = self.there(tips, call)
         reached = self._run(["rev-list", "--objects", "--stdin"], call, data=self._revisions(known))
         form = "--batch-check=%(objectname) %(objecttype) %(objectsize) %(rest)"
         found = []
@@ -106,8 +106,8 @@ class Weighing:
         fields = [line.split(b" ", 4) for line in done.out.splitlines() if line.startswith(b":")]
         return {bytes.fromhex(field[3].decode()) for field in fields}
 
-    def _there(self, wanted: Collection[ObjectId], call: Call) -> list[ObjectId]:
-        """Those of some commits that this machine has."""
+    def there(self, wanted: Collection[ObjectId], call: Call) -> list[ObjectId]:
+        """Those of some commits and tags that this machine has; raises `IoError`, `Cancelled`."""
         if not wanted:
             return []
         data = b"".join(b"%s\n" % oid.hex().encode() for oid in sorted(wanted))

@@ -8,6 +8,7 @@ from snapd.core.errors import RemoteChanged
 from snapd.core.sharing.continuation import identities
 from snapd.remotes.address import without_secret
 from snapd.remotes.weighing import Weighing
+from snapd.store.sharing.outgoing import look_at_trees
 from snapd.store.timeline.pins import EFFECTS
 
 if TYPE_CHECKING:
@@ -84,8 +85,11 @@ class Copies:
 
     def weigh(self, call: Call) -> int:
         """The bytes that a push would send, as far as this machine knows what the remote has; raises `RemoteFailed`."""
+        weighing = self._weighing()
         there = self._exchange.branches(self._repository.path, call)
-        return self._weighing().bytes_beside({*there, *self._mirror.known().values()}, call)
+        known = weighing.there({*there, *self._mirror.known().values()}, call)
+        look_at_trees(self._repository.path, there.intersection(known))
+        return weighing.bytes_beside(known, call)
 
     def push(self, call: Call) -> None:
         """Pushes the copies: all or none; raises `RemoteChanged`, `RemoteFailed`."""

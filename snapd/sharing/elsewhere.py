@@ -16,7 +16,7 @@ from snapd.store.files.durable import make_directories, write_file
 from snapd.store.files.walking import names_if_there, read_if_there
 from snapd.store.sharing.inspection import Limits
 from snapd.store.sharing.mirror import Mirror
-from snapd.worktree.git.elsewhere import access_settings, named_remotes, tips
+from snapd.worktree.git.elsewhere import Tips, access_settings, named_remotes, tips
 from snapd.worktree.git.repository import find_repository
 from snapd.worktree.repair_sources import own_object_directories
 
@@ -82,7 +82,7 @@ class Elsewhere:
             lambda: self._mirror(address),
             self._borrowed,
             self._machine.host,
-            frozenset() if repository is None else tips(repository),
+            Tips() if repository is None else tips(repository),
             self._limits,
         )
 

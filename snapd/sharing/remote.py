@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from snapd.remotes.address import without_secret
 from snapd.remotes.exchange import Exchange
-from snapd.store.sharing.outgoing import OutgoingRepository
+from snapd.store.sharing.outgoing import OutgoingRepository, look_at_trees
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 
 from .copies import Copies
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.inspection import Limits
     from snapd.store.sharing.mirror import Mirror
+    from snapd.worktree.git.elsewhere import Tips
 
 
 class Remote:
@@ -33,7 +34,7 @@ class Remote:
         mirror: opens what this machine has of it.
         borrowed: gives the `objects` directories of what else this machine has of the project.
         host: the name of this machine.
-        tips: the commits of the project that its branches, remotes and tags name.
+        tips: what the references of the project point to.
         limits: the most that is fetched.
     """
 
@@ -44,7 +45,7 @@ class Remote:
         mirror: Callable[[], Mirror],
         borrowed: Callable[[], Sequence[str]],
         host: str,
-        tips: Collection[ObjectId],
+        tips: Tips,
         limits: Limits,
     ) -> None:
         self.address = without_secret(address)
@@ -65,7 +66,7 @@ class Remote:
             self._fetch(mirror, names, call)
 
         with OutgoingRepository(self._borrowed(), self._host) as repository:
-            yield Copies(repository, self._git, self._exchange, mirror, self._tips, fetch)
+            yield Copies(repository, self._git, self._exchange, mirror, {*self._tips.branches, *self._tips.tags}, fetch)
 
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
         """Deletes sessions there, all or none; gives those that were there."""
@@ -91,5 +92,6 @@ class Remote:
     def _fetch(self, mirror: Mirror, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
         borrowed = self._borrowed()
         with mirror.quarantine(borrowed) as quarantine:
+            look_at_trees(quarantine, self._tips.branches)
             self._exchange.fetch(quarantine, names, call)
             return mirror.take(quarantine, borrowed, self._limits, call)

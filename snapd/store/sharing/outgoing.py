@@ -152,6 +152,26 @@ def make_bare(path: str, borrowed: Iterable[str]) -> None:
         file.write('[core]\n\talternateRefsPrefixes = "refs/heads/ refs/remotes/ refs/tags/"\n')
 
 
+def look_at_trees(path: str, commits: Iterable[ObjectId]) -> None:
+    """Has git look at the trees of what both sides have, before it sends or asks for anything.
+
+    By default it looks only at what the commits to send go on from, and a session goes on from no commit of the
+    project. In a shallow repository, git looks at the trees of everything that both sides have
+    (`--objects-edge-aggressive` of git-rev-list(1)): then a session costs what it changed.
+
+    Args:
+        path: the repository.
+        commits: commits of the project that the other side may have.
+
+    Raises:
+        IoError, StorageFull: it could not be written.
+    """
+    first = next(iter(sorted(commits)), None)
+    if first is not None:
+        with os_errors(path), open(os.path.join(path, "shallow"), "w") as file:
+            file.write(f"{first.hex()}\n")
+
+
 def _quoted(path: str) -> str:
     """A path as git reads it in `info/alternates`, whatever is in it."""
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

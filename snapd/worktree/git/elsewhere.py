@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+import attrs
 import pygit2
 
 from .repository import variables
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 _URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
 _LETS_IN = re.compile(r"credential\..*|core\.(askpass|sshcommand)|ssh\.variant", re.DOTALL)
-_TIPS = ("refs/heads/", "refs/remotes/", "refs/tags/")
+_TAGS = "refs/tags/"
+_TIPS = ("refs/heads/", "refs/remotes/", _TAGS)
 
 
 def named_remotes(repository: Repository, user: GitUser) -> dict[str, str]:
@@ -49,8 +51,21 @@ def access_settings(user: GitUser) -> list[tuple[str, str]]:
     ]
 
 
-def tips(repository: Repository) -> frozenset[ObjectId]:
-    """The commits and tags that the branches of a project, those of its remotes, its tags and its HEAD name.
+@attrs.frozen
+class Tips:
+    """What the references of a project point to.
+
+    Attributes:
+        branches: the newest commits of its branches and of those of its remotes, and that of HEAD.
+        tags: its tags, which may be objects of their own.
+    """
+
+    branches: frozenset[ObjectId] = frozenset()
+    tags: frozenset[ObjectId] = frozenset()
+
+
+def tips(repository: Repository) -> Tips:
+    """What the references of a project point to.
 
     Nothing is said of a reference that cannot be read: to take less for known makes a plan say more.
     """
@@ -58,8 +73,9 @@ def tips(repository: Repository) -> frozenset[ObjectId]:
         opened = pygit2.Repository(_path(repository.git_dir, ""), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
         names = [*opened.raw_listall_references(), b"HEAD"]
     except (pygit2.GitError, ValueError):
-        return frozenset()
-    found = set()
+        return Tips()
+    branches: set[ObjectId] = set()
+    tags: set[ObjectId] = set()
     for raw in names:
         name = os.fsdecode(raw)
         if not name.startswith(_TIPS) and name != "HEAD":
@@ -68,8 +84,9 @@ def tips(repository: Repository) -> frozenset[ObjectId]:
             target = opened.lookup_reference(name).resolve().target
         except (pygit2.GitError, KeyError, ValueError, pygit2.InvalidSpecError):
             continue
-        found.add(bytes(target.raw) if isinstance(target, pygit2.Oid) else bytes.fromhex(target))
-    return frozenset(found)
+        oid = bytes(target.raw) if isinstance(target, pygit2.Oid) else bytes.fromhex(target)
+        (tags if name.startswith(_TAGS) else branches).add(oid)
+    return Tips(frozenset(branches), frozenset(tags))
 
 
 def _path(directory: bytes, name: str) -> str:

@@ -1,0 +1,215 @@
+"""Sessions that are pushed from one machine and fetched on another: a real bare repository between two workspaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snapd.core.actions.sharing.push import NewFile, Pushed, PushOptions
+from snapd.core.call import Call
+from snapd.core.errors import InvalidParams, RemoteChanged, RemoteFailed, UnknownSession
+from tests.core.sharing.test_projection import told
+from tests.remotes.machines import bare
+from tests.support.git import run_git
+from tests.support.sessions import TEXT, Agents, at_work, text
+
+DRY = PushOptions(dry_run=True)
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> str:
+    return str(bare(tmp_path / "remote"))
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Agents:
+    """A project of which a part is committed, and pushed as well."""
+    agents = at_work(tmp_path / "here", {"a.txt": TEXT, "old.txt": b"first\n"}, git=True)
+    project(agents, "add", ".")
+    project(agents, "commit", "--quiet", "--message=one")
+    agents.bench.write({"old.txt": b"second\n"})
+    project(agents, "commit", "--quiet", "--all", "--message=two")
+    return agents
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Agents:
+    return at_work(tmp_path / "there", {"other.txt": b"other\n"})
+
+
+def project(agents: Agents, *words: str) -> bytes:
+    return run_git(agents.bench.root, *words)
+
+
+def push(agents: Agents, remote: str, *sessions: str, options: PushOptions | None = None) -> Pushed:
+    return agents.bench.workspace.pushing.push(remote, sessions or None, options or PushOptions(), Call())
+
+
+def fetch(agents: Agents, remote: str, *sessions: str) -> list[str]:
+    views = agents.bench.workspace.fetched.fetch(remote, sessions or None, Call())
+    return [view.session.session_id for view in views]
+
+
+def objects(remote: str) -> int:
+    counts = dict(line.split(b": ") for line in run_git(Path(remote), "count-objects", "-v").splitlines())
+    return int(counts[b"count"]) + int(counts[b"in-pack"])
+
+
+def references(remote: str) -> list[str]:
+    return run_git(Path(remote), "for-each-ref", "--format=%(refname)").decode().split()
+
+
+def test_there_and_read(here: Agents, there: Agents, remote: str) -> None:
+    here.start("two")
+    first = here.step("one", {"a.txt": text(l2=b"1"), "new.txt": b"new\n"}, message="m")
+    here.step("two", {"a.txt": text(l2=b"1", l9=b"2")})
+    here.undo("one", step=first)
+    here.step("one", {"b.txt": b"b\n"})
+    pushed = push(here, remote)
+    assert (pushed.applied, pushed.remote, pushed.sessions) == (True, remote, ("one", "two"))
+    assert run_git(Path(remote), "fsck", "--strict", "--no-dangling") == b""
+    before = there.bench.status() if hasattr(there.bench, "status") else None
+    assert sorted(fetch(there, remote)) == ["one", "two"]
+    assert before == (there.bench.status() if hasattr(there.bench, "status") else None)
+    readers = {reader.view().session.session_id: reader for reader in there.bench.workspace.fetched.readers()}
+    for session, reader in readers.items():
+        workspace = here.bench.workspace
+        said = told(workspace._store.timeline, workspace.step_changes, session)
+        assert told(reader.fetched.log.timeline, reader.changes, session) == said
+        assert reader.view().origin is not None
+        assert reader.view().origin.remote == remote
+    reader = readers["one"]
+    assert reader.net_changes.step(first, (), Call()) == here.bench.workspace.step_diff(first, (), Call())
+    assert fetch(there, remote) == []
+    # another process finds them, too
+    there.bench.reopen()
+    assert there.bench.workspace.fetched.of_step(first) is not None
+    assert there.bench.workspace.fetched.of_session("three") is None
+
+
+def test_what_no_commit_has_is_named(here: Agents, remote: str) -> None:
+    large = b"x" * (11 << 20)
+    here.bench.write({"users.txt": b"of the user\n"})
+    here.step("one", {"a.txt": text(l2=b"1"), "old.txt": b"first\n", "large.bin": large})
+    plan = push(here, remote, options=DRY)
+    assert not plan.applied
+    assert plan.new_files == (
+        NewFile(b"a.txt", len(text(l2=b"1"))),
+        NewFile(b"large.bin", len(large), "large"),
+        NewFile(b"users.txt", 12),
+    )
+    assert references(remote) == []
+    project(here, "add", "a.txt", "users.txt")
+    # what is only staged is in no commit
+    assert len(push(here, remote, options=DRY).new_files) == 3
+    project(here, "commit", "--quiet", "--message=three")
+    assert [file.path for file in push(here, remote, options=DRY).new_files] == [b"large.bin"]
+    left = push(here, remote, options=PushOptions(["*.bin"]))
+    assert left.new_files == ()
+    names = run_git(Path(remote), "ls-tree", "-r", "--name-only", references(remote)[0]).decode()
+    assert "large" not in names
+    assert "head/a.txt" in names.split()
+
+
+def test_it_costs_what_the_remote_does_not_have(here: Agents, there: Agents, remote: str) -> None:
+    many = {f"d{at // 100}/f{at}.txt": b"%d\n" % at * 50 for at in range(2000)}
+    here.bench.write(many)
+    project(here, "add", ".")
+    project(here, "commit", "--quiet", "--message=many")
+    for number in range(3):
+        here.step("one", {"a.txt": text(l2=b"%d" % number)})
+    whole = push(here, remote, options=DRY).size
+    run_git(here.bench.root, "push", "--quiet", remote, "HEAD:refs/heads/main")
+    project(here, "tag", "--annotate", "--message=tag", "v1")
+    run_git(here.bench.root, "push", "--quiet", remote, "HEAD:refs/heads/main", "v1")
+    had = objects(remote)
+    part = push(here, remote).size
+    assert part < 6000 < whole
+    # nothing of what did not change was sent: the events, with a directory and a file for each change
+    assert objects(remote) - had < 40
+    here.step("one", {"a.txt": text(l2=b"last")})
+    assert push(here, remote).size < 2000
+    # who has a clone of the project gets no more
+    clone = at_work(there.bench.folder / "clone", {"a.txt": TEXT}, git=True)
+    run_git(clone.bench.root, "fetch", "--quiet", remote, "refs/heads/main:refs/remotes/origin/main")
+    fetch(clone, remote)
+    (mirror,) = Path(clone.bench.workspace._store.path, "mirrors").iterdir()
+    packs = [pack.stat() for pack in (mirror / "objects" / "pack").glob("*.pack")]
+    # and has the rest by links to the project's own
+    assert sum(pack.st_size for pack in packs if pack.st_nlink == 1) < 20_000
+    assert any(pack.st_nlink > 1 for pack in packs)
+
+
+def test_pushing_again(here: Agents, remote: str) -> None:
+    here.step("one", {"a.txt": text(l2=b"1")})
+    push(here, remote)
+    (name,) = references(remote)
+    first = run_git(Path(remote), "rev-parse", name)
+    push(here, remote)
+    assert run_git(Path(remote), "rev-parse", name) == first
+    here.step("one", {"a.txt": text(l2=b"2")})
+    push(here, remote)
+    assert first.decode().strip() in run_git(Path(remote), "rev-list", name).decode().split()
+    # even if this machine does not remember what it pushed
+    (mirror,) = Path(here.bench.workspace._store.path, "mirrors").iterdir()
+    (mirror / "pushed.json").unlink()
+    here.step("one", {"a.txt": text(l2=b"3")})
+    push(here, remote)
+    # and without a file that it leaves out now
+    here.step("one", {"secret.txt": b"secret\n"})
+    push(here, remote)
+    push(here, remote, options=PushOptions(["secret.txt"]))
+    assert b"secret" not in run_git(Path(remote), "ls-tree", "-r", "--name-only", name)
+
+
+def test_steps_of_others_are_not_overwritten(here: Agents, tmp_path: Path, remote: str) -> None:
+    other = at_work(tmp_path / "other", {"a.txt": TEXT})
+    for agents in (here, other):
+        # a session of the same name on two machines
+        agents.step("one", {"a.txt": text(l2=b"1")})
+    push(other, remote)
+    before = run_git(Path(remote), "rev-parse", *references(remote))
+    with pytest.raises(RemoteChanged):
+        push(here, remote)
+    here.start("two")
+    with pytest.raises(RemoteChanged):
+        push(here, remote)
+    assert run_git(Path(remote), "rev-parse", *references(remote)) == before
+    push(here, remote, "two")
+
+
+def test_deleting(here: Agents, there: Agents, remote: str) -> None:
+    here.start("two")
+    push(here, remote)
+    fetch(there, remote)
+    assert here.bench.workspace.pushing.delete(remote, ["one", "unknown"], Call()) == (remote, ("one",))
+    assert len(references(remote)) == 1
+    assert here.bench.workspace.pushing.delete(remote, ["one"], Call()) == (remote, ())
+    # who has it keeps it; and it can be pushed again
+    assert there.bench.workspace.fetched.of_session("one") is not None
+    push(here, remote)
+    assert len(references(remote)) == 2
+
+
+def test_the_remotes_of_the_project(here: Agents, there: Agents, remote: str) -> None:
+    project(here, "remote", "add", "origin", remote)
+    assert push(here, "origin").remote == remote
+    with pytest.raises(InvalidParams) as caught:
+        push(there, "origin")
+    assert caught.value.data["field"] == "remote"
+    project(here, "config", "remote.evil.url", "ext::touch evil")
+    with pytest.raises(InvalidParams):
+        push(here, "evil")
+    with pytest.raises(InvalidParams):
+        push(here, "--upload-pack=touch evil")
+
+
+def test_what_is_not_there(here: Agents, there: Agents, remote: str, tmp_path: Path) -> None:
+    with pytest.raises(UnknownSession):
+        push(here, remote, "nothing")
+    with pytest.raises(RemoteFailed) as caught:
+        push(here, str(tmp_path / "no"))
+    assert caught.value.data == {"remote": str(tmp_path / "no"), "reason": "unreachable"}
+    assert fetch(there, remote) == []
+    assert fetch(there, remote, "nothing") == []
