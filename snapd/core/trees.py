@@ -160,6 +160,32 @@ def files(
         yield (below + b"/" + change.path if below else change.path), change.new
 
 
+def everything_in(read: ReadTree, tree: ObjectId, found: set[ObjectId], check: Callable[[], None]) -> None:
+    """Adds the ids of a tree, and of all directories and files in it, to those that were found before.
+
+    Args:
+        read: gives the entries of a tree.
+        tree: the tree.
+        found: gets the ids; a directory that is among them is not looked at again.
+        check: called before each directory; raises to stop.
+
+    Raises:
+        StoreCorrupt: from `read`.
+    """
+    waiting = [tree]
+    while waiting:
+        oid = waiting.pop()
+        if oid in found:
+            continue
+        found.add(oid)
+        check()
+        for entry in read(oid) if oid != EMPTY_TREE else ():
+            if entry.mode == TREE:
+                waiting.append(entry.oid)
+            else:
+                found.add(entry.oid)
+
+
 def amended(
     read: ReadTree, tree: ObjectId, entries: Mapping[RelPath, Entry | None], write: Callable[[bytes], ObjectId]
 ) -> ObjectId:

@@ -23,6 +23,7 @@ from snapd.core.actions.review.looking import Looking
 from snapd.core.actions.review.review import Review
 from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.sessions import Sessions
+from snapd.core.actions.sharing.apply import Apply
 from snapd.core.actions.sharing.fetch import FetchedSessions
 from snapd.core.actions.sharing.push import Push
 from snapd.core.actions.snapshots import Snapshots, TakenSnapshots
@@ -83,6 +84,7 @@ class Workspace:
         purge: takes files out of all snapshots.
         pushing: pushes sessions to other machines.
         fetched: fetches sessions from there, and reads them.
+        apply: takes in what steps of these changed, see `Apply.apply`.
     """
 
     def __init__(
@@ -138,6 +140,7 @@ class Workspace:
         self._elsewhere = elsewhere
         self.pushing = Push(store, self.sessions, self.step_changes, elsewhere)
         self.fetched = FetchedSessions(elsewhere, texts)
+        self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply
 
     def look_at_edits(self, path: bytes) -> None:
         """Looks at a file that somebody began to type into, or has saved, in an editor: what was typed is the user's.

@@ -98,9 +98,7 @@ class Elsewhere:
                 for chain, head in mirror.heads().items():
                     key = (name, chain, head)
                     if key not in self._sessions:
-                        self._sessions[key] = FetchedSession(
-                            without_secret(address), mirror.host(head), mirror.objects, mirror.log(chain, head)
-                        )
+                        self._sessions[key] = FetchedSession.of(without_secret(address), mirror, chain, head)
                     found.append(self._sessions[key])
         return found
 

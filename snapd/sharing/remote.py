@@ -84,10 +84,7 @@ class Remote:
         mirror = self._mirror()
         names = (SESSIONS,) if session_ids is None else tuple(map(chain_of_session, session_ids))
         fresh = self._fetch(mirror, names, call)
-        return tuple(
-            FetchedSession(self.address, mirror.host(head), mirror.objects, mirror.log(name, head))
-            for name, head in fresh.items()
-        )
+        return tuple(FetchedSession.of(self.address, mirror, name, head) for name, head in fresh.items())
 
     def _fetch(self, mirror: Mirror, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
         borrowed = self._borrowed()

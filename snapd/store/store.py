@@ -165,10 +165,16 @@ class Store(ObjectStore):
     def intent(self) -> Intent | None:
         """The intent that is not yet carried out; one whose operation is in the timeline is forgotten."""
         intent = self._intent.read()
-        if intent is None or self.timeline.operation(intent.operation.operation_id) is None:
+        if intent is None or not self._is_done(intent):
             return intent
         self._intent.forget()
         return None
+
+    def _is_done(self, intent: Intent) -> bool:
+        if intent.step_id is None:
+            return self.timeline.operation(intent.operation.operation_id) is not None
+        step = self.timeline.step(intent.step_id)
+        return step is not None and step.state != "open"
 
     def forget_intent(self) -> None:
         """Removes the intent, durably; raises `IoError`."""

@@ -18,23 +18,25 @@ if TYPE_CHECKING:
 
     from snapd.core.model import Entry, RelPath
     from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import Operated, Turned
+    from snapd.core.timeline.model import Operated, StepId, Turned
 
 
-def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...]) -> Intent:
+def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...], step_id: StepId | None) -> Intent:
     """Makes the durable note of an operation that is about to begin.
 
     Args:
         plan: what it will do.
         operation: how the timeline will record it.
         forced: ignored paths that it looks at all the same.
+        step_id: the open step whose work it is, if it is one's.
     """
     writes = [
         Effect(write.path, write.captured.entry if write.captured is not None else None, write.entry)
         for write in plan.writes
     ]
     deletes = [Effect(delete.path, delete.captured.entry, None) for delete in plan.deletes]
-    return Intent(operation, (*deletes, *writes), plan.make_directories, plan.remove_directories, forced, plan.linked)
+    files = (*deletes, *writes)
+    return Intent(operation, files, plan.make_directories, plan.remove_directories, forced, plan.linked, step_id)
 
 
 def remaining(intent: Intent, work_tree: WorkTree) -> Plan:

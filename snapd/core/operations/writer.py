@@ -17,7 +17,7 @@ from snapd.core.feed.event_log import EventLog
 from snapd.core.feed.events import Reverted, Tracked
 from snapd.core.model import Outcome, RecordKind
 from snapd.core.timeline.attendance import Attendance
-from snapd.core.timeline.model import Event, Operated, SnapshotId, Span
+from snapd.core.timeline.model import Event, Operated, SnapshotId, Span, StepEnded
 from snapd.failpoints import failpoint
 
 from .concurrent_edits import without_concurrent_edits
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.policy import Policy
     from snapd.core.ports.store import Store
     from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import EventPayload, Intent, OperationKind
+    from snapd.core.timeline.model import Effect, EventPayload, Intent, OperationKind, StepId
 
     from .editors import Editors
 
@@ -346,7 +346,9 @@ class Writer:
         )
         return Prepared(seen, before, forced, options, planner)
 
-    def carry_out(self, prepared: Prepared, plan: Plan, operation: Operated, call: Call) -> Outcome:
+    def carry_out(
+        self, prepared: Prepared, plan: Plan, operation: Operated, call: Call, *, step_id: StepId | None = None
+    ) -> Outcome:
         """Carries out a plan, after a snapshot of what is there now, and records the operation.
 
         Args:
@@ -354,6 +356,8 @@ class Writer:
             plan: what to do.
             operation: how the timeline records it.
             call: the request; may be cancelled until the first file is moved.
+            step_id: an open step whose work it is. The timeline then records the end of that step, with what changed,
+                instead of the operation.
 
         Raises:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
@@ -369,10 +373,10 @@ class Writer:
         failpoint("writer.before")
         self.record(before, RecordKind.BEFORE)
         # if nothing can be taken back of any step, nothing happened
-        if plan.is_empty and not finished(operation, plan.foretold()).turned:
+        if plan.is_empty and step_id is None and not finished(operation, plan.foretold()).turned:
             return Outcome(True, before.tree, before.tree, plan.foretold(), details)
         call.check()
-        intent = intent_of(plan, operation, prepared.forced)
+        intent = intent_of(plan, operation, prepared.forced, step_id)
         if plan.is_empty:
             call.commit()
             results = plan.foretold()
@@ -380,7 +384,7 @@ class Writer:
             results = self._apply(plan, intent, call)
         after = self._conclude(intent, results, call)
         outcome = Outcome(True, before.tree, after.tree, results, details)
-        self.notify_snapshot(Reverted(operation.kind, outcome))
+        self._notify_done(intent, outcome, after)
         return outcome
 
     def operation(self, kind: OperationKind, before: Snapshot) -> Operated:
@@ -393,6 +397,13 @@ class Writer:
         """Notifies of a snapshot; later notifications of changes compare with it."""
         self._drift_notifier.forget()
         self.notify(notice)
+
+    def _notify_done(self, intent: Intent, outcome: Outcome, after: Snapshot) -> None:
+        """Notifies of an operation; one that was the work of a step is a step like any other."""
+        if intent.step_id is None:
+            self.notify_snapshot(Reverted(intent.operation.kind, outcome))
+        else:
+            self.notify_snapshot(Tracked(after.tree, outcome.before, after.coverage.skipped))
 
     def notify(self, notice: Notice) -> None:
         """Sends a notification to all listeners."""
@@ -436,7 +447,7 @@ class Writer:
         # a file that keeps what somebody changed since the last snapshot must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
-        event = self._event(self._store.identify(head), self.span(operation.before), operation)
+        event = self._event(self._store.identify(head), *self._as_recorded(intent, operation, head, effects))
         failpoint("writer.tell")
         if head == after:
             self._store.append_event(event, after, kind)
@@ -448,6 +459,17 @@ class Writer:
         self._store.forget_intent()
         self._settled = True
         return after
+
+    def _as_recorded(
+        self, intent: Intent, operation: Operated, head: Snapshot, effects: Sequence[Effect]
+    ) -> tuple[Span | None, EventPayload]:
+        """What the timeline records of an operation: the operation itself, or the end of the step whose work it was."""
+        if intent.step_id is None:
+            return self.span(operation.before), operation
+        after = self._store.identify(head)
+        seen = None if after == operation.before else Span(operation.before, after, (intent.step_id,))
+        claims = tuple(sorted(effect.path for effect in effects))
+        return seen, StepEnded(intent.step_id, claims, changed=seen is not None, spoken_for=True)
 
     def _append_edit(self, snapshot: Snapshot, seen: Span | None, what: EventPayload) -> None:
         event = self._event(self._store.identify(snapshot), seen, what)
@@ -491,6 +513,6 @@ class Writer:
             results = abandoned(plan)
         after = self._conclude(intent, results, call)
         before = intent.operation.before.tree
-        self.notify_snapshot(Reverted(intent.operation.kind, Outcome(True, before, after.tree, results)))
+        self._notify_done(intent, Outcome(True, before, after.tree, results), after)
         for on_recovered in self._recovery_listeners:
             on_recovered(intent.operation)

@@ -76,6 +76,10 @@ class Fetched(Protocol):
         """The objects of its snapshots."""
 
     @property
+    def directory(self) -> bytes:
+        """The git `objects` directory that holds them."""
+
+    @property
     def log(self) -> RemoteLog:
         """Its events and snapshots."""
 

@@ -269,6 +269,7 @@ class Intent:
         removed_directories: directories to remove if they are empty, the deepest first.
         forced: ignored paths that it looks at all the same.
         linked: groups of files; each group is done as a whole or not at all.
+        step_id: the open step whose work it is: it ends with the operation, which leaves no event of its own.
     """
 
     operation: Operated
@@ -277,6 +278,7 @@ class Intent:
     removed_directories: tuple[RelPath, ...]
     forced: tuple[RelPath, ...]
     linked: tuple[tuple[RelPath, ...], ...] = ()
+    step_id: StepId | None = None
 
 
 @attrs.frozen

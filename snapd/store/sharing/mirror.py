@@ -80,6 +80,11 @@ class Mirror:
         self.repository = ShadowRepository(path)
         self.objects = ObjectStore(self.repository)
 
+    @property
+    def directory(self) -> bytes:
+        """The git `objects` directory that holds them."""
+        return os.fsencode(self.repository.objects)
+
     def heads(self) -> dict[str, ObjectId]:
         """The newest commit of each session, by the name of its reference; raises `StoreCorrupt`, `IoError`."""
         found = read_references(self.repository.path).whole()

@@ -164,6 +164,7 @@ _INTENT = Record(
     Field("removed", PATHS, "removed_directories"),
     Field("forced", PATHS),
     Field("together", several(PATHS), "linked", missing=()),
+    Field("step", optional(_STEP_ID), "step_id", missing=None),
 )
 
 

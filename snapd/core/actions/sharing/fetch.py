@@ -8,14 +8,17 @@ from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.session_views import SessionViews
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.answers import Origin, SessionView
+from snapd.core.errors import UnknownSession, UnknownStep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from snapd.core.call import Call
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import Elsewhere, Fetched
-    from snapd.core.timeline.model import SessionId, StepId
+    from snapd.core.timeline.model import SessionId, Step, StepId
+
+_FETCH = "fetch it first with 'snapd fetch REMOTE'"
 
 
 class FetchedReader:
@@ -44,6 +47,12 @@ class FetchedReader:
         """Describes the session: nothing of it can be undone or redone here."""
         (session,) = self.fetched.log.timeline.sessions()
         return SessionView(session, 0, 0, self.origin)
+
+    def with_parts(self, step_ids: Iterable[StepId]) -> tuple[Step, ...]:
+        """Some steps with all of their parts, each once, in the order in which they were begun."""
+        named = [self.views.known_step(step_id) for step_id in step_ids]
+        steps = {part.step_id: part for step in named for part in self.changes.with_parts(step)}
+        return tuple(sorted(steps.values(), key=lambda step: step.begun.index))
 
 
 class FetchedSessions:
@@ -77,6 +86,20 @@ class FetchedSessions:
     def readers(self) -> Iterator[FetchedReader]:
         """Reads all of them."""
         return (FetchedReader(fetched, self._texts) for fetched in self._elsewhere.fetched())
+
+    def known_session(self, session_id: SessionId) -> FetchedReader:
+        """Reads a session; raises `UnknownSession`."""
+        reader = self.of_session(session_id)
+        if reader is None:
+            raise UnknownSession(f"no session {session_id!r} was fetched", hint=_FETCH, sessionId=session_id)
+        return reader
+
+    def known_step(self, step_id: StepId) -> FetchedReader:
+        """Reads the session of a step; raises `UnknownStep`."""
+        reader = self.of_step(step_id)
+        if reader is None:
+            raise UnknownStep(f"no step {step_id!r} was fetched", hint=_FETCH, stepId=step_id)
+        return reader
 
     def of_session(self, session_id: SessionId) -> FetchedReader | None:
         """Reads a session; None if it was not fetched."""

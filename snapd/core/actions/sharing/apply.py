@@ -1,0 +1,167 @@
+"""Takes in what steps changed on another machine, or in another folder: as a step of its own, which can be undone.
+
+It is what a redo does: the changes of each step are merged into the files as they are (`core/actions/undo/planner.py`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.actions.undo.task import UndoTask, wanted_by_tasks
+from snapd.core.errors import InvalidParams, NothingToRedo, StoreCorrupt, UnknownStep
+from snapd.core.operations.target import Target
+from snapd.core.timeline.attribution import Delta, own_moves
+from snapd.core.timeline.model import SessionEnded, SessionStarted, StepBegun
+from snapd.core.trees import everything_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from snapd.core.actions.sessions import Sessions
+    from snapd.core.actions.undo.planner import UndoPlanner
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId, Outcome
+    from snapd.core.operations.writer import OperationOptions, Writer
+    from snapd.core.ports.store import Store
+    from snapd.core.timeline.attribution import OwnChanges
+    from snapd.core.timeline.model import SessionId, Step, StepId
+
+    from .fetch import FetchedReader, FetchedSessions
+
+
+@attrs.frozen
+class Applied:
+    """What was taken in.
+
+    Attributes:
+        outcome: what was done to files.
+        step_id: the step of this folder that did it; None if nothing was done.
+    """
+
+    outcome: Outcome
+    step_id: StepId | None
+
+
+@attrs.define(eq=False)
+class Apply:
+    """Takes in steps of fetched sessions.
+
+    Args:
+        writer: captures the work tree and changes it.
+        store: of the workspace.
+        sessions: of the workspace.
+        planner: plans what to do to each file.
+        fetched: the sessions that were fetched.
+    """
+
+    _writer: Writer
+    _store: Store
+    _sessions: Sessions
+    _planner: UndoPlanner
+    _fetched: FetchedSessions
+
+    def apply(
+        self, session_id: SessionId | None, step_ids: Sequence[StepId], options: OperationOptions, call: Call
+    ) -> Applied:
+        """Takes in what a fetched session changed and what of that was not taken back there; or what some steps did.
+
+        Args:
+            session_id: the session; None for the steps.
+            step_ids: the steps, which are applied in the order in which they were begun, with their parts; what a step
+                changed counts even if it was taken back there.
+            options: how the client wants it done.
+            call: the request; may be cancelled until the first file is moved.
+
+        Raises:
+            InvalidParams: neither is given, or both are; or the steps are of several sessions.
+            UnknownSession, UnknownStep: no such session, or step, was fetched.
+            NothingToRedo: they changed nothing.
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        """
+        reader = self._reader(session_id, step_ids)
+        applied = reader.views.applied
+        steps = reader.with_parts(step_ids) if session_id is None else applied(session_id, None, None)
+        with self._writer.turn(call):
+            tasks = [self._task(reader, step, call, whole=session_id is None) for step in steps]
+            tasks = [task for task in tasks if task.is_change]
+            if not tasks:
+                raise NothingToRedo("these steps changed nothing", hint="'snapd show' says what a step changed")
+            return self._carry_out(reader, tasks, options, call)
+
+    def _reader(self, session_id: SessionId | None, step_ids: Sequence[StepId]) -> FetchedReader:
+        if (session_id is None) == (not step_ids):
+            raise InvalidParams(
+                "sessionId, stepIds: give one of them", hint="name a session, or some of its steps", field="stepIds"
+            )
+        if session_id is not None:
+            return self._fetched.known_session(session_id)
+        reader = self._fetched.known_step(step_ids[0])
+        for step_id in step_ids:
+            if reader.fetched.log.timeline.step(step_id) is None:
+                raise UnknownStep(f"step {step_id!r} is not of the same session as the others", stepId=step_id)
+        return reader
+
+    def _task(self, reader: FetchedReader, step: Step, call: Call, *, whole: bool) -> UndoTask:
+        """What to do for a step: the reverse of what would take it back."""
+        call.check()
+        assert step.to is not None
+        changes = reader.changes
+        own = changes.own(step) if whole else changes.in_force(step)
+        self._take_over(reader, step, own, call)
+        # taken back, the last change of a file is the first to go; taken in, the first one is
+        files = {
+            path: tuple(Delta(delta.new, delta.old) for delta in reversed(chain)) for path, chain in own.files.items()
+        }
+        moved = own_moves(changes.spans(step), reader.fetched.objects.renames)
+        gone = frozenset(path for path, chain in own.files.items() if chain[-1].new is None)
+        load = reader.fetched.log.load
+        target = Target(self._store, load(step.to), gone)
+        return UndoTask(
+            step,
+            "applied",
+            files,
+            tuple(sorted(path for path, delta in own.directories.items() if delta.came)),
+            tuple(sorted(path for path, delta in own.directories.items() if not delta.came)),
+            {old: new for new, old in moved.items() if new in files and old in files},
+            step.from_,
+            target,
+            (Target(self._store, load(step.from_)), target),
+            bool(own.files or own.directories),
+        )
+
+    def _take_over(self, reader: FetchedReader, step: Step, own: OwnChanges, call: Call) -> None:
+        """Has the store of the workspace get the objects that the merges and the plan need."""
+        assert step.to is not None
+        wanted: set[ObjectId] = set()
+        for tree in (step.from_.tree, step.to.tree):
+            everything_in(reader.fetched.objects.read_tree, tree, wanted, call.check)
+        entries = [entry for chain in own.files.values() for delta in chain for entry in (delta.old, delta.new)]
+        wanted |= {entry.oid for entry in entries if entry is not None}
+        missing = wanted - self._store.adopt([reader.fetched.directory], wanted)
+        if missing:
+            oid = min(missing).hex()
+            raise StoreCorrupt(f"object {oid} of the fetched session is missing", object=oid)
+
+    def _carry_out(
+        self, reader: FetchedReader, tasks: Sequence[UndoTask], options: OperationOptions, call: Call
+    ) -> Applied:
+        writer = self._writer
+        seen = writer.seen(call)
+        prepared = writer.prepare(seen, wanted_by_tasks(tasks), options, call)
+        plan, _ = self._planner.plan(tasks, prepared, call)
+        # only what a crash leaves names the operation: the timeline has the step instead
+        operation = writer.operation("redo", prepared.seen)
+        if options.dry_run or plan.is_empty or (options.on_conflict == "fail" and plan.conflicts):
+            return Applied(writer.carry_out(prepared, plan, operation, call), None)
+        session_id, step_id = secrets.token_hex(8), secrets.token_hex(8)
+        view = reader.view()
+        said = f"Apply {view.session.title or view.session.session_id} from {reader.origin.host}"
+        begun = StepBegun(step_id, session_id, 0, None, None, None, "apply", said)
+        writer.track(seen, SessionStarted(session_id, view.session.agent, said), call, begun)
+        outcome = writer.carry_out(prepared, plan, operation, call, step_id=step_id)
+        writer.note(SessionEnded(session_id))
+        self._sessions.notify(session_id, self._sessions.shown(self._sessions.known_step(step_id), call))
+        return Applied(outcome, step_id)
