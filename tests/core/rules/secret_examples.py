@@ -26,8 +26,9 @@ ALPHABETS = {
     "2": string.ascii_uppercase + "234567",
     "e": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
     "z": _BASE62 + "_~.-",
+    "j": string.ascii_lowercase + string.digits + "!@#$%^&*(-_=+)",
 }
-_PART = re.compile(r"<([AbuhdDlU2ez])([0-9]+)>")
+_PART = re.compile(r"<([AbuhdDlU2ezj])([0-9]+)>")
 UUID = "<h8>-<h4>-<h4>-<h4>-<h12>"
 
 
@@ -300,6 +301,19 @@ EXAMPLES = {
     ),
     "netrc-password": Example(
         ("machine api.me.org\n  login me\n  password <A6>7q<A6>\n",), ("machine api.me.org login me",), ".netrc"
+    ),
+    "secret-key-setting": Example(
+        (
+            'SECRET_KEY = "<j24>7<j25>"',
+            "SECRET_KEY = 'django-insecure-<j24>7<j25>'",
+            "app.config['SECRET_KEY'] = '<j24>7<j25>'",
+        ),
+        (
+            'SECRET_KEY = os.environ["DJANGO_SECRET_KEY_OF_THE_PRODUCTION_2"]',
+            "SECRET_KEY = 'your-secret-key-of-at-least-40-characters-1'",
+            "SECRET_KEY = '" + "*" * 50 + "'",
+        ),
+        "src/settings.py",
     ),
     "secret-in-quotes": Example(
         (

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from snapd.core.rules.secrets.looking import MOST_BYTES, MOST_FINDINGS, Finding, Report
 from snapd.core.rules.secrets.rule import entropy
+from snapd.core.rules.secrets.windows import STEP_BYTES, WIDEST_BYTES
 from snapd.secret_rules.shipped import secret_rules
 from tests.core.rules.secret_examples import EXAMPLES, fill
 from tests.support.amounts import amount
@@ -34,6 +35,10 @@ def in_text(report: Report) -> list[str]:
 
 def token(seed: int = 1) -> bytes:
     return fill(TOKEN, random.Random(seed))[0]
+
+
+def repeated(piece: bytes, size: int) -> bytes:
+    return (piece * (size // len(piece) + 1))[:size]
 
 
 # -- what the rules find
@@ -165,6 +170,16 @@ def test_half_of_a_character_at_the_end_is_no_error() -> None:
     assert look(b"\xff\xfea\0b").findings == ()
 
 
+@pytest.mark.parametrize("name", ["github-token", "private-key", "json-web-token", "url-password"])
+def test_no_secret_is_missed_where_a_long_text_is_cut(name: str) -> None:
+    text, _ = fill(EXAMPLES[name].found[0], random.Random(1))
+    # one window: long runs all the way
+    filler = b"the1long2run3that4goes5on6 "
+    for place in range(STEP_BYTES - len(text) - 60, STEP_BYTES + 60, 7):
+        data = repeated(filler, place) + b"\n" + text + b"\n" + repeated(filler, WIDEST_BYTES)
+        assert in_text(look(data)) == [name]
+
+
 def test_of_very_many_findings_some_are_named() -> None:
     data = b"\n".join(token(seed) for seed in range(MOST_FINDINGS + 1))
     report = look(data)
@@ -257,10 +272,6 @@ HOSTILE = [
     b"\\n" * 50 + b"-----BEGIN PRIVATE KEY-----",
     b'secret: a = "' + b"a1-" * 42,
 ]
-
-
-def repeated(piece: bytes, size: int) -> bytes:
-    return (piece * (size // len(piece) + 1))[:size]
 
 
 @pytest.mark.parametrize("place", range(0, len(HOSTILE), 20))

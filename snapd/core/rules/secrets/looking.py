@@ -150,7 +150,7 @@ class SecretRules:
             if not (rule.everywhere or look.has_runs) or not rule.is_about(path, generated):
                 continue
             for window in look.windows(rule):
-                for match in rule.pattern.finditer(text.raw, *window):
+                for match in text.matches(rule.pattern, window):
                     place = _Place(rule, *match.span(1))
                     if any(place.start < other.end and other.start < place.end for other in taken):
                         continue

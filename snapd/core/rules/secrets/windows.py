@@ -22,6 +22,12 @@ BEFORE_BYTES = 80
 AFTER_BYTES = 48
 """How much of what stands behind a long run its windows have at least: what follows a dot in a token, and a quote."""
 
+WIDEST_BYTES = 6000
+"""No match is longer, with what it looks at behind its end."""
+
+STEP_BYTES = 1 << 15
+"""How much a pattern sees at once: while it looks, Python runs no other thread."""
+
 _OF_TOKENS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-~"
 _MASK = bytes(0x74 if byte in _OF_TOKENS else 0x20 for byte in range(256))
 _LONG = b"t" * LONG_BYTES
@@ -88,6 +94,19 @@ class Text:
             if not _WORDS.fullmatch(self.raw, at, end):
                 yield Window(max(0, at - BEFORE_BYTES), self._end(end + AFTER_BYTES))
             at = mask.find(_LONG, end)
+
+    def matches(self, pattern: re.Pattern[bytes], window: Window) -> Iterator[re.Match[bytes]]:
+        """Gives the matches in a window, a step of it after the other.
+
+        Args:
+            pattern: has no match that is wider than `WIDEST_BYTES`.
+            window: any part of the text.
+        """
+        for start in range(window.start, window.end, STEP_BYTES):
+            for match in pattern.finditer(self.raw, start, min(window.end, start + STEP_BYTES + WIDEST_BYTES)):
+                if match.start() >= start + STEP_BYTES:
+                    break
+                yield match
 
     def near_runs(self) -> list[Window]:
         """The windows around long runs of characters of which tokens are made, but for those of words."""
