@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 import sys
@@ -17,6 +18,7 @@ from snapd.core.rules.secrets.rule import Rule
 from snapd.core.rules.secrets.windows import BEFORE_BYTES, WIDEST_BYTES, Text
 from snapd.secret_rules.shipped import secret_rules
 from tests.core.rules.secret_examples import EXAMPLES, fill
+from tests.support.counting import calls_of
 
 if sys.version_info >= (3, 11):
     from re import _constants as constants  # type: ignore[attr-defined]
@@ -152,13 +154,21 @@ def test_windows_do_not_overlap_and_end_at_what_is_of_no_token(data: bytes) -> N
         assert all(text.raw[window.end - 1 : window.end] in (b" ", b"\n") for window in windows)
 
 
+@pytest.mark.parametrize("word", [b"key", b"k y", b":/k"])
 @pytest.mark.parametrize("count", [1, 2, 3, 30])
-def test_each_keyword_has_all_its_reach_in_a_window(count: int) -> None:
+def test_each_keyword_has_all_its_reach_in_a_window(word: bytes, count: int) -> None:
     for distance in range(3, 120):
-        data = b"".join(b"key".ljust(distance) for _ in range(count)) + b" " * 60
-        windows = Text.of(data).near((b"key",), 50)
-        places = [match.start() for match in re.finditer(b"key", data)]
+        data = b"".join(word.ljust(distance) for _ in range(count)) + b" " * 60
+        windows = Text.of(data).near((word,), 50)
+        places = [match.start() for match in re.finditer(word, data)]
         assert all(any(start <= place and place + 50 <= end for start, end in windows) for place in places), distance
+
+
+def test_many_keywords_in_one_word_are_no_more_work_than_one() -> None:
+    # its end was looked for once for each of them: a product of two lengths
+    texts = [Text.of(b"pwd" * count) for count in (1, 100_000)]
+    one, many = (calls_of(functools.partial(text.near, (b"pwd",), 50)) for text in texts)
+    assert many <= one + 10
 
 
 def test_names_in_words_are_no_tokens() -> None:

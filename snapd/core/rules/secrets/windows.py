@@ -116,12 +116,12 @@ class Text:
         low = self.low
         at = low.find(keyword)
         while at >= 0:
-            end, last = at, at
-            # the last one that is near enough stands for those between: many at one place take no more time than few
+            start, last = max(0, at - BEFORE_BYTES), at
+            # the last one before the end stands for those between: many at one place take no more time than few
             while last >= 0:
-                at, end = last, last + reach
+                at, end = last, self._end(last + reach)
                 last = low.rfind(keyword, at + 1, end)
-                yield Window(max(0, at - BEFORE_BYTES), self._end(end))
+            yield Window(start, end)
             at = low.find(keyword, max(at + 1, end - len(keyword) + 1))
 
     def near(self, keywords: tuple[bytes, ...], reach: int) -> list[Window]:
