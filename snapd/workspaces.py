@@ -18,6 +18,7 @@ from snapd.core.workspace import Workspace
 from snapd.locations import check_private, project_id, store_directories, store_path
 from snapd.refusal import canonical_root, check_root
 from snapd.root import folder_around
+from snapd.secret_rules.shipped import secret_rules
 from snapd.settings.in_force import FolderSettings
 from snapd.sharing.elsewhere import Elsewhere, Machine
 from snapd.store.files.durable import make_directories
@@ -327,6 +328,7 @@ class Workspaces:
                     self._texts,
                     self.editors,
                     Elsewhere(location.root, store, self._machine),
+                    secret_rules,
                 )
             except BaseException:
                 store.close()

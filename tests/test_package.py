@@ -53,7 +53,13 @@ def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel: Path) -> None:
         "snapd_client",
         f"snapd-{snapd.__version__}.dist-info",
     }
-    assert {"snapd/py.typed", "snapd_client/py.typed", "snapd/wire/prose.md", "snapd/__main__.py"} <= set(names)
+    assert {
+        "snapd/py.typed",
+        "snapd_client/py.typed",
+        "snapd/wire/prose.md",
+        "snapd/secret_rules/rules.toml",
+        "snapd/__main__.py",
+    } <= set(names)
     assert f"snapd-{snapd.__version__}.dist-info/licenses/LICENSE" in names
     for package, folder in (("snapd", ROOT / "snapd"), ("snapd_client", ROOT / "clients" / "python" / "snapd_client")):
         modules = {f"{package}/{path.relative_to(folder).as_posix()}" for path in folder.rglob("*.py")}

@@ -37,12 +37,15 @@ from snapd.core.review.changes import Attributor
 from snapd.core.review.pending import PendingFiles
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from snapd.core.operations.editors import Editors
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.policy import Policy
     from snapd.core.ports.sharing import Elsewhere
     from snapd.core.ports.store import Store
     from snapd.core.ports.work_tree import WorkTree
+    from snapd.core.rules.secrets.looking import SecretRules
 
 
 class Workspace:
@@ -56,6 +59,7 @@ class Workspace:
         texts: compares texts.
         editors: knows what editors have open.
         elsewhere: the other machines.
+        secret_rules: gives the rules for what may be a secret.
 
     Attributes:
         root: the folder, absolute and canonical.
@@ -96,6 +100,7 @@ class Workspace:
         texts: TextDiffer,
         editors: Editors,
         elsewhere: Elsewhere,
+        secret_rules: Callable[[], SecretRules],
     ) -> None:
         self.project_id = project_id
         self.policy = policy
@@ -138,7 +143,7 @@ class Workspace:
         self.store_check = StoreCheck(writer, store, store)
         self.purge = Purge(writer, store, store, store)
         self._elsewhere = elsewhere
-        self.pushing = Push(store, self.sessions, self.step_changes, elsewhere)
+        self.pushing = Push(store, self.sessions, self.step_changes, elsewhere, secret_rules)
         self.fetched = FetchedSessions(elsewhere, texts)
         self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply
 

@@ -112,6 +112,13 @@ def test_what_no_commit_has_is_named(here: Agents, remote: str) -> None:
     assert "head/a.txt" in names.split()
 
 
+def test_likely_secrets_are_named(here: Agents, remote: str) -> None:
+    token = b"ghp_" + b"aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
+    here.step("one", {"a.txt": b"GITHUB_TOKEN=" + token + b"\n", ".env": b"x\n", "b.txt": b"GITHUB_TOKEN=...\n"})
+    named = {file.path: file.reason for file in push(here, remote, options=DRY).new_files}
+    assert named == {b".env": "secret", b"a.txt": "secret", b"b.txt": None}
+
+
 def test_it_costs_what_the_remote_does_not_have(here: Agents, there: Agents, remote: str) -> None:
     many = {f"d{at // 100}/f{at}.txt": b"%d\n" % at * 50 for at in range(2000)}
     here.bench.write(many)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.policy import Policy
     from snapd.core.ports.store import Store
     from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import Effect, EventPayload, Intent, OperationKind, StepId
+    from snapd.core.timeline.model import EventPayload, Intent, OperationKind, StepId
 
     from .editors import Editors
 
@@ -447,7 +447,7 @@ class Writer:
         # a file that keeps what somebody changed since the last snapshot must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
-        event = self._event(self._store.identify(head), *self._as_recorded(intent, operation, head, effects))
+        event = self._event(self._store.identify(head), *self._as_recorded(intent, operation, head))
         failpoint("writer.tell")
         if head == after:
             self._store.append_event(event, after, kind)
@@ -460,16 +460,14 @@ class Writer:
         self._settled = True
         return after
 
-    def _as_recorded(
-        self, intent: Intent, operation: Operated, head: Snapshot, effects: Sequence[Effect]
-    ) -> tuple[Span | None, EventPayload]:
+    def _as_recorded(self, intent: Intent, operation: Operated, head: Snapshot) -> tuple[Span | None, EventPayload]:
         """What the timeline records of an operation: the operation itself, or the end of the step whose work it was."""
         if intent.step_id is None:
             return self.span(operation.before), operation
         after = self._store.identify(head)
         seen = None if after == operation.before else Span(operation.before, after, (intent.step_id,))
-        claims = tuple(sorted(effect.path for effect in effects))
-        return seen, StepEnded(intent.step_id, claims, changed=seen is not None, spoken_for=True)
+        # it is alone in its span, so it has to claim nothing
+        return seen, StepEnded(intent.step_id, None, changed=seen is not None, spoken_for=True)
 
     def _append_edit(self, snapshot: Snapshot, seen: Span | None, what: EventPayload) -> None:
         event = self._event(self._store.identify(snapshot), seen, what)

@@ -1,1 +1,1 @@
-"""Pure rules: git's ignore patterns, and which snapshots to keep."""
+"""Pure rules: git's ignore patterns, which snapshots to keep, and what is likely a secret."""

@@ -8,17 +8,19 @@ import attrs
 
 from snapd.core.errors import InvalidParams
 from snapd.core.model import TEN_MIB
+from snapd.core.rules.secrets.looking import MOST_BYTES
 from snapd.core.sharing.projection import Projection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from snapd.core.actions.session_views import SessionViews
     from snapd.core.actions.step_changes import StepChanges
     from snapd.core.call import Call
-    from snapd.core.model import RelPath
+    from snapd.core.model import ObjectId, RelPath
     from snapd.core.ports.sharing import Elsewhere
     from snapd.core.ports.store import Store
+    from snapd.core.rules.secrets.looking import SecretRules
     from snapd.core.timeline.model import SessionId
 
 LARGE = TEN_MIB
@@ -81,12 +83,14 @@ class Push:
         sessions: looks them up.
         step_changes: says what separates the changes of steps from each other.
         elsewhere: the other machines.
+        rules: gives the rules for what may be a secret.
     """
 
     _store: Store
     _sessions: SessionViews
     _step_changes: StepChanges
     _elsewhere: Elsewhere
+    _rules: Callable[[], SecretRules]
 
     def push(self, remote: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call) -> Pushed:
         """Pushes sessions: all or none.
@@ -114,7 +118,7 @@ class Push:
                 call.progress("copying", at + 1)
             outgoing.finish()
             size = outgoing.weigh(call)
-            files = tuple(self._named(path, size) for path, _, size in outgoing.new_files(call))
+            files = tuple(self._named(*file, call) for file in outgoing.new_files(call))
             if not options.dry_run:
                 outgoing.push(call)
         return Pushed(not options.dry_run, there.address, chosen, size, files)
@@ -139,5 +143,20 @@ class Push:
             )
         return tuple(self._sessions.known(session_id).session_id for session_id in dict.fromkeys(session_ids))
 
-    def _named(self, path: RelPath, size: int) -> NewFile:
+    def _named(self, path: RelPath, oid: ObjectId, size: int, call: Call) -> NewFile:
+        """Says what there is to say of a file: that it may hold a secret, or that it is large."""
+        call.check()
+        start = b"".join(_first(self._store.blob_chunks(oid), MOST_BYTES))
+        if self._rules().look(path, start, size).findings:
+            return NewFile(path, size, "secret")
         return NewFile(path, size, "large" if size >= LARGE else None)
+
+
+def _first(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
+    """The chunks until these many bytes were given."""
+    given = 0
+    for chunk in chunks:
+        yield chunk[: most - given]
+        given += len(chunk)
+        if given >= most:
+            return

@@ -1,0 +1,21 @@
+"""Reads the list of rules about secrets, once, when somebody first asks for it."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from importlib import resources
+
+from snapd.core.rules.secrets.looking import SecretRules
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@functools.cache
+def secret_rules() -> SecretRules:
+    """The rules that snapd brings."""
+    text = resources.files(__package__).joinpath("rules.toml").read_text("utf-8")
+    return SecretRules.parse(tomllib.loads(text))
