@@ -26,6 +26,7 @@ from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.sharing.apply import Apply
 from snapd.core.actions.sharing.fetch import FetchedSessions
 from snapd.core.actions.sharing.push import Push
+from snapd.core.actions.sharing.readers import Reader, Readers
 from snapd.core.actions.snapshots import Snapshots, TakenSnapshots
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
@@ -79,7 +80,6 @@ class Workspace:
         undo_parts: takes back some files of a step, or some hunks.
         step_changes: says what steps changed.
         history: lists the history.
-        session_diff, step_diff: compare before and after the steps of a session, or a step; see `NetChanges`.
         review: shows what agents left pending, keeps it or reverts it.
         announce_pending: notifies of how much is pending, from now on.
         blame: says who wrote each line of a file, see `Blame.lines`.
@@ -88,7 +88,9 @@ class Workspace:
         purge: takes files out of all snapshots.
         pushing: pushes sessions to other machines.
         fetched: fetches sessions from there, and reads them.
-        apply: takes in what steps of these changed, see `Apply.apply`.
+        net_changes: compares before and after the steps of a session of this folder, or a step.
+        readers: finds who reads a session or a step, of this folder or a fetched one.
+        apply: takes in what steps of fetched sessions changed, see `Apply.apply`.
     """
 
     def __init__(
@@ -130,8 +132,7 @@ class Workspace:
         undoing = (writer, self.sessions, self.step_changes, planner, store.timeline, contested)
         self.undo_steps = UndoSteps(*undoing)
         self.undo_parts = UndoParts(*undoing, store, texts)
-        net_changes = NetChanges(store, store.timeline, self.step_changes, self.sessions, texts)
-        self.session_diff, self.step_diff = net_changes.page, net_changes.step
+        self.net_changes = net_changes = NetChanges(store, store.timeline, self.step_changes, self.sessions, texts)
         attributor = Attributor(store.timeline, self.step_changes.authors)
         pending_files = PendingFiles(store.timeline, store, attributor)
         looking = Looking(writer, store, attributor)
@@ -145,6 +146,7 @@ class Workspace:
         self._elsewhere = elsewhere
         self.pushing = Push(store, self.sessions, self.step_changes, elsewhere, secret_rules)
         self.fetched = FetchedSessions(elsewhere, texts)
+        self.readers = Readers(store.timeline, Reader(self.sessions, net_changes), self.fetched)
         self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply
 
     def look_at_edits(self, path: bytes) -> None:

@@ -15,6 +15,7 @@ from . import (  # noqa: F401 - they bind
     look,
     review,
     session,
+    sharing,
     step,
     track,
     undo,

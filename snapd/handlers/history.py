@@ -31,6 +31,7 @@ def session(view: SessionView) -> wire.Session:
         step_count=found.step_count,
         undoable=view.undoable,
         redoable=view.redoable,
+        origin=None if view.origin is None else wire.Origin(remote=view.origin.remote, host=view.origin.host),
     )
 
 

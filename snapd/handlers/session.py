@@ -36,7 +36,7 @@ def end(context: Context, params: wire.SessionEndParams) -> wire.SessionEndResul
 def list_sessions(context: Context, params: wire.SessionListParams) -> wire.SessionListResult:
     """Lists the sessions."""
     paged = convert.PagedRequest(params)
-    page = context.workspace.sessions.all(context.call, paged.number(), params.limit)
+    page = context.workspace.readers.sessions(context.call, paged.number(), params.limit)
     return wire.SessionListResult(
         sessions=[history.session(view) for view in page.views], next_cursor=paged.optional_cursor(page.after)
     )
@@ -46,7 +46,8 @@ def list_sessions(context: Context, params: wire.SessionListParams) -> wire.Sess
 def steps(context: Context, params: wire.SessionStepsParams) -> wire.SessionStepsResult:
     """Lists the steps of a session."""
     paged = convert.PagedRequest(params)
-    page = context.workspace.sessions.steps(params.session_id, context.call, paged.number(), params.limit)
+    views = context.workspace.readers.of_session(params.session_id).views
+    page = views.steps(params.session_id, context.call, paged.number(), params.limit)
     return wire.SessionStepsResult(
         steps=[history.step(context.workspace.root, view) for view in page.views],
         next_cursor=paged.optional_cursor(page.after),
@@ -88,7 +89,7 @@ def news(context: Context, params: message_wire.SessionNewsParams) -> message_wi
 def diff(context: Context, params: wire.SessionDiffParams) -> wire.SessionDiffResult:
     """Lists the net changes of a session's steps."""
     paged = convert.PagedRequest(params)
-    deltas, last = context.workspace.session_diff(
+    deltas, last = context.workspace.readers.of_session(params.session_id).net_changes.page(
         params.session_id,
         params.message_id,
         params.step_id,

@@ -57,7 +57,7 @@ def end(context: Context, params: wire.StepEndParams) -> wire.StepEndResult:
 def find(context: Context, params: wire.StepFindParams) -> wire.StepFindResult:
     """Finds steps by the beginning of their ids."""
     wanted = StepQuery(params.prefix or "", params.session_id, params.parent_step_id, is_open=params.open)
-    views = context.workspace.sessions.find(wanted, params.limit, context.call, renames=params.renames)
+    views = context.workspace.readers.find(wanted, params.limit, context.call, renames=params.renames)
     return wire.StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
 
 
@@ -68,7 +68,8 @@ def diff(context: Context, params: wire.StepDiffParams) -> DiffResult:
     if params.files is not None and not only:
         context.workspace.sessions.known_step(params.step_id)
         return DiffResult(diff="")
-    return convert.diff(context.workspace.step_diff(params.step_id, only, context.call), exact=params.exact)
+    found = context.workspace.readers.of_step(params.step_id).net_changes
+    return convert.diff(found.step(params.step_id, only, context.call), exact=params.exact)
 
 
 @handles(methods.STEP_CHANGES)

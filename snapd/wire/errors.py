@@ -90,6 +90,23 @@ ERRORS: dict[str, ErrorKind] = {
         ),
         ErrorKind(
             1014,
+            "remoteFailed",
+            "Another machine could not be reached, did not let us in, or refused. `data.remote` names it; "
+            "`data.reason` is `unreachable`, `auth`, `refused` or `interrupted`. Nothing is half done.",
+        ),
+        ErrorKind(
+            1015,
+            "remoteChanged",
+            "The remote has steps of a session that this machine does not have. `data.remote` names it. Nothing was "
+            "pushed.",
+        ),
+        ErrorKind(
+            1016,
+            "untrusted",
+            "What came from another machine is not what it says, or over a limit. Nothing of it was taken.",
+        ),
+        ErrorKind(
+            1017,
             "fileChanged",
             "A file is not as the client was shown it (`data.reason` is `changedSince`), or has unsaved text in an "
             "editor (`unsavedInEditor`). `data.file` names it. Nothing was done.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import attrs
 
-from . import changes, check, events, message, notifications, review, session, snapshot
+from . import changes, check, events, message, notifications, review, session, sharing, snapshot
 from .values import Outcome, Patch, RequestParams
 
 if TYPE_CHECKING:
@@ -185,6 +185,23 @@ SESSION_UNREVERT = Method(
 )
 SESSION_HISTORY = Method(
     "session/history", session.HistoryParams, session.HistoryResult, "reads", ("unknownSession", "pathOutsideWorkspace")
+)
+SESSION_PUSH = Method(
+    "session/push",
+    sharing.SessionPushParams,
+    sharing.SessionPushResult,
+    "reads",
+    ("unknownSession", "remoteFailed", "remoteChanged"),
+)
+SESSION_FETCH = Method(
+    "session/fetch", sharing.SessionFetchParams, sharing.SessionFetchResult, "reads", ("remoteFailed", "untrusted")
+)
+SESSION_APPLY = Method(
+    "session/apply",
+    sharing.SessionApplyParams,
+    sharing.SessionApplyResult,
+    "writes",
+    ("unknownSession", "unknownStep", "nothingToRedo"),
 )
 STEP_BEGIN = Method("step/begin", session.StepBeginParams, session.StepBeginResult, "writes", _SESSION_STEP)
 STEP_END = Method("step/end", session.StepEndParams, session.StepEndResult, "writes", _STEP_FILES, idempotent=True)

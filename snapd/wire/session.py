@@ -31,6 +31,14 @@ _ON_CONFLICT = (
 
 
 @attrs.frozen(kw_only=True)
+class Origin:
+    """Where a fetched session came from."""
+
+    remote: Annotated[str, "The address that it was fetched from, without a password."]
+    host: Annotated[str, "The machine that added to it last, as that names itself."]
+
+
+@attrs.frozen(kw_only=True)
 class Session:
     """A session: the work of one agent, step by step."""
 
@@ -42,6 +50,7 @@ class Session:
     step_count: Annotated[int, "The number of steps that were begun in it."]
     undoable: Annotated[int, "The number of its steps that can be undone, in whole or in part."]
     redoable: Annotated[int, "The number of its steps that can be redone, in whole or in part."]
+    origin: Annotated[Origin | None, "Where it was fetched from. Absent for a session of this folder."] = None
 
 
 @attrs.frozen(kw_only=True)

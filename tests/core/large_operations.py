@@ -157,7 +157,7 @@ def unreverting_a_session(folder: Path, count: int) -> Ready:
 
 def showing_a_session(folder: Path, count: int) -> Ready:
     agents, session, _, _ = steps(folder, count)
-    session_diff = agents.bench.workspace.session_diff
+    session_diff = agents.bench.workspace.net_changes.page
     return Ready(
         agents.bench, lambda call: session_diff(session, None, None, call, contents=True, after=None, limit=None)
     )

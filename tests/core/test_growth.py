@@ -115,7 +115,7 @@ def reading_pages_of_a_session(folder: Path, count: int) -> Work:
     def pages() -> None:
         after: bytes | None = None
         for _ in range(count // 10):
-            page, after = agents.bench.workspace.session_diff(
+            page, after = agents.bench.workspace.net_changes.page(
                 session, None, None, Call(), contents=False, after=after, limit=10
             )
             assert len(page) == 10

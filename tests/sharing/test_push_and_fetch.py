@@ -80,7 +80,7 @@ def test_there_and_read(here: Agents, there: Agents, remote: str) -> None:
         assert reader.view().origin is not None
         assert reader.view().origin.remote == remote
     reader = readers["one"]
-    assert reader.net_changes.step(first, (), Call()) == here.bench.workspace.step_diff(first, (), Call())
+    assert reader.net_changes.step(first, (), Call()) == here.bench.workspace.net_changes.step(first, (), Call())
     assert fetch(there, remote) == []
     # another process finds them, too
     there.bench.reopen()

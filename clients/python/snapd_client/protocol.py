@@ -51,10 +51,12 @@ __all__ = [
     "ListParams",
     "ListResult",
     "Message",
+    "NewFile",
     "NotificationParams",
     "OnConflict",
     "OpenStep",
     "Operation",
+    "Origin",
     "Outcome",
     "OutcomeKind",
     "Owner",
@@ -80,11 +82,15 @@ __all__ = [
     "ReviewParams",
     "ReviewRevertParams",
     "Session",
+    "SessionApplyParams",
+    "SessionApplyResult",
     "SessionDidChangeParams",
     "SessionDiffParams",
     "SessionDiffResult",
     "SessionEndParams",
     "SessionEndResult",
+    "SessionFetchParams",
+    "SessionFetchResult",
     "SessionListParams",
     "SessionListResult",
     "SessionMessageParams",
@@ -93,6 +99,8 @@ __all__ = [
     "SessionMessagesResult",
     "SessionNewsParams",
     "SessionNewsResult",
+    "SessionPushParams",
+    "SessionPushResult",
     "SessionRedoParams",
     "SessionRevertParams",
     "SessionStartParams",
@@ -936,6 +944,15 @@ class NotificationParams(TypedDict):
     """
 
 
+class Origin(TypedDict):
+    """Where a fetched session came from."""
+
+    remote: str
+    """The address that it was fetched from, without a password."""
+    host: str
+    """The machine that added to it last, as that names itself."""
+
+
 class _SessionRequired(TypedDict):
     sessionId: str
     """The id of the session."""
@@ -958,6 +975,8 @@ class Session(_SessionRequired, total=False):
     """A title for people."""
     endedAt: str
     """When it ended. Absent while it goes on."""
+    origin: Origin
+    """Where it was fetched from. Absent for a session of this folder."""
 
 
 class _FileChangeRequired(TypedDict):
@@ -1510,6 +1529,106 @@ class HistoryResult(_HistoryResultRequired, total=False):
 
     nextCursor: str
     """The `cursor` of the next page. Absent on the last page."""
+
+
+class _SessionPushParamsRequired(RequestParams):
+    remote: str
+    """The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of
+    a remote of the project's git.
+    """
+
+
+class SessionPushParams(_SessionPushParamsRequired, total=False):
+    """The params of `session/push`."""
+
+    sessionIds: list[str]
+    """The sessions. Not with `all`."""
+    all: bool
+    """Whether to push all sessions of the folder."""
+    exclude: list[str]
+    """The files that stay on this machine, as patterns in `.gitignore` syntax."""
+    dryRun: bool
+    """Whether only to say what would leave the machine."""
+    delete: bool
+    """Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude` or
+    `dryRun`.
+    """
+
+
+class _NewFileRequired(TypedDict):
+    file: str
+    """The file, relative to the folder."""
+    size: int
+    """Its size, in bytes."""
+
+
+class NewFile(_NewFileRequired, total=False):
+    """A file that leaves the machine although no commit of the project has it."""
+
+    uri: str
+    """Its exact name, if `file` cannot hold it."""
+    reason: Literal["secret", "large"]
+    """Why somebody should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more."""
+
+
+class SessionPushResult(TypedDict):
+    """What left the machine, or would."""
+
+    applied: bool
+    """False for a dry run."""
+    remote: str
+    """The address, without a password."""
+    sessions: list[str]
+    """The sessions that were pushed; or those that were there and are deleted."""
+    bytes: int
+    """How much is sent, in bytes, as far as is known of what the remote has."""
+    newFiles: list[NewFile]
+    """The files that no commit of the project has, ordered by file."""
+
+
+class _SessionFetchParamsRequired(RequestParams):
+    remote: str
+    """The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of
+    a remote of the project's git.
+    """
+
+
+class SessionFetchParams(_SessionFetchParamsRequired, total=False):
+    """The params of `session/fetch`."""
+
+    sessionIds: list[str]
+    """The sessions. Default: all that are there."""
+
+
+class SessionFetchResult(TypedDict):
+    """What came from another machine."""
+
+    sessions: list[Session]
+    """The sessions that are new, or others than they were when last fetched."""
+
+
+class SessionApplyParams(RequestParams, total=False):
+    """The params of `session/apply`."""
+
+    sessionId: str
+    """A fetched session: what its steps changed and what of that was not undone there."""
+    stepIds: list[str]
+    """Fetched steps of one session, with their parts. What a step changed counts even if it was undone there."""
+    dryRun: bool
+    """Report what the request would do, without doing it."""
+    onConflict: OnConflict
+    """What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
+
+
+class SessionApplyResult(Outcome, total=False):
+    """What `session/apply` did."""
+
+    stepId: str
+    """The new step of this folder. Absent if nothing was changed."""
 
 
 class _StepBeginParamsRequired(RequestParams):

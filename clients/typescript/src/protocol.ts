@@ -612,6 +612,14 @@ export interface NotificationParams {
   seq: number;
 }
 
+/** Where a fetched session came from. */
+export interface Origin {
+  /** The address that it was fetched from, without a password. */
+  remote: string;
+  /** The machine that added to it last, as that names itself. */
+  host: string;
+}
+
 /** A session: the work of one agent, step by step. */
 export interface Session {
   /** The id of the session. */
@@ -630,6 +638,8 @@ export interface Session {
   undoable: number;
   /** The number of its steps that can be redone, in whole or in part. */
   redoable: number;
+  /** Where it was fetched from. Absent for a session of this folder. */
+  origin?: Origin;
 }
 
 /** One file that changed, without its contents. */
@@ -1060,6 +1070,82 @@ export interface HistoryResult {
   nextCursor?: string;
 }
 
+/** The params of `session/push`. */
+export interface SessionPushParams extends RequestParams {
+  /** The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of a remote of the project's git. */
+  remote: string;
+  /** The sessions. Not with `all`. */
+  sessionIds?: string[];
+  /** Whether to push all sessions of the folder. */
+  all?: boolean;
+  /** The files that stay on this machine, as patterns in `.gitignore` syntax. */
+  exclude?: string[];
+  /** Whether only to say what would leave the machine. */
+  dryRun?: boolean;
+  /** Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude` or `dryRun`. */
+  delete?: boolean;
+}
+
+/** A file that leaves the machine although no commit of the project has it. */
+export interface NewFile {
+  /** The file, relative to the folder. */
+  file: string;
+  /** Its exact name, if `file` cannot hold it. */
+  uri?: string;
+  /** Its size, in bytes. */
+  size: number;
+  /** Why somebody should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more. */
+  reason?: "secret" | "large";
+}
+
+/** What left the machine, or would. */
+export interface SessionPushResult {
+  /** False for a dry run. */
+  applied: boolean;
+  /** The address, without a password. */
+  remote: string;
+  /** The sessions that were pushed; or those that were there and are deleted. */
+  sessions: string[];
+  /** How much is sent, in bytes, as far as is known of what the remote has. */
+  bytes: number;
+  /** The files that no commit of the project has, ordered by file. */
+  newFiles: NewFile[];
+}
+
+/** The params of `session/fetch`. */
+export interface SessionFetchParams extends RequestParams {
+  /** The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of a remote of the project's git. */
+  remote: string;
+  /** The sessions. Default: all that are there. */
+  sessionIds?: string[];
+}
+
+/** What came from another machine. */
+export interface SessionFetchResult {
+  /** The sessions that are new, or others than they were when last fetched. */
+  sessions: Session[];
+}
+
+/** The params of `session/apply`. */
+export interface SessionApplyParams extends RequestParams {
+  /** A fetched session: what its steps changed and what of that was not undone there. */
+  sessionId?: string;
+  /** Fetched steps of one session, with their parts. What a step changed counts even if it was undone there. */
+  stepIds?: string[];
+  /** Report what the request would do, without doing it. */
+  dryRun?: boolean;
+  /** What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts. */
+  onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
+}
+
+/** What `session/apply` did. */
+export interface SessionApplyResult extends Outcome {
+  /** The new step of this folder. Absent if nothing was changed. */
+  stepId?: string;
+}
+
 /** The params of `step/begin`. */
 export interface StepBeginParams extends RequestParams {
   /** The session. */
@@ -1426,6 +1512,9 @@ export interface Requests {
   "session/revert": { params: SessionRevertParams; result: RevertOutcome };
   "session/unrevert": { params: SessionUnrevertParams; result: Outcome };
   "session/history": { params: HistoryParams; result: HistoryResult };
+  "session/push": { params: SessionPushParams; result: SessionPushResult };
+  "session/fetch": { params: SessionFetchParams; result: SessionFetchResult };
+  "session/apply": { params: SessionApplyParams; result: SessionApplyResult };
   "step/begin": { params: StepBeginParams; result: StepBeginResult };
   "step/end": { params: StepEndParams; result: StepEndResult };
   "step/find": { params: StepFindParams; result: StepFindResult };
@@ -1481,6 +1570,9 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "session/revert": false,
   "session/unrevert": false,
   "session/history": true,
+  "session/push": true,
+  "session/fetch": true,
+  "session/apply": false,
   "step/begin": false,
   "step/end": true,
   "step/find": true,
@@ -1514,6 +1606,9 @@ export type ErrorKind =
   | "ioError"
   | "unauthorized"
   | "fileNotInSnapshot"
+  | "remoteFailed"
+  | "remoteChanged"
+  | "untrusted"
   | "fileChanged";
 
 /** The code of each kind of error. */
@@ -1534,7 +1629,10 @@ export const ERROR_CODES = {
   ioError: 1011,
   unauthorized: 1012,
   fileNotInSnapshot: 1013,
-  fileChanged: 1014,
+  remoteFailed: 1014,
+  remoteChanged: 1015,
+  untrusted: 1016,
+  fileChanged: 1017,
 } as const;
 
 /** The codes of JSON-RPC and LSP. */

@@ -11,7 +11,7 @@ from snapd.cli.looking.diffs import diff_text
 from snapd.cli.looking.entries import entry_line
 from snapd.cli.looking.graph import draw
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
-from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, short
+from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, listed_sessions, short
 from snapd.cli.requests.when import first_second
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import columns, fit, one_line, terminal_width
@@ -49,7 +49,7 @@ _FOR_A_HASH = 52
 def sessions(options: argparse.Namespace) -> int:
     """Lists the sessions, the latest first."""
     with backend(options) as found:
-        known = all_sessions(found)
+        known = listed_sessions(found)
     if options.json:
         print_json({"sessions": known})
     elif shown := [session for session in known[::-1] if not _is_empty_run(session)]:
@@ -62,7 +62,7 @@ def sessions(options: argparse.Namespace) -> int:
 
 def _is_empty_run(session: dict[str, Any]) -> bool:
     """Whether a session changed nothing, or nothing that can be undone or redone any more, and is over."""
-    return "endedAt" in session and not session["undoable"] and not session["redoable"]
+    return "origin" not in session and "endedAt" in session and not session["undoable"] and not session["redoable"]
 
 
 def table(found: list[dict[str, Any]], painter: Painter, width: int, now: datetime) -> str:
@@ -101,8 +101,14 @@ def _cells(session: dict[str, Any], now: datetime) -> tuple[str, ...]:
         str(session["stepCount"]),
         str(session["undoable"]),
         str(session["redoable"]),
-        "ended" if "endedAt" in session else "open",
+        _state(session),
     )
+
+
+def _state(session: dict[str, Any]) -> str:
+    if "origin" in session:
+        return f"from {printable(session['origin']['host'])}"
+    return "ended" if "endedAt" in session else "open"
 
 
 def _table_line(painter: Painter, row: tuple[str, ...], widths: dict[int, int], *, is_heading: bool) -> str:

@@ -13,6 +13,7 @@ from .bisect_parser import add_export
 from .groups import GROUPS
 from .session_parser import add_sessions
 from .shared_options import FOLDER, changing, common, looking
+from .sharing_parser import add_sharing
 from .usage import Parser
 from .web_parser import add_web
 
@@ -43,6 +44,9 @@ COMMANDS = {
     "redo": ("commands.undo", "redo"),
     "revert-hunk": ("commands.hunk", "revert_hunk"),
     "stage": ("commands.stage", "stage"),
+    "push": ("commands.sharing", "push"),
+    "fetch": ("commands.sharing", "fetch"),
+    "apply": ("commands.sharing", "apply"),
     "step": ("commands.step", "step"),
     "session": ("commands.session", "end_session"),
     "run": ("commands.run", "run"),
@@ -293,6 +297,7 @@ _PARSERS: dict[Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], N
     _add_reviewing: "review keep blame",
     _add_export: "export bisect",
     add_sessions: "sessions log undo redo revert-hunk stage watch step session run",
+    add_sharing: "push fetch apply",
     add_agents: "agent acp mcp hook",
     _add_ui: "ui",
     add_web: "web",

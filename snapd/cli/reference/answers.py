@@ -13,6 +13,7 @@ from snapd.wire.check import CheckResult
 from snapd.wire.events import ToldNotification
 from snapd.wire.review import BlameResult, PendingFile, ReviewFileResult, ReviewListResult
 from snapd.wire.session import Entry, Session, SessionEndResult, Step, StepBeginResult, StepEndResult, StepsOutcome
+from snapd.wire.sharing import SessionApplyResult, SessionFetchResult, SessionPushResult
 from snapd.wire.snapshot import (
     CleanupResult,
     DiffResult,
@@ -356,6 +357,9 @@ ANSWERS: dict[str, Any] = {
     "redo": StepsOutcome,
     "revert-hunk": Outcome,
     "stage": StagedChanges,
+    "push": SessionPushResult,
+    "fetch": SessionFetchResult,
+    "apply": SessionApplyResult,
     "step begin": BegunStep,
     "step end": StepEndResult | EndedSteps,
     "session end": SessionEndResult,

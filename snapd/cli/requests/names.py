@@ -39,7 +39,7 @@ def find_session(found: Backend, word: str) -> dict[str, Any]:
         UnknownSession: there is no such session.
         InvalidParams: several sessions match.
     """
-    sessions = {session["sessionId"]: session for session in all_sessions(found)}
+    sessions = {session["sessionId"]: session for session in listed_sessions(found)[::-1]}
     names = _matching(sessions, word)
     if not names:
         raise UnknownSession(f"no session {word!r} in this folder", sessionId=word)
@@ -82,7 +82,7 @@ def find_session_or_step(found: Backend, word: str) -> dict[str, Any]:
         UnknownSession: there is neither.
         InvalidParams: several match.
     """
-    known = [session["sessionId"] for session in all_sessions(found)]
+    known = list(dict.fromkeys(session["sessionId"] for session in listed_sessions(found)))
     sessions = _matching(known, word)
     is_step = word == "last" or (word != "" and set(word) <= _HEXADECIMAL and len(word) <= _MADE)
     if word in known:
@@ -138,7 +138,12 @@ def step_id(found: Backend, word: str) -> str:
 
 
 def all_sessions(found: Backend) -> list[dict[str, Any]]:
-    """All sessions, in the order of their first start."""
+    """All sessions of the folder, in the order of their first start."""
+    return [session for session in listed_sessions(found) if "origin" not in session]
+
+
+def listed_sessions(found: Backend) -> list[dict[str, Any]]:
+    """All sessions of the folder, in the order of their first start, then those that were fetched."""
     return list(pages(found, "session/list", {"limit": _ON_A_PAGE}, "sessions"))
 
 

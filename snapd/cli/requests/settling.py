@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import argparse
 
 _UNDONE_BY = {
+    "session/apply": "'snapd undo' takes that back",
     "step/revertFiles": "'snapd undo' takes that back",
     "step/revertHunks": "'snapd undo' takes that back",
     "snapshot/restore": "'snapd undo' takes that back",

@@ -95,7 +95,7 @@ def test_a_file_by_its_older_names(tmp_path: Path) -> None:
 
 
 def diff_of(agents: Agents, step: str, *only: bytes) -> bytes:
-    return b"".join(agents.bench.workspace.step_diff(step, only, Call()))
+    return b"".join(agents.bench.workspace.net_changes.step(step, only, Call()))
 
 
 def test_git_applies_the_diff_of_a_step(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_a_redo_in_part_leaves_the_rest_to_be_done_again(agents: Agents) -> None
 def test_the_net_of_a_session_has_what_is_in_force_alone(agents: Agents) -> None:
     step = partly(agents)
     for step_id in (None, step):
-        net, _ = agents.bench.workspace.session_diff(
+        net, _ = agents.bench.workspace.net_changes.page(
             "one", None, step_id, Call(), contents=False, after=None, limit=None
         )
         assert [delta.path for delta in net] == [b"b", b"c"]

@@ -1,0 +1,110 @@
+"""The params and results of the requests about other machines: `session/push`, `session/fetch` and `session/apply`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import attrs
+
+from .session import Session
+from .snapshot import DETAILS, DRY_RUN
+from .values import Detail, OnConflict, Outcome, RequestParams
+
+_REMOTE = (
+    "The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of "
+    "a remote of the project's git."
+)
+
+
+@attrs.frozen(kw_only=True)
+class NewFile:
+    """A file that leaves the machine although no commit of the project has it."""
+
+    file: Annotated[str, "The file, relative to the folder."]
+    uri: Annotated[str | None, "Its exact name, if `file` cannot hold it."] = None
+    size: Annotated[int, "Its size, in bytes."]
+    reason: Annotated[
+        Literal["secret", "large"] | None,
+        'Why somebody should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more.',
+    ] = None
+
+
+@attrs.frozen(kw_only=True)
+class SessionPushParams(RequestParams):
+    """Pushes sessions to a git repository, or deletes them there: all or none.
+
+    What leaves the machine are the events of these sessions alone, with the snapshots that they name; see
+    [More than one machine](#more-than-one-machine). Whoever can read the repository can read them. Show the answer to a
+    request with `dryRun` to the user before the first push to a remote.
+    """
+
+    remote: Annotated[str, _REMOTE]
+    session_ids: Annotated[list[str] | None, "The sessions. Not with `all`."] = None
+    all_: Annotated[bool, "Whether to push all sessions of the folder."] = False
+    exclude: Annotated[list[str] | None, "The files that stay on this machine, as patterns in `.gitignore` syntax."] = (
+        None
+    )
+    dry_run: Annotated[bool, "Whether only to say what would leave the machine."] = False
+    delete: Annotated[
+        bool,
+        "Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude` "
+        "or `dryRun`.",
+    ] = False
+
+
+@attrs.frozen(kw_only=True)
+class SessionPushResult:
+    """What left the machine, or would."""
+
+    applied: Annotated[bool, "False for a dry run."]
+    remote: Annotated[str, "The address, without a password."]
+    sessions: Annotated[list[str], "The sessions that were pushed; or those that were there and are deleted."]
+    bytes_: Annotated[int, "How much is sent, in bytes, as far as is known of what the remote has."]
+    new_files: Annotated[list[NewFile], "The files that no commit of the project has, ordered by file."]
+
+
+@attrs.frozen(kw_only=True)
+class SessionFetchParams(RequestParams):
+    """Fetches sessions from a git repository. The folder is not touched.
+
+    `session/list` lists them with their `origin`. The requests that read a session or a step also read these.
+    """
+
+    remote: Annotated[str, _REMOTE]
+    session_ids: Annotated[list[str] | None, "The sessions. Default: all that are there."] = None
+
+
+@attrs.frozen(kw_only=True)
+class SessionFetchResult:
+    """What came from another machine."""
+
+    sessions: Annotated[list[Session], "The sessions that are new, or others than they were when last fetched."]
+
+
+@attrs.frozen(kw_only=True)
+class SessionApplyParams(RequestParams):
+    """Takes in what fetched steps changed, by the same three-way merge as a redo.
+
+    The result is a step of its own, in a session of its own, which can be undone. Send either `sessionId` or `stepIds`.
+    """
+
+    session_id: Annotated[
+        str | None, "A fetched session: what its steps changed and what of that was not undone there."
+    ] = None
+    step_ids: Annotated[
+        list[str] | None,
+        "Fetched steps of one session, with their parts. What a step changed counts even if it was undone there.",
+    ] = None
+    dry_run: Annotated[bool, DRY_RUN] = False
+    on_conflict: Annotated[
+        OnConflict | None,
+        'What to do with a file that is not as the steps found it. Default: `"merge"`. See [Conflicts](#conflicts).',
+    ] = None
+    details: Annotated[Detail | None, DETAILS] = None
+
+
+@attrs.frozen(kw_only=True)
+class SessionApplyResult(Outcome):
+    """What `session/apply` did."""
+
+    step_id: Annotated[str | None, "The new step of this folder. Absent if nothing was changed."] = None
