@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import os_errors
-from snapd.remotes.address import resolve, without_secret
+from snapd.remotes.address import is_address, resolve, without_secret
 from snapd.remotes.program import GitProgram
 from snapd.store.files.durable import make_directories, write_file
 from snapd.store.files.walking import names_if_there, read_if_there
@@ -75,7 +75,7 @@ class Elsewhere:
         """See `core.ports.sharing.Elsewhere`."""
         repository = self._repository()
         user = self._machine.user
-        address = resolve(named, {} if repository is None else named_remotes(repository, user))
+        address = resolve(named, {} if repository is None else _addresses(repository, user))
         return Remote(
             address,
             GitProgram(self._machine.environment, access_settings(user)),
@@ -139,3 +139,12 @@ class Elsewhere:
 
     def _mirror_path(self, name: str) -> str:
         return os.path.join(self._store.path, MIRRORS, name) if name else os.path.join(self._store.path, MIRRORS)
+
+
+def _addresses(repository: Repository, user: GitUser) -> dict[str, str]:
+    """The addresses of the remotes of a project, by name; git takes a relative path from the root of the project."""
+    root = os.fsdecode(repository.root)
+    return {
+        name: url if is_address(url) else os.path.normpath(os.path.join(root, url))
+        for name, url in named_remotes(repository, user).items()
+    }

@@ -32,6 +32,8 @@ NOT_MET = {
     "storageFull",
     "ioError",
     "unauthorized",
+    "remoteChanged",
+    "untrusted",
 }
 """Kinds of errors for which a folder, a disk or a machine has to be prepared."""
 

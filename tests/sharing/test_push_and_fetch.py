@@ -9,6 +9,7 @@ import pytest
 from snapd.core.actions.sharing.push import NewFile, Pushed, PushOptions
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, RemoteChanged, RemoteFailed, UnknownSession
+from snapd.core.timeline.queries import StepQuery
 from tests.core.sharing.test_projection import told
 from tests.remotes.machines import bare
 from tests.support.git import run_git
@@ -81,6 +82,10 @@ def test_there_and_read(here: Agents, there: Agents, remote: str) -> None:
         assert reader.view().origin.remote == remote
     reader = readers["one"]
     assert reader.net_changes.step(first, (), Call()) == here.bench.workspace.net_changes.step(first, (), Call())
+    finding = there.bench.workspace.readers.find
+    for wanted in (StepQuery(first[:6]), StepQuery("", "two"), StepQuery("", parent=first)):
+        here_finds = here.bench.workspace.readers.find(wanted, None, Call())
+        assert [view.step.step_id for view in finding(wanted, None, Call())] == [v.step.step_id for v in here_finds]
     assert fetch(there, remote) == []
     # another process finds them, too
     there.bench.reopen()

@@ -22,7 +22,10 @@ CONTRACT = {
     "ioError": 1011,
     "unauthorized": 1012,
     "fileNotInSnapshot": 1013,
-    "fileChanged": 1014,
+    "remoteFailed": 1014,
+    "remoteChanged": 1015,
+    "untrusted": 1016,
+    "fileChanged": 1017,
 }
 
 

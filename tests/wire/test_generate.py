@@ -9,7 +9,7 @@ import attrs
 import pytest
 from snapd_client.methods import IDEMPOTENT
 
-from snapd.wire import events, message, notifications, review, session, snapshot, values
+from snapd.wire import events, message, notifications, review, session, sharing, snapshot, values
 from snapd.wire.__main__ import main
 from snapd.wire.converter import wire_name
 from snapd.wire.generate import outputs, protocol_markdown
@@ -68,6 +68,12 @@ REQUESTS = {
     "review/keep": (f"{CHOICE} expect?", "files pendingFiles additions deletions nextCursor?"),
     "review/revert": (f"{CHOICE} expect? dryRun? onConflict? details?", OUTCOME),
     "snapshot/blame": ("file hash? range?", "lines"),
+    "session/push": (
+        "remote sessionIds? all? exclude? dryRun? delete?",
+        "applied remote sessions bytes newFiles",
+    ),
+    "session/fetch": ("remote sessionIds?", "sessions"),
+    "session/apply": ("sessionId? stepIds? dryRun? onConflict? details?", f"{OUTCOME} stepId?"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
 }
@@ -108,7 +114,9 @@ VALUES = {
     values.Outcome: OUTCOME,
     values.FullLook: "at reason",
     values.StoreInfo: "path bytes",
-    session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable",
+    session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable origin?",
+    session.Origin: "remote host",
+    sharing.NewFile: "file uri? size reason?",
     session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? startedAt "
     "endedAt? from to? state files? uncaptured?",
     message.Message: "messageId text? at steps files additions deletions state",
@@ -141,7 +149,7 @@ def test_values_have_exactly_the_fields_of_the_contract(cls: type[attrs.AttrsIns
     assert fields(cls) == VALUES[cls]
 
 
-@pytest.mark.parametrize("module", [values, snapshot, session, events, notifications])
+@pytest.mark.parametrize("module", [values, snapshot, session, sharing, events, notifications])
 def test_every_field_has_its_doc(module: object) -> None:
     classes = [each for each in vars(module).values() if isinstance(each, type) and attrs.has(each)]
     fields = [field for cls in {*classes} - {values.Hexadecimal, values.AtLeast} for field in values.fields_of(cls)]

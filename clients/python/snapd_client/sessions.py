@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from snapd_client.requests import Requests
+from snapd_client.uris import several
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -369,8 +370,8 @@ class SessionRequests(Requests):
     ) -> types.StepChanges:
         """Lists what ended steps changed and nobody undid, change by change."""
         params = {
-            "sessionIds": None if session_ids is None else list(session_ids),
-            "stepIds": None if step_ids is None else list(step_ids),
+            "sessionIds": None if session_ids is None else several(session_ids),
+            "stepIds": None if step_ids is None else several(step_ids),
         }
         result: types.StepChanges = self._ask("step/changes", params, workspace_uri, timeout, on_progress)
         return result
@@ -431,4 +432,67 @@ class SessionRequests(Requests):
             "onConflict": on_conflict,
         }
         result: types.Outcome = self._ask("step/revertFiles", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_push(
+        self,
+        remote: str,
+        session_ids: Iterable[str] | None = None,
+        *,
+        exclude: Iterable[str] | None = None,
+        dry_run: bool = False,
+        delete: bool = False,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Pushed:
+        """Pushes sessions to a git repository, all of the folder by default; or deletes sessions there."""
+        names = None if session_ids is None else several(session_ids)
+        params = {
+            "remote": remote,
+            "sessionIds": names,
+            "all": None if names is not None else True,
+            "exclude": None if exclude is None else several(exclude),
+            "dryRun": dry_run,
+            "delete": delete,
+        }
+        result: types.Pushed = self._ask("session/push", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_fetch(
+        self,
+        remote: str,
+        session_ids: Iterable[str] | None = None,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.FetchedSessions:
+        """Fetches sessions from a git repository, all that are there by default; gives those that are new."""
+        names = None if session_ids is None else several(session_ids)
+        params = {"remote": remote, "sessionIds": names}
+        result: types.FetchedSessions = self._ask("session/fetch", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_apply(
+        self,
+        session_id: str | None = None,
+        *,
+        step_ids: Iterable[str] | None = None,
+        on_conflict: types.OnConflict | None = None,
+        dry_run: bool = False,
+        details: types.Detail | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Applied:
+        """Takes in what a fetched session changed, or what some of its steps did, as a step of the folder."""
+        params = {
+            "sessionId": session_id,
+            "stepIds": None if step_ids is None else several(step_ids),
+            "dryRun": dry_run,
+            "onConflict": on_conflict,
+            "details": details,
+        }
+        result: types.Applied = self._ask("session/apply", params, workspace_uri, timeout, on_progress)
         return result

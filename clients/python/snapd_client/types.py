@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 from snapd_client import protocol
 from snapd_client.protocol import *  # noqa: F403 - all of them are public here too
 
+Applied = protocol.SessionApplyResult
 Blame = protocol.BlameResult
 Check = protocol.CheckResult
 Cleanup = protocol.CleanupResult
@@ -20,6 +21,7 @@ Diff = protocol.DiffResult
 DiffPage = protocol.DiffFullResult
 Export = protocol.ExportResult
 Events = protocol.EventsResult
+FetchedSessions = protocol.SessionFetchResult
 FileContent = protocol.FileAtResult
 FilesPage = protocol.ListFilesResult
 FoundSteps = protocol.StepFindResult
@@ -28,6 +30,7 @@ Hunks = protocol.StepHunksResult
 Messages = protocol.SessionMessagesResult
 News = protocol.SessionNewsResult
 Purge = protocol.PurgeResult
+Pushed = protocol.SessionPushResult
 Review = protocol.ReviewListResult
 ReviewDidChange = protocol.ReviewDidChangeParams
 ReviewedFile = protocol.ReviewFileResult

@@ -116,6 +116,9 @@ def _with_daemon(scene: Scene) -> Played:
 
 _UNPLAYED: Played = {
     "hook": ("snapd hook < event.json", ""),
+    "push": ("snapd push origin --exclude '*.env'", ""),
+    "fetch": ("snapd fetch origin", ""),
+    "apply": ("snapd apply 7c1e90b2 --dry-run", ""),
     "watch": ("snapd watch", ""),
     "acp": ("snapd acp -- claude-agent-acp", ""),
     "mcp": ("snapd mcp", ""),

@@ -75,7 +75,7 @@ for (const [name, command] of [["kept", keepFile] as const, ["undone", undoFile]
 
   test(`a file that is not as it was shown is not ${name}: a message says so, and the list is read again`, async () => {
     const { folder, world } = room([], () => {
-      throw new SnapdError("app.py is not as it was shown", 1014, { kind: "fileChanged", file: "app.py" });
+      throw new SnapdError("app.py is not as it was shown", 1017, { kind: "fileChanged", file: "app.py" });
     });
     const told = await run(world, () => command(world.desk, target(pending("app.py"))));
     assert.match(told ?? "", /Snapd did not .*: app\.py is not as it was shown\. Look at the changes as they are now/);

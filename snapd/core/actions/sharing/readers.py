@@ -92,9 +92,12 @@ class Readers:
 
         Arguments and errors as of `SessionViews.find`.
         """
-        known = None if wanted.session_id is None else self.of_session(wanted.session_id)
-        found = (known or self._own).views.find(wanted, limit, call, renames=renames)
-        if found or known is not None or wanted.parent is not None:
+        if wanted.session_id is not None:
+            return self.of_session(wanted.session_id).views.find(wanted, limit, call, renames=renames)
+        if wanted.parent is not None:
+            return self.of_step(wanted.parent).views.find(wanted, limit, call, renames=renames)
+        found = self._own.views.find(wanted, limit, call, renames=renames)
+        if found:
             return found
         elsewhere = (
             view

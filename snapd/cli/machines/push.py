@@ -1,20 +1,19 @@
-"""`snapd push`, `snapd fetch` and `snapd apply`: sessions of other machines."""
+"""`snapd push`: sessions to a git repository, once somebody saw what would leave this machine."""
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.names import find_session, find_session_or_step, short
-from snapd.cli.requests.operation import operate
+from snapd.cli.requests.names import find_session
 from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.filenames import file_name, printable
-from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.output import Painter, print_json, size
 from snapd.core.errors import InvalidParams
+
+from .remote import counted, remote_of
 
 if TYPE_CHECKING:
     import argparse
@@ -40,7 +39,7 @@ def push(options: argparse.Namespace) -> int:
                 return _tell(options, plan)
             if not sys.stdin.isatty():
                 raise InvalidParams(
-                    f"this would push {_count(len(plan['sessions']), 'session')}, and standard input is no terminal to "
+                    f"this would push {counted(len(plan['sessions']), 'session')}, and standard input is no terminal to "
                     "ask on",
                     hint="see what would leave this machine with --dry-run, then confirm with --yes",
                     field="--yes",
@@ -52,52 +51,10 @@ def push(options: argparse.Namespace) -> int:
         return _tell(options, ask(found, "session/push", params))
 
 
-def fetch(options: argparse.Namespace) -> int:
-    """Fetches sessions, and says which are new."""
-    params = {"remote": _remote(options), "sessionIds": options.sessions or None}
-    with backend(options) as found:
-        result = ask(found, "session/fetch", params)
-    if options.json:
-        print_json(result)
-        return DONE
-    painter = Painter(options)
-    for session in result["sessions"]:
-        said = " ".join(filter(None, (one_line(session.get("agent")), one_line(session.get("title")))))
-        steps = _count(session["stepCount"], "step")
-        name = painter.paint(printable(short(session["sessionId"])), "yellow")
-        print(f"{name} {said}{': ' if said else ''}{steps}, from {printable(session['origin']['host'])}")
-    if not result["sessions"]:
-        print("nothing new there")
-    return DONE
-
-
-def apply(options: argparse.Namespace) -> int:
-    """Takes in what fetched steps changed."""
-    with backend(options) as found:
-        named = [find_session_or_step(found, word) for word in options.names]
-        sessions = [each["sessionId"] for each in named if "stepId" not in each]
-        steps = [each["stepId"] for each in named if "stepId" in each]
-        if sessions and len(named) > 1:
-            raise InvalidParams(
-                "expected one session, or steps of one session",
-                hint="apply one session after the other",
-                field="SESSION|STEP",
-            )
-        params = {"sessionId": sessions[0]} if sessions else {"stepIds": steps}
-        return operate(options, found, "session/apply", params, sure=options.yes)
-
-
 def _params(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
     names = [find_session(found, word)["sessionId"] for word in options.sessions]
     which: dict[str, Any] = {"sessionIds": names} if names else {"all": True}
-    return {"remote": _remote(options), "exclude": options.exclude, **which}
-
-
-def _remote(options: argparse.Namespace) -> str:
-    """The address; a folder is given as an absolute path, for the daemon is elsewhere."""
-    remote: str = options.remote
-    is_path = remote in (".", "..") or remote.startswith(("./", "../"))
-    return os.path.abspath(os.path.join(options.directory, remote)) if is_path else remote
+    return {"remote": remote_of(options), "exclude": options.exclude, **which}
 
 
 def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any]) -> int:
@@ -115,7 +72,7 @@ def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any])
                 hint="confirm with --yes",
                 field="--yes",
             )
-        what = _count(len(options.sessions), "session")
+        what = counted(len(options.sessions), "session")
         print("Who has fetched them keeps them, and a git host may keep them for some time.", file=sys.stderr)
         if not confirmed(f"Delete {what} from {printable(params['remote'])}?"):
             return declined(options)
@@ -123,7 +80,7 @@ def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any])
     if options.json:
         print_json(result)
     else:
-        print(f"deleted {_count(len(result['sessions']), 'session')} from {printable(result['remote'])}")
+        print(f"deleted {counted(len(result['sessions']), 'session')} from {printable(result['remote'])}")
     return DONE
 
 
@@ -134,7 +91,7 @@ def _tell(options: argparse.Namespace, result: dict[str, Any]) -> int:
         for line in _plan(Painter(options), result):
             print(line)
     else:
-        what, much = _count(len(result["sessions"]), "session"), size(result["bytes"])
+        what, much = counted(len(result["sessions"]), "session"), size(result["bytes"])
         print(f"pushed {what} to {printable(result['remote'])}: {much}")
     return DONE
 
@@ -142,14 +99,14 @@ def _tell(options: argparse.Namespace, result: dict[str, Any]) -> int:
 def _plan(painter: Painter, plan: dict[str, Any]) -> Iterator[str]:
     """What would leave the machine, in lines."""
     remote = printable(plan["remote"])
-    yield f"{_count(len(plan['sessions']), 'session')} to {remote}: {size(plan['bytes'])}"
+    yield f"{counted(len(plan['sessions']), 'session')} to {remote}: {size(plan['bytes'])}"
     yield "  their steps and prompts, with the folder before and after each step"
     yield f"Whoever can read {_where(remote)} can read all of it."
     files = sorted(plan["newFiles"], key=lambda file: "reason" not in file)
     if not files:
         yield "All files are in commits of the project already."
         return
-    yield f"{_count(len(files), 'file')} {'are' if len(files) > 1 else 'is'} in no commit of the project:"
+    yield f"{counted(len(files), 'file')} {'are' if len(files) > 1 else 'is'} in no commit of the project:"
     told = [file for file in files if "reason" in file]
     for file in [*told, *files[len(told) : len(told) + _LISTED]]:
         reason = file.get("reason")
@@ -168,7 +125,3 @@ def _where(remote: str) -> str:
     host = remote.partition("://")[2].partition("/")[0].rpartition("@")[2] if "://" in remote else ""
     host = host or (remote.partition(":")[0].rpartition("@")[2] if ":" in remote else "")
     return f"this repository on {host}" if host else "this repository"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
