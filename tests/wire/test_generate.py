@@ -67,7 +67,7 @@ REQUESTS = {
     ),
     "review/keep": (f"{CHOICE} expect?", "files pendingFiles additions deletions nextCursor?"),
     "review/revert": (f"{CHOICE} expect? dryRun? onConflict? details?", OUTCOME),
-    "snapshot/blame": ("file hash? range?", "lines"),
+    "snapshot/blame": ("file hash? range? content? encoding? at?", "lines"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
 }
