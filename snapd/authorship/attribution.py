@@ -90,13 +90,11 @@ class Attribution:
 
     Args:
         ask: sends a request about the folder, and gives the result.
-        folder: the folder, absolute and canonical.
         top: the root of the work tree.
     """
 
-    def __init__(self, ask: Ask, folder: bytes, top: bytes) -> None:
+    def __init__(self, ask: Ask, top: bytes) -> None:
         self._ask = ask
-        self._below = os.path.join(folder, b"")
         self._top = top
 
     def of(self, commit: Commit, file: CommittedFile) -> AttributedFile:
@@ -104,18 +102,17 @@ class Attribution:
 
         What is outside of the folder is nobody's.
         """
-        path = os.path.join(self._top, file.path)
-        authors = self._authors(path, file.text, moment(commit.authored)) if path.startswith(self._below) else {}
+        authors = self._authors(file, moment(commit.authored))
         told = ((line, authors.get(line, UNKNOWN)) for line in file.brought)
         return AttributedFile(file.path, tuple(_ranges(told)))
 
-    def _authors(self, path: bytes, text: bytes, when: str) -> dict[int, Author]:
-        content = b64encode(text).decode("ascii")
-        params = {"file": to_uri(path), "content": content, "encoding": "base64", "at": when}
+    def _authors(self, file: CommittedFile, when: str) -> dict[int, Author]:
+        content = b64encode(file.text).decode("ascii")
+        name = to_uri(os.path.join(self._top, file.path))
+        params = {"file": name, "content": content, "encoding": "base64", "at": when}
         try:
             runs = self._ask("snapshot/blame", params)["lines"]
         except PathOutsideWorkspace:
-            # a symlink leads away from where the file was
             return {}
         return {line: _author(run) for run in runs for line in range(run["start"], run["start"] + run["count"])}
 

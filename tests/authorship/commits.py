@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -52,10 +52,7 @@ class Committing:
         """Each file of a commit, with its lines as git has them."""
         repository = self.repository
 
-        def ask(method: str, params: dict[str, Any]) -> Any:
-            return self.project.ask(method, params)
-
-        attribution = Attribution(ask, os.fsencode(os.path.realpath(self.project.bench.root)), repository.top)
+        attribution = Attribution(self.project.ask, repository.top)
         for file in files(repository, commit):
             text = self.git("cat-file", "blob", f"{commit.name}:{os.fsdecode(file.path)}")
             yield attribution.of(commit, file), text.splitlines(keepends=True)

@@ -62,6 +62,16 @@ def test_a_part_of_what_an_agent_did(committing: Committing) -> None:
     assert committing.authors() == {"a.txt": {9: "unknown"}}
 
 
+def test_a_commit_in_the_middle_of_a_step(committing: Committing) -> None:
+    project = committing.project
+    step = project.begin("A")
+    project.bench.write({"a.txt": text(l2=b"A", l15=b"for now")})
+    project.commit("--all-files")
+    project.bench.write({"a.txt": text(l2=b"A", l15=b"A")})
+    project.end(step)
+    assert committing.authors() == {"a.txt": {2: "A", 15: "unknown"}}
+
+
 def test_a_file_that_was_moved(committing: Committing) -> None:
     project = committing.project
     project.step("A", lambda: os.rename(project.bench.path("a.txt"), project.bench.path("moved")))
@@ -87,6 +97,26 @@ def test_a_commit_after_a_rebase(committing: Committing) -> None:
     assert committing.authors("HEAD~1") == {"a.txt": {1: "user"}}
     project.work("B", {"a.txt": b"B\n" + Path(project.bench.path("a.txt")).read_bytes()})
     assert committing.authors() == {"a.txt": {16: "A"}}
+
+
+def test_the_time_of_a_text_is_the_authors(committing: Committing) -> None:
+    """A branch went and came back while an agent worked: its commits were made before, and may be rebased since."""
+    project = committing.project
+    project.work("A", {"a.txt": text(l2=b"A")})
+    project.commit("--all-files")
+    for data in (TEXT, text(l2=b"A")):
+        project.bench.write({"a.txt": data})
+        project.work("B", {})
+    project.work("B", {"b.txt": b"B\n"})
+    tree, parent = committing.git("rev-parse", "HEAD^{tree}", "HEAD~1").decode().split()
+
+    def made(authored: int, committed: int) -> str:
+        people = f"author A <a@b> {authored} +0000\ncommitter C <c@d> {committed} +0000\n"
+        data = f"tree {tree}\nparent {parent}\n{people}\nwork\n".encode()
+        return committing.git("hash-object", "-t", "commit", "-w", "--stdin", data=data).decode().strip()
+
+    assert committing.authors(made(1 << 30, 1 << 32)) == {"a.txt": {2: "A"}}
+    assert committing.authors(made(1 << 32, 1 << 30)) == {"a.txt": {2: "user"}}
 
 
 def test_line_ends_that_git_converts(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_what_has_no_lines(tmp_path: Path) -> None:
     """Files without text, links, other modes, and what went."""
     large = b"x\n" * (5 << 20) + b"y\n"
     committing = Committing.made(
-        tmp_path, {"gone": b"1\n", "mode": b"1\n", "link": b"1\n", "text": b"\0\n", "large": large}
+        tmp_path, {"gone": b"1\n", "mode": b"1\n", "link": b"1\n", "text": b"\0\n1\n", "large": large}
     )
     bench = committing.project.bench
     assert set(brought(committing)) == {"gone", "mode", "link"}

@@ -11,7 +11,6 @@ from snapd.authorship.attribution import Attribution
 from snapd.authorship.commits import files, named
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.filenames import printable, shell_name
 from snapd.core.errors import InvalidParams
 from snapd.staging.git import Git
@@ -52,8 +51,7 @@ def tell_authors(options: argparse.Namespace) -> int:
     with backend(options) as found:
         repository = Repository.around(os.path.realpath(os.fsencode(options.directory)), Git.of_user(os.environ))
         commits, is_range = named(repository, options.files[0] if options.files else None)
-        folder = os.path.realpath(os.fsencode(folder_of(options)))
-        attribution = Attribution(lambda method, params: ask(found, method, params), folder, repository.top)
+        attribution = Attribution(lambda method, params: ask(found, method, params), repository.top)
         left_out: set[bytes] = set()
 
         def authors(commit: Commit) -> list[AttributedFile]:
