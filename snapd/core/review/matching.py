@@ -12,7 +12,7 @@ from snapd.core.compare.edits import equal_lines, split_lines
 from .changes import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .changes import LineWriter
     from .texts import Texts
@@ -35,12 +35,14 @@ class Version:
     until: int | None
 
 
-_Distance = tuple[bool, int, int]
-"""Whether a version is another text, how many lines of the text it lacks, and how far away in time it is."""
-_FAR: _Distance = (True, 1 << 62, 0)
+_Distance = tuple[int, int]
+"""How many lines of a text a version lacks, and how far away in time it is."""
+_FAR: _Distance = (1 << 62, 0)
 
 
-def writers_of(text: bytes, when: int | None, versions: Iterable[Version], texts: Texts) -> list[LineWriter]:
+def writers_of(
+    text: bytes, when: int | None, versions: Callable[[], Iterable[Version]], texts: Texts
+) -> list[LineWriter]:
     """Says who wrote each line of a text, such as one that somebody committed.
 
     The text is compared with all versions of its file. If one is the very text, that one counts. Else a line is by
@@ -51,7 +53,7 @@ def writers_of(text: bytes, when: int | None, versions: Iterable[Version], texts
     Args:
         text: what is asked about.
         when: the time that it is from, milliseconds since 1970; None if nobody knows.
-        versions: of the file, each later than the one before.
+        versions: gives those of the file, each later than the one before; called once more if none is the very text.
         texts: compares lines.
 
     Returns:
@@ -61,10 +63,28 @@ def writers_of(text: bytes, when: int | None, versions: Iterable[Version], texts
         IoError, Cancelled: the texts were not compared.
     """
     wanted = _without_ends(split_lines(text))
+    # most often there is one, and to look for it takes no comparison
+    same = _very_text(wanted, when, versions())
+    if same is not None:
+        return list(same.writers)
     best = _Best(wanted)
-    for version in versions:
+    for version in versions():
         best.consider(version, when, texts)
     return best.writers
+
+
+def _very_text(wanted: list[bytes], when: int | None, versions: Iterable[Version]) -> Version | None:
+    found: Version | None = None
+    distance = 0
+    for version in versions:
+        if len(version.lines) != len(wanted) or _without_ends(version.lines) != wanted:
+            continue
+        away = _away(version, when)
+        if found is None or away <= distance:
+            found, distance = version, away
+        if when is not None and away == 0:
+            break
+    return found
 
 
 class _Best:
@@ -79,21 +99,15 @@ class _Best:
     def consider(self, version: Version, when: int | None, texts: Texts) -> None:
         lines = _without_ends(version.lines)
         away = _away(version, when)
-        if lines == self._wanted:
-            self._take((False, 0, away), list(enumerate(version.writers)))
-            return
         # no comparison finds more equal lines than this
         missing = (self._counts - Counter(lines)).total()
-        if missing == len(self._wanted) or (True, missing, away) > max(self._distances):
+        if missing == len(self._wanted) or (missing, away) > max(self._distances):
             return
         equal = list(equal_lines(texts.edits(lines, self._wanted), len(lines), len(self._wanted)))
-        distance = True, len(self._wanted) - len(equal), away
-        self._take(distance, [(line, version.writers[there]) for line, there in equal])
-
-    def _take(self, distance: _Distance, found: list[tuple[int, LineWriter]]) -> None:
-        for line, writer in found:
+        distance = len(self._wanted) - len(equal), away
+        for line, there in equal:
             if distance <= self._distances[line]:
-                self._distances[line], self.writers[line] = distance, writer
+                self._distances[line], self.writers[line] = distance, version.writers[there]
 
 
 def _without_ends(lines: Sequence[bytes]) -> list[bytes]:

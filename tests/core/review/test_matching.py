@@ -28,7 +28,7 @@ def version(text: bytes, writers: str, since: int | None = None, until: int | No
 
 def found(text: bytes, *versions: Version, when: int | None = None) -> str:
     letters = {ONE: "1", TWO: "2", USER: "u", UNKNOWN: "?"}
-    return "".join(letters[writer] for writer in writers_of(text, when, versions, TEXTS))
+    return "".join(letters[writer] for writer in writers_of(text, when, lambda: versions, TEXTS))
 
 
 def test_the_very_text_counts_before_one_that_has_all_its_lines() -> None:
@@ -51,6 +51,17 @@ def test_a_text_made_of_several_versions() -> None:
     after = version(b"one\ntwo\nthree\nfour\n", "1112", 0, None)
     assert found(b"1\n2\n3\nfour\n", before, after, when=10) == "uuu2"
     assert found(b"one\ntwo\n3\nfour\n", before, after, when=10) == "11u2"
+
+
+def test_of_versions_that_have_a_line_the_best_one_counts() -> None:
+    most, few = version(b"a\nb\nc\n", "111"), version(b"a\nd\n", "22")
+    assert found(b"a\nb\n", most, few) == found(b"a\nb\n", few, most) == "11"
+    for versions in ((most, few), (few, most)):
+        assert found(b"a\nb\nc\nd\n", *versions) == "1112"
+    # as many lines each, so the time decides
+    first, second = version(b"a\nx\n", "11", None, 10), version(b"a\ny\n", "uu", 20, None)
+    for when, who in ((5, "1"), (14, "1"), (16, "u"), (25, "u"), (None, "u")):
+        assert found(b"a\n", first, second, when=when) == who
 
 
 def test_what_no_version_has_is_nobodys() -> None:
@@ -84,7 +95,7 @@ def test_a_part_of_what_is_there_is_found_in_it(seed: int) -> None:
         versions.append(Version(lines, [known[line[:1]] for line in lines], number, number + 1))
     for at, whole in enumerate(texts):
         part = [line for line in whole if chance.randrange(4)]
-        assert writers_of(b"".join(part), at, versions, TEXTS) == [known[line[:1]] for line in part]
+        assert writers_of(b"".join(part), at, lambda: versions, TEXTS) == [known[line[:1]] for line in part]
 
 
 @pytest.mark.parametrize("seed", range(amount(8, 100)))
@@ -100,5 +111,5 @@ def test_what_is_unknown_is_what_git_sees_added(tmp_path: Path, seed: int) -> No
         (tmp_path / name).write_bytes(b"".join(lines))
     patch = run_git(tmp_path, "diff", "--no-index", "--unified=99", "--no-prefix", "old", "new").splitlines()[5:]
     expected = [line[:1] == b"+" for line in patch if line[:1] in b"+ "] if patch else [False] * len(new)
-    writers = writers_of(b"".join(new), None, [Version(old, [ONE] * len(old), None, None)], TEXTS)
+    writers = writers_of(b"".join(new), None, lambda: [Version(old, [ONE] * len(old), None, None)], TEXTS)
     assert [writer == UNKNOWN for writer in writers] == expected

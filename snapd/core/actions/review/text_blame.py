@@ -95,8 +95,8 @@ class TextBlame:
         with call.holding(self._lock):
             list_files(self._store.timeline, self._store, call)
         texts = Texts(self._store, self._texts, call)
-        versions = self._versions(path, look, texts)
-        return blamed_lines(path, writers_of(text.data, text.milliseconds, versions, texts), lines)
+        writers = writers_of(text.data, text.milliseconds, lambda: self._versions(path, look, texts), texts)
+        return blamed_lines(path, writers, lines)
 
     def _versions(self, path: RelPath, look: Look, texts: Texts) -> Iterator[Version]:
         """All that was at a path, and what these files were before they came there."""
