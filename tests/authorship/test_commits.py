@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from random import Random
 
@@ -13,6 +14,7 @@ from snapd.authorship.commits import files
 from snapd.core.errors import InvalidParams
 from snapd.staging.errors import GitFailed
 from tests.support.amounts import amount
+from tests.support.git import run_git
 from tests.support.workspace import Symlink
 
 from .commits import Committing, by_blame
@@ -143,3 +145,35 @@ def test_the_lines_are_those_that_git_blame_gives_to_the_commit(tmp_path: Path, 
     assert committing.git("rev-list", "--merges", "HEAD")
     for name in commits:
         assert brought(committing, name) == by_blame(committing, name), name
+
+
+def test_a_repository_with_longer_names(tmp_path: Path) -> None:
+    committing = Committing.made(tmp_path, {"a": b"1\n"})
+    root = Path(committing.project.bench.root)
+    shutil.rmtree(root / ".git")
+    committing.git("init", "--quiet", "--object-format=sha256")
+    committing.project.commit("--all-files")
+    committing.project.bench.write({"a": b"1\n2\n"})
+    committing.project.commit("--all-files")
+    assert len(committing.commits()[0].name) == 64
+    assert brought(committing) == {"a": [2]}
+
+
+def test_a_linked_work_tree_of_a_clone_without_its_past(tmp_path: Path) -> None:
+    """With another repository in it, which is one entry of a commit and no file."""
+    committing = Committing.made(tmp_path, {"a": b"1\n"})
+    project, root = committing.project, Path(committing.project.bench.root)
+    project.bench.write({"a": b"1\n2\n"})
+    project.commit("--all-files")
+    origin = tmp_path / "origin"
+    run_git(tmp_path, "clone", "--quiet", "--bare", "--depth", "1", root.as_uri(), str(origin))
+    shutil.rmtree(root)
+    run_git(origin, "worktree", "add", "--quiet", "-b", "linked", str(root))
+    # git knows no parent, so all of it is new
+    assert brought(committing) == {"a": [1, 2]}
+    head = committing.git("rev-parse", "HEAD").decode().strip()
+    committing.git("update-index", "--add", "--cacheinfo", f"160000,{head},module")
+    project.bench.write({"a": b"1\n2\n3\n"})
+    committing.git("add", "a")
+    project.commit()
+    assert brought(committing) == {"a": [3]}
