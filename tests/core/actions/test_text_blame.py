@@ -84,6 +84,18 @@ def test_what_was_moved_since_the_last_event(agents: Agents) -> None:
     assert blamed(agents, "b.txt", b"other\n") == [(other, 1)]
 
 
+def test_files_that_take_turns_at_a_name(agents: Agents) -> None:
+    """Each version is compared once, although each file has replaced the other several times."""
+    one = agents.step("one", {"a.txt": text(l2=b"one")})
+    two = agents.step("one", {"b.txt": b"two\n"})
+    for _ in range(3):
+        for old, new in (("a.txt", "c"), ("b.txt", "a.txt"), ("c", "b.txt")):
+            agents.step("one", lambda old=old, new=new: os.rename(agents.bench.path(old), agents.bench.path(new)))
+    for name in ("a.txt", "b.txt"):
+        assert blamed(agents, name, text(l2=b"one")) == [("before", 1), (one, 1), ("before", 18)]
+        assert blamed(agents, name, b"two\n") == [(two, 1)]
+
+
 def test_what_went_away_and_came_back(agents: Agents) -> None:
     """As a branch that somebody left and came back to: the time of the commit says whose it was then."""
     one = agents.step("one", {"a.txt": text(l2=b"one")})

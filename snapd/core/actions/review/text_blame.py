@@ -102,10 +102,11 @@ class TextBlame:
         """All that was at a path, and what these files were before they came there."""
         unrecorded = [change for change in look.unrecorded if change.path == path]
         source = next((change.source for change in unrecorded if change.source is not None), None)
-        found = self._all_of(source or path, look.last + 1, unrecorded, texts)
+        told: set[tuple[RelPath, int]] = set()
+        found = self._all_of(source or path, look.last + 1, unrecorded, told, texts)
         if source is not None:
             # since the last event, it came to where another file was
-            found = chain(self._all_of(path, look.last + 1, (), texts), found)
+            found = chain(self._all_of(path, look.last + 1, (), told, texts), found)
         is_known = False
         for version in found:
             is_known = True
@@ -114,11 +115,22 @@ class TextBlame:
             entry = file_at(self._store.entry_in, look.snapshot.tree, path)
             yield from _texts_of([(FileFold.begun(path, entry, texts, is_reviewed=False), None)])
 
-    def _all_of(self, path: RelPath, before: int, unrecorded: Iterable[FileChange], texts: Texts) -> Iterator[Version]:
-        """The versions of a file, after those of the files that it replaced wherever it was."""
+    def _all_of(
+        self,
+        path: RelPath,
+        before: int,
+        unrecorded: Iterable[FileChange],
+        told: set[tuple[RelPath, int]],
+        texts: Texts,
+    ) -> Iterator[Version]:
+        """The versions of a file, after those of the files that it replaced wherever it was; none of what was told."""
+        if (path, before) in told:
+            # files that take turns at several names replace each other again and again
+            return
+        told.add((path, before))
         line = lineage_of(self._store.timeline, path, before)
         for name, seq in line.replaced:
-            yield from self._all_of(name, seq, (), texts)
+            yield from self._all_of(name, seq, (), told, texts)
         events = self._attributor.attributed(line.rows)
         made = [*((changes, event.milliseconds) for event, changes in events), (list(unrecorded), None)]
         yield from _texts_of(self._folds(made, line.replaced, texts))
