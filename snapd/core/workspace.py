@@ -21,6 +21,7 @@ from snapd.core.actions.review.announcing import PendingFeed
 from snapd.core.actions.review.blame import Blame
 from snapd.core.actions.review.looking import Looking
 from snapd.core.actions.review.review import Review
+from snapd.core.actions.review.text_blame import TextBlame
 from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.sharing.apply import Apply
@@ -83,6 +84,7 @@ class Workspace:
         review: shows what agents left pending, keeps it or reverts it.
         announce_pending: notifies of how much is pending, from now on.
         blame: says who wrote each line of a file, see `Blame.lines`.
+        blame_text: says who wrote each line of a text that a file had, see `TextBlame.lines`.
         made_changes: lists the changes of steps one by one, see `MadeChanges.of`.
         store_check: checks the store, and repairs it.
         purge: takes files out of all snapshots.
@@ -140,6 +142,7 @@ class Workspace:
         self._pending_feed = PendingFeed(self.review, writer.event_log, writer.report_trouble)
         self.announce_pending = self._pending_feed.begin
         self.blame = Blame(writer, store, looking, attributor, texts).lines
+        self.blame_text = TextBlame(writer, store, looking, attributor, texts).lines
         self.made_changes = MadeChanges(store, store.timeline, self.sessions, self.step_changes).of
         self.store_check = StoreCheck(writer, store, store)
         self.purge = Purge(writer, store, store, store)

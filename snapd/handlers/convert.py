@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 _DIGEST_BYTES = 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _NUMBER = re.compile(rb"[0-9]{1,18}")
+_TIME = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
 _OF_ONE_PAGE = ("cursor", "limit", "work_done_token")
 """The params that may be others for each page."""
 
@@ -90,6 +93,20 @@ def moment(milliseconds: int) -> str:
     """Converts a time, in milliseconds since 1970, to RFC 3339."""
     when = _EPOCH + timedelta(milliseconds=milliseconds)
     return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def seconds(text: str, field: str) -> int:
+    """Returns a time of RFC 3339 in a request in whole seconds since 1970. Raises `InvalidParams`."""
+    found = _TIME.fullmatch(text)
+    try:
+        if found is not None:
+            day, clock, zone = found.groups()
+            # Python 3.10 knows no Z
+            return int(datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zone in 'Zz' else zone}").timestamp())
+    except ValueError:
+        # such as a 13th month
+        pass
+    raise InvalidParams(f"{field}: expected a time such as 2026-01-31T09:30:00Z, got {text!r}", field=field)
 
 
 def request(

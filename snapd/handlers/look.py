@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from snapd.core.compare.text import is_binary
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 _SNAPSHOTS = 100
 """On a page, if the client does not say."""
 _PREFIX = re.compile(r"[0-9a-f]{6,40}")
-_TIME = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
-)
 
 
 @handles(methods.LIST)
@@ -39,7 +35,9 @@ def list_snapshots(context: Context, params: wire.ListParams) -> wire.ListResult
         raise InvalidParams(
             f"prefix: expected 6 to 40 lower-case hexadecimal digits, got {params.prefix!r}", field="prefix"
         )
-    wanted = TakenQuery(params.prefix or "", None if params.before is None else _seconds(params.before))
+    wanted = TakenQuery(
+        params.prefix or "", None if params.before is None else convert.seconds(params.before, "before")
+    )
     paged = convert.PagedRequest(params)
     page = context.workspace.taken_snapshots(
         wanted, paged.number(), params.limit or _SNAPSHOTS, context.call, counts=params.counts
@@ -59,20 +57,6 @@ def _taken(view: TakenView) -> wire.TakenSnapshot:
         step_id=view.step_id,
         agent=view.agent,
     )
-
-
-def _seconds(text: str) -> int:
-    """Returns a time of RFC 3339 in whole seconds since 1970."""
-    found = _TIME.fullmatch(text)
-    try:
-        if found is not None:
-            day, clock, zone = found.groups()
-            # Python 3.10 knows no Z
-            return int(datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zone in 'Zz' else zone}").timestamp())
-    except ValueError:
-        # such as a 13th month
-        pass
-    raise InvalidParams(f"before: expected a time such as 2026-01-31T09:30:00Z, got {text!r}", field="before")
 
 
 @handles(methods.FILE_AT)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import attrs
 
+from snapd.core.actions.review.text_blame import GivenText
 from snapd.core.errors import InvalidParams
 from snapd.core.paths import shown
 from snapd.core.review.choice import Choice
@@ -20,7 +22,7 @@ from .binding import handles
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from snapd.core.actions.review.blame import BlamedLines
+    from snapd.core.actions.review.blamed import BlamedLines
     from snapd.core.actions.review.review import PendingPage
     from snapd.core.review.pending_file import PendingFile
     from snapd.core.timeline.model import Step, StepId
@@ -93,13 +95,36 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
     """Says who wrote each line of a file."""
     path = convert.path(context, params.file, "file")
     lines = None if params.range is None else (params.range.start, params.range.count)
-    found = context.workspace.blame(path, convert.optional_tree(params.hash), lines, context.call)
+    text = _given(params)
+    if text is None:
+        found = context.workspace.blame(path, convert.optional_tree(params.hash), lines, context.call)
+    else:
+        found = context.workspace.blame_text(path, text, lines, context.call)
     # a step may have written a thousand lines: look it up once
     steps = {name: context.workspace.sessions.known_step(name) for each in found for name in each.writer.steps[:1]}
     agents = {
         name: context.workspace.sessions.known(name).agent for name in {step.session_id for step in steps.values()}
     }
     return wire.BlameResult(lines=[_blamed(each, steps, agents) for each in found])
+
+
+def _given(params: wire.BlameParams) -> GivenText | None:
+    """The text that a request has; None for none."""
+    if params.content is None:
+        for field in ("encoding", "at"):
+            if getattr(params, field) is not None:
+                raise InvalidParams(f"{field}: only together with content", field=field)
+        return None
+    if params.hash is not None:
+        raise InvalidParams("hash: not together with content", field="hash")
+    data = params.content.encode("utf-8")
+    if params.encoding is not None:
+        try:
+            data = base64.b64decode(data, validate=True)
+        except ValueError as error:
+            raise InvalidParams("content: this is not base64", field="content") from error
+    # the last moment of that second
+    return GivenText(data, None if params.at is None else convert.seconds(params.at, "at") * 1000 + 999)
 
 
 def _choice(context: Context, params: wire.ReviewParams) -> Choice:

@@ -148,11 +148,21 @@ class BlameParams(RequestParams):
     A line that an undo, a redo or a restore brought back is still by whoever wrote it. What changed before the first
     step, or while snapd did not watch, counts as there before; so does a line that a restore brought back and that was
     never there when a step began or ended.
+
+    With `content`, it answers for a text that the file had, such as that of a commit; the file need not be there any
+    more. snapd compares the text with all versions of the file that it knows. If one is this very text, that one
+    counts. Else each line is by whoever wrote it in the version that has it and has the most lines of the text. Of
+    several versions, the one counts that was there at `at`. Line ends do not count.
     """
 
     file: Annotated[str, "The file: a relative path, an absolute path, or a `file:` URI."]
     hash: Annotated[TreeHash | None, "The snapshot that has the file. Default: the working tree as it is."] = None
     range: Annotated[LineRange | None, "Only these lines. Default: all."] = None
+    content: Annotated[str | None, "A text that the file had, up to 10 MB. Not together with `hash`."] = None
+    encoding: Annotated[Literal["base64"] | None, "How `content` encodes the bytes. Default: as UTF-8."] = None
+    at: Annotated[
+        str | None, "With `content`: when the file had this text, as RFC 3339. Fractions of a second do not count."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -162,8 +172,9 @@ class BlamedLines:
     start: Annotated[int, "The first line, from 1."]
     count: Annotated[int, "The number of lines."]
     author: Annotated[
-        Literal["step", "user", "before"],
-        'Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows.',
+        Literal["step", "user", "before", "unknown"],
+        'Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows. `"unknown"`: '
+        "lines of `content` that no version of the file has.",
     ]
     session_id: Annotated[str | None, "The session of the step."] = None
     step_id: Annotated[str | None, "The step. If several were open together, the first of them."] = None

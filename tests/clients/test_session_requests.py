@@ -73,6 +73,11 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
     (lambda it: it.review_revert(step_id="p"), "review/revert", {"stepId": "p"}),
     (lambda it: it.blame("a", HASH), "snapshot/blame", {"file": "a", "hash": HASH}),
     (lambda it: it.blame("a", start=3, count=2), "snapshot/blame", {"file": "a", "range": {"start": 3, "count": 2}}),
+    (
+        lambda it: it.blame("a", content=b"\xff\n", at="2026-01-31T09:30:00Z"),
+        "snapshot/blame",
+        {"file": "a", "content": "/wo=", "encoding": "base64", "at": "2026-01-31T09:30:00Z"},
+    ),
     (lambda it: it.session_end("s"), "session/end", {"sessionId": "s"}),
     (lambda it: it.session_list(), "session/list", {}),
     (lambda it: it.session_steps("s"), "session/steps", {"sessionId": "s"}),

@@ -164,3 +164,28 @@ def test_who_wrote_it(reviewed: Raw, folder: Path) -> None:
         ({"file": "f.txt", "hash": "0" * 40}, "unknownSnapshot"),
     ):
         assert failed(reviewed, "snapshot/blame", params)[1]["kind"] == kind
+
+
+def test_who_wrote_a_text_that_the_file_had(reviewed: Raw) -> None:
+    def asked(**params: Any) -> list[tuple[int, str, str | None]]:
+        lines = reviewed.result("snapshot/blame", {"file": "f.txt", **params})["lines"]
+        return [(run["count"], run["author"], run.get("agent")) for run in lines]
+
+    first = [(3, "before", None), (1, "step", "agent one"), (26, "before", None)]
+    assert asked(content=text(l3="one\n")) == first
+    assert asked(content=text(l3="one\n"), at="2026-01-31T09:30:00+01:00", range={"start": 4, "count": 2}) == [
+        (1, "step", "agent one"),
+        (1, "before", None),
+    ]
+    assert asked(content="b25lCv8K", encoding="base64") == [(1, "step", "agent one"), (1, "unknown", None)]
+    for params, said, field in (
+        ({"content": "", "hash": "0" * 40}, "hash: not together with content", "hash"),
+        ({"encoding": "base64"}, "encoding: only together with content", "encoding"),
+        ({"at": "2026-01-31T09:30:00Z"}, "at: only together with content", "at"),
+        ({"content": "", "at": "yesterday"}, "at: expected a time such as", "at"),
+        ({"content": "!", "encoding": "base64"}, "content: this is not base64", "content"),
+        ({"content": "\0"}, "content: this is no text of f.txt", "content"),
+    ):
+        message, data = failed(reviewed, "snapshot/blame", {"file": "f.txt", **params})
+        assert said in message, params
+        assert data["field"] == field

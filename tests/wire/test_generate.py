@@ -67,7 +67,7 @@ REQUESTS = {
     ),
     "review/keep": (f"{CHOICE} expect?", "files pendingFiles additions deletions nextCursor?"),
     "review/revert": (f"{CHOICE} expect? dryRun? onConflict? details?", OUTCOME),
-    "snapshot/blame": ("file hash? range?", "lines"),
+    "snapshot/blame": ("file hash? range? content? encoding? at?", "lines"),
     "session/push": (
         "remote sessionIds? all? exclude? dryRun? delete?",
         "applied remote sessions bytes newFiles",

@@ -2020,6 +2020,12 @@ class BlameParams(_BlameParamsRequired, total=False):
     """The snapshot that has the file. Default: the working tree as it is."""
     range: LineRange
     """Only these lines. Default: all."""
+    content: str
+    """A text that the file had, up to 10 MB. Not together with `hash`."""
+    encoding: Literal["base64"]
+    """How `content` encodes the bytes. Default: as UTF-8."""
+    at: str
+    """With `content`: when the file had this text, as RFC 3339. Fractions of a second do not count."""
 
 
 class _BlamedLinesRequired(TypedDict):
@@ -2027,8 +2033,10 @@ class _BlamedLinesRequired(TypedDict):
     """The first line, from 1."""
     count: int
     """The number of lines."""
-    author: Literal["step", "user", "before"]
-    """Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows."""
+    author: Literal["step", "user", "before", "unknown"]
+    """Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows. `"unknown"`:
+    lines of `content` that no version of the file has.
+    """
 
 
 class BlamedLines(_BlamedLinesRequired, total=False):

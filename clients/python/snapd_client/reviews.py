@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 from snapd_client.requests import Requests
 
 TYPE_CHECKING = False
@@ -102,13 +104,20 @@ class ReviewRequests(Requests):
         *,
         start: int | None = None,
         count: int = 1,
+        content: bytes | None = None,
+        at: str | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Blame:
-        """Says who wrote each line of a file; with `start`, from 1, only of `count` lines."""
+        """Says who wrote each line of a file; with `start`, from 1, only of `count` lines.
+
+        With `content`, it answers for a text that the file had, at the time `at` (RFC 3339).
+        """
         lines = None if start is None else {"start": start, "count": count}
-        params = {"file": self._name(file, workspace_uri), "hash": hash, "range": lines}
+        params = {"file": self._name(file, workspace_uri), "hash": hash, "range": lines, "at": at}
+        if content is not None:
+            params |= {"content": b64encode(content).decode("ascii"), "encoding": "base64"}
         result: types.Blame = self._ask("snapshot/blame", params, workspace_uri, timeout, on_progress)
         return result
 

@@ -1453,6 +1453,12 @@ export interface BlameParams extends RequestParams {
   hash?: TreeHash;
   /** Only these lines. Default: all. */
   range?: LineRange;
+  /** A text that the file had, up to 10 MB. Not together with `hash`. */
+  content?: string;
+  /** How `content` encodes the bytes. Default: as UTF-8. */
+  encoding?: "base64";
+  /** With `content`: when the file had this text, as RFC 3339. Fractions of a second do not count. */
+  at?: string;
 }
 
 /** Lines with one author, one after the other. */
@@ -1461,8 +1467,8 @@ export interface BlamedLines {
   start: number;
   /** The number of lines. */
   count: number;
-  /** Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows. */
-  author: "step" | "user" | "before";
+  /** Who wrote them: a step, the user, or whoever it was `"before"` the first event that snapd knows. `"unknown"`: lines of `content` that no version of the file has. */
+  author: "step" | "user" | "before" | "unknown";
   /** The session of the step. */
   sessionId?: string;
   /** The step. If several were open together, the first of them. */

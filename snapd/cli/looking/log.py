@@ -127,7 +127,11 @@ def _table_line(painter: Painter, row: tuple[str, ...], widths: dict[int, int], 
 
 
 def log(options: argparse.Namespace) -> int:
-    """Shows what happened, the latest first."""
+    """Shows what happened, the latest first; or, in a format of other tools, who wrote the lines of commits."""
+    if options.format is not None:
+        from snapd.cli.looking.authorship import tell_authors
+
+        return tell_authors(options)
     if options.number is not None and options.number < 0:
         raise InvalidParams("-n: expected a number of entries, or 0 for all", field="-n")
     now = local_now()

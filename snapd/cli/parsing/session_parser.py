@@ -15,6 +15,11 @@ _RUN = (
     "--title, --here or --socket, each burst of changes is a step. Then all that changes meanwhile counts as the "
     "command's, except what you save in an editor that is connected to snapd."
 )
+_LOG = (
+    "Show what happened in the folder, the latest first. With --format, print instead who wrote the lines that "
+    "commits of the project's git brought: agent-trace as JSON Lines, a record for each commit; git-ai as the note of "
+    "a commit, for 'git notes --ref=ai add -F -', and for a range as a stream for 'git fast-import'."
+)
 _STAGE = (
     "Put what steps changed into the index of the git repository, as 'git add' would if nobody else had changed the "
     "files: what you and other agents changed in the same files is not staged, and neither is what was undone. If the "
@@ -28,9 +33,20 @@ def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds these commands."""
     shared = looking()
     commands.add_parser("sessions", parents=[shared], help="list the sessions of agents")
-    log = commands.add_parser("log", parents=[shared], help="show what happened: steps, undos, and what you changed")
+    log = commands.add_parser(
+        "log",
+        parents=[shared],
+        help="show what happened: steps, undos, and what you changed",
+        description=_LOG,
+    )
     log.add_argument("--session", metavar="S", help=f"only {_SESSION}")
-    log.add_argument("files", metavar="FILE", nargs="*", help="only what changed these files or folders")
+    log.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="only what changed these files or folders; with --format: a commit, or a range such as main..HEAD "
+        "(default: HEAD)",
+    )
     log.add_argument("--since", metavar="TIME", help=f"only what began since then: {_TIME}")
     log.add_argument("-p", "--patch", action="store_true", help="show the diff of each entry")
     log.add_argument("--oneline", action="store_true", help="show each entry on one line, without the graph")
@@ -40,6 +56,11 @@ def add_sessions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="N",
         type=int,
         help="how many entries to show (default: 25, with --since all; 0: all)",
+    )
+    log.add_argument(
+        "--format",
+        choices=("agent-trace", "git-ai"),
+        help="print who wrote the lines that a commit of the project's git brought, in this format",
     )
     watch = commands.add_parser(
         "watch", parents=[common(alone=False)], help="show what agents and you do in this folder while it happens"

@@ -67,6 +67,24 @@ def edits(old: Sequence[bytes], new: Sequence[bytes], texts: TextDiffer, call: C
     ]
 
 
+def equal_lines(made: Sequence[Edit], old: int, new: int) -> Iterator[tuple[int, int]]:
+    """Pairs the equal lines of two texts.
+
+    Args:
+        made: the edits from the one to the other.
+        old: how many lines the one has.
+        new: how many lines the other has.
+
+    Yields:
+        A line of the new text, and the equal line of the old one.
+    """
+    shift = at = 0
+    for edit in (*made, Edit(old, old, ())):
+        yield from ((line + shift, line) for line in range(at, edit.start))
+        at, shift = edit.end, shift + len(edit.lines) - (edit.end - edit.start)
+    assert old + shift == new
+
+
 def _common(old: Sequence[bytes], new: Sequence[bytes]) -> int:
     """Counts the equal lines that both begin with."""
     same, most = 0, min(len(old), len(new))

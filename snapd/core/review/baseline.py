@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.compare.edits import Edit
+from snapd.core.compare.edits import Edit, equal_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -216,10 +216,10 @@ class Baseline:
         """
         new = lines or []
         gone: list[LineWriter | None] = [None] * len(new)
-        for line, before in _equal(texts.edits(self.lines, new), len(self.lines), len(new)):
+        for line, before in equal_lines(texts.edits(self.lines, new), len(self.lines), len(new)):
             gone[line] = self.gone[before]
         self.equal = [None] * len(now)
-        for line, before in _equal(texts.edits(new, now), len(new), len(now)):
+        for line, before in equal_lines(texts.edits(new, now), len(new), len(now)):
             self.equal[line] = before
             gone[before] = None
         self.path, self.entry, self.mode = path, entry, None if entry is None else entry.mode
@@ -261,21 +261,3 @@ class Baseline:
             steps = {step for writer in wrote if writer is not None for step in writer.steps}
             # what came back may be of a step that is older than the first change
             yield Block(start, at, base_start, base, tuple(sorted(steps, key=lambda step: (order.get(step, -1), step))))
-
-
-def _equal(made: Sequence[Edit], old: int, new: int) -> Iterator[tuple[int, int]]:
-    """Pairs the equal lines of two texts.
-
-    Args:
-        made: the edits from the one to the other.
-        old: how many lines the one has.
-        new: how many lines the other has.
-
-    Yields:
-        A line of the new text, and the equal line of the old one.
-    """
-    shift = at = 0
-    for edit in (*made, Edit(old, old, ())):
-        yield from ((line + shift, line) for line in range(at, edit.start))
-        at, shift = edit.end, shift + len(edit.lines) - (edit.end - edit.start)
-    assert old + shift == new

@@ -37,17 +37,19 @@ class LineWriter:
     """Who wrote a line, or removed it.
 
     Attributes:
-        kind: an agent in a step, a person, or whoever it was before snapd watched.
+        kind: an agent in a step, a person, whoever it was before snapd watched, or somebody of whom it knows nothing.
         steps: the steps that may have written it: several if they were open together.
         milliseconds: when it was noticed, since 1970; None if that is not known.
     """
 
-    kind: Literal["step", "user", "before"]
+    kind: Literal["step", "user", "before", "unknown"]
     steps: tuple[StepId, ...] = ()
     milliseconds: int | None = None
 
 
 BEFORE = LineWriter("before")
+UNKNOWN = LineWriter("unknown")
+"""Of a line that no version of the file has that snapd saw."""
 
 
 @attrs.frozen

@@ -11,12 +11,13 @@ export interface BlamedStep {
   readonly stepId: string;
 }
 
-/** What stands at the end of a line; undefined where nothing does: the line was there before snapd. */
+/** What stands at the end of a line; undefined where nothing does: the line was there before snapd, or nobody knows. */
 export function lineText(author: Author, folder: Knowing, now: number): string | undefined {
   if (author === "typed") return "You, not saved";
   const when = author.at === undefined ? undefined : ago(author.at, now);
   switch (author.author) {
     case "before":
+    case "unknown":
       return undefined;
     case "user":
       return joined(["You", when], ", ");

@@ -50,8 +50,8 @@ describe("who wrote a line, in words", () => {
     assert.equal(text({ start: 1, count: 1, author: "user" }), "You");
   });
 
-  it("is nothing for what was there before snapd", () => {
-    assert.equal(text(by("before")), undefined);
+  it("is nothing for what was there before snapd, or that nobody knows", () => {
+    for (const author of ["before", "unknown"] as const) assert.equal(text(by(author)), undefined);
   });
 
   it("has the time itself in the hover", () => {

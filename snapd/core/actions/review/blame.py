@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 import attrs
@@ -19,6 +18,8 @@ from snapd.core.review.texts import Texts
 from snapd.core.timeline.model import Span
 from snapd.core.trees import file_at
 
+from .blamed import blamed_lines
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Store
-    from snapd.core.review.changes import Attributor, FileChange, LineWriter
+    from snapd.core.review.changes import Attributor, FileChange
     from snapd.core.timeline.model import Event
     from snapd.core.timeline.queries import Touched
 
+    from .blamed import BlamedLines
     from .looking import Looking
 
 _EVER = 1 << 62
@@ -38,21 +40,6 @@ _EVER = 1 << 62
 
 _FILES = 16
 """How many files are remembered: an editor asks again with every change."""
-
-
-@attrs.frozen
-class BlamedLines:
-    """Lines of one writer.
-
-    Attributes:
-        start: the first line, from 1.
-        count: how many lines.
-        writer: who wrote them.
-    """
-
-    start: int
-    count: int
-    writer: LineWriter
 
 
 @attrs.frozen
@@ -131,12 +118,7 @@ class Blame:
             fold.add(change, texts)
         if not fold.is_text:
             raise InvalidParams(f"{shown(path)} is not text: it has no lines", field="file")
-        first, count = lines or (1, len(fold.lines))
-        if first - 1 + count > len(fold.lines):
-            raise InvalidParams(
-                f"range: {shown(path)} has {len(fold.lines)} lines", hint="ask for lines that there are", field="range"
-            )
-        return _runs(fold.writers[first - 1 : first - 1 + count], first)
+        return blamed_lines(path, fold.writers, lines)
 
     def _now(self, path: RelPath, call: Call) -> tuple[int, Entry | None, list[FileChange]]:
         """The number of the next event, the file as it is, and what changed since the last event."""
@@ -203,13 +185,3 @@ class Blame:
             if len(self._known) > _FILES:
                 del self._known[next(iter(self._known))]
         return fold
-
-
-def _runs(writers: Sequence[LineWriter], first: int) -> tuple[BlamedLines, ...]:
-    """Joins lines of one writer that follow each other."""
-    found = []
-    for writer, group in groupby(writers):
-        count = sum(1 for _ in group)
-        found.append(BlamedLines(first, count, writer))
-        first += count
-    return tuple(found)

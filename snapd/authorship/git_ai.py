@@ -1,0 +1,100 @@
+"""Notes of the Git AI Standard, authorship/3.0.0."""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from snapd.core.paths import is_utf8
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .attribution import AttributedFile, LineRange
+    from .commits import Commit
+
+SCHEMA = "authorship/3.0.0"
+NOTES = "refs/notes/ai"
+_DIGITS = 14
+_NOT_KNOWN = "unknown"
+"""What the git-ai program itself writes where it knows no model."""
+_QUOTED = re.compile(r"\s|^\"|^---$")
+
+
+def can_name(path: bytes) -> bool:
+    """Whether a note can have a file of this name: each is a line, which git-ai reads as UTF-8."""
+    return is_utf8(path) and b"\n" not in path and b"\r" not in path
+
+
+def note(commit: Commit, files: Iterable[AttributedFile]) -> str:
+    """The note of a commit. Lines that no agent wrote are in none of its ranges.
+
+    Args:
+        commit: the commit.
+        files: what it brought; files of which `can_name` holds.
+    """
+    attested: list[str] = []
+    sessions = {}
+    for file in files:
+        entries = []
+        for author, ranges in file.by(lambda author: (author.kind, author.session_id, author.step_id)):
+            if author.kind == "agent":
+                tool = author.agent or _NOT_KNOWN
+                name = f"s_{_digest(f'{tool}:{author.session_id}')}"
+                sessions[name] = {"agent_id": {"tool": tool, "id": author.session_id, "model": _NOT_KNOWN}}
+                entries.append(f"  {name}::t_{_digest(author.step_id)} {_lines(ranges)}")
+        if entries:
+            attested += [_path(file.path), *entries]
+    metadata = {
+        "schema_version": SCHEMA,
+        "base_commit_sha": commit.name,
+        "prompts": {},
+        "sessions": dict(sorted(sessions.items())),
+    }
+    return "\n".join([*attested, "---", json.dumps(metadata, indent=2, ensure_ascii=False)]) + "\n"
+
+
+def attests(text: str) -> bool:
+    """Whether a note says anything about a line."""
+    return not text.startswith("---\n")
+
+
+def stream(notes: Iterable[tuple[Commit, str]], committer: bytes, parent: str | None) -> Iterable[bytes]:
+    """Writes notes for `git fast-import`, as one commit of the notes' reference.
+
+    Args:
+        notes: of commits.
+        committer: who adds them and when, as `git var GIT_COMMITTER_IDENT` says it.
+        parent: the commit that the reference is at; None if there is no such reference.
+
+    Yields:
+        Pieces; git refuses a stream that was cut short.
+    """
+    yield b"feature done\n"
+    yield b"commit %s\ncommitter %s\n%s" % (NOTES.encode("ascii"), committer, _data(b"Notes added by 'snapd log'\n"))
+    if parent is not None:
+        yield b"from %s\n" % parent.encode("ascii")
+    for commit, text in notes:
+        yield b"N inline %s\n%s" % (commit.name.encode("ascii"), _data(text.encode("utf-8")))
+    yield b"done\n"
+
+
+def _data(data: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(data), data)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8")).hexdigest()[:_DIGITS]
+
+
+def _path(path: bytes) -> str:
+    name = path.decode("utf-8")
+    return f'"{name}"' if _QUOTED.search(name) else name
+
+
+def _lines(ranges: Iterable[LineRange]) -> str:
+    return ",".join(
+        str(lines.first) if lines.first == lines.last else f"{lines.first}-{lines.last}" for lines in ranges
+    )

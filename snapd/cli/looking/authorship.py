@@ -1,0 +1,98 @@
+"""`snapd log --format`: who wrote the lines of commits, for other tools."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from snapd.authorship import agent_trace, git_ai
+from snapd.authorship.attribution import Attribution
+from snapd.authorship.commits import files, named
+from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.requests.connection import ask, backend
+from snapd.cli.terminal.filenames import printable, shell_name
+from snapd.core.errors import InvalidParams
+from snapd.staging.git import Git
+from snapd.staging.repository import Repository
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Iterator
+
+    from snapd.authorship.attribution import AttributedFile
+    from snapd.authorship.commits import Commit
+
+    Authors = Callable[[Commit], list[AttributedFile]]
+
+_OTHERS = {
+    "--json": "json",
+    "--session": "session",
+    "--since": "since",
+    "--patch": "patch",
+    "--oneline": "oneline",
+    "-n": "number",
+}
+_CAN_NAME = {"agent-trace": agent_trace.can_name, "git-ai": git_ai.can_name}
+
+
+def tell_authors(options: argparse.Namespace) -> int:
+    """Prints who wrote the lines that commits brought, in the format that is asked for."""
+    for name, field in _OTHERS.items():
+        given = getattr(options, field)
+        # -n 0 is given, too
+        if given is not None and given is not False:
+            hint = "leave one of them out: with --format, the log is about commits"
+            raise InvalidParams(f"--format: not together with {name}", hint=hint, field="--format")
+    if len(options.files) > 1:
+        raise InvalidParams(
+            "--format: expected one commit, or one range such as main..HEAD", hint="name only one", field="COMMIT"
+        )
+    with backend(options) as found:
+        repository = Repository.around(os.path.realpath(os.fsencode(options.directory)), Git.of_user(os.environ))
+        commits, is_range = named(repository, options.files[0] if options.files else None)
+        attribution = Attribution(lambda method, params: ask(found, method, params), repository.top)
+        left_out: set[bytes] = set()
+
+        def authors(commit: Commit) -> list[AttributedFile]:
+            changed = list(files(repository, commit))
+            nameless = {file.path for file in changed if not _CAN_NAME[options.format](file.path)}
+            left_out.update(nameless)
+            return [attribution.of(commit, file) for file in changed if file.path not in nameless]
+
+        if options.format == "agent-trace":
+            pieces = _records(commits, authors)
+        elif is_range:
+            pieces = _stream(repository, commits, authors)
+        else:
+            pieces = (git_ai.note(commit, authors(commit)).encode("utf-8") for commit in commits)
+        is_empty = True
+        for piece in pieces:
+            is_empty = False
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    if is_empty:
+        of = "no agent wrote a line of the commits" if commits else "git has no commits"
+        print(f"snapd: {of} in {printable(options.files[0])}", file=sys.stderr)
+    for path in sorted(left_out):
+        print(f"snapd: left out {shell_name(path)}: {options.format} cannot have this name", file=sys.stderr)
+    return NOT_ALL if left_out else DONE
+
+
+def _records(commits: Iterable[Commit], authors: Authors) -> Iterator[bytes]:
+    import json
+
+    for commit in commits:
+        text = json.dumps(agent_trace.record(commit, authors(commit)), ensure_ascii=False)
+        yield text.encode("utf-8") + b"\n"
+
+
+def _stream(repository: Repository, commits: Iterable[Commit], authors: Authors) -> Iterator[bytes]:
+    notes = ((commit, git_ai.note(commit, authors(commit))) for commit in commits)
+    wanted = [(commit, text) for commit, text in notes if git_ai.attests(text)]
+    if not wanted:
+        return
+    committer = repository.ask("var", "GIT_COMMITTER_IDENT").rstrip(b"\n")
+    there = repository.git.attempt(repository.top, "rev-parse", "--verify", "--quiet", git_ai.NOTES)
+    parent = there.out.decode("ascii").strip() if there.code == 0 else None
+    yield from git_ai.stream(wanted, committer, parent)

@@ -1,0 +1,1 @@
+"""Tests of the formats in which snapd says who wrote the lines of commits."""
