@@ -29,7 +29,7 @@ from snapd.core.actions.sharing.fetch import FetchedSessions
 from snapd.core.actions.sharing.push import Push
 from snapd.core.actions.sharing.readers import Reader, Readers
 from snapd.core.actions.snapshots import Snapshots, TakenSnapshots
-from snapd.core.actions.step_changes import StepChanges
+from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
 from snapd.core.actions.undo.parts import UndoParts
 from snapd.core.actions.undo.planner import UndoPlanner

@@ -17,7 +17,6 @@ from . import (  # noqa: F401 - they bind
     session,
     sharing,
     step,
-    track,
     undo,
 )
 from .binding import Handler, bound

@@ -1,4 +1,4 @@
-"""`snapshot/status`, `snapshot/cleanup` and `snapshot/purge`."""
+"""`snapshot/track`, `snapshot/status`, `snapshot/cleanup` and `snapshot/purge`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from snapd.core.answers import StepView
 
     from .context import Context
+
+
+@handles(methods.TRACK)
+def track(context: Context, params: wire.TrackParams) -> wire.TrackResult:
+    """Takes a snapshot."""
+    forced = convert.paths(context, params.force, "force")
+    if not context.enabled:
+        return wire.TrackResult(hash=None, reason="disabled", skipped=[])
+    tracked = context.workspace.track(forced, context.call)
+    return wire.TrackResult(hash=tracked.tree.hex(), skipped=convert.skipped(context.workspace.root, tracked.skipped))
 
 
 @handles(methods.STATUS)

@@ -52,6 +52,11 @@ def is_address(remote: str) -> bool:
     return os.path.isabs(remote) or _URL.fullmatch(remote) is not None or _SCP.fullmatch(remote) is not None
 
 
+def is_relative(address: str) -> bool:
+    """Whether git takes this for a path that is not absolute: one without a host, which ends in a colon, before it."""
+    return not os.path.isabs(address) and ":" not in address.partition("/")[0]
+
+
 def without_secret(address: str) -> str:
     """An address without the password in it, to be shown."""
     found = _URL.fullmatch(address)

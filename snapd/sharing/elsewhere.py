@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import os_errors
-from snapd.remotes.address import is_address, resolve, without_secret
+from snapd.remotes.address import is_relative, resolve, without_secret
 from snapd.remotes.program import GitProgram
 from snapd.store.files.durable import make_directories, write_file
 from snapd.store.files.walking import names_if_there, read_if_there
@@ -145,6 +145,6 @@ def _addresses(repository: Repository, user: GitUser) -> dict[str, str]:
     """The addresses of the remotes of a project, by name; git takes a relative path from the root of the project."""
     root = os.fsdecode(repository.root)
     return {
-        name: url if is_address(url) else os.path.normpath(os.path.join(root, url))
+        name: os.path.normpath(os.path.join(root, url)) if is_relative(url) else url
         for name, url in named_remotes(repository, user).items()
     }

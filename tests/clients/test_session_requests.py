@@ -205,6 +205,23 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
     ),
     (lambda it: it.session_messages("s", limit=2), "session/messages", {"sessionId": "s", "limit": 2}),
     (lambda it: it.session_news("s"), "session/news", {"sessionId": "s"}),
+    (lambda it: it.session_push("origin"), "session/push", {"remote": "origin", "all": True}),
+    (
+        lambda it: it.session_push("origin", ["s"], exclude=["*.env"], dry_run=True),
+        "session/push",
+        {"remote": "origin", "sessionIds": ["s"], "exclude": ["*.env"], "dryRun": True},
+    ),
+    (
+        lambda it: it.session_push("origin", ["s"], delete=True),
+        "session/push",
+        {"remote": "origin", "sessionIds": ["s"], "delete": True},
+    ),
+    (lambda it: it.session_fetch("origin", ["s"]), "session/fetch", {"remote": "origin", "sessionIds": ["s"]}),
+    (
+        lambda it: it.session_apply(step_ids=["t"], on_conflict="keep"),
+        "session/apply",
+        {"stepIds": ["t"], "onConflict": "keep"},
+    ),
     (lambda it: it.step_find(is_open=True), "step/find", {"prefix": "", "open": True}),
     (lambda it: it.status(), "snapshot/status", {}),
     (lambda it: it.cleanup(0), "snapshot/cleanup", {"olderThanDays": 0}),

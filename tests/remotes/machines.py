@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from snapd.core.actions.step_changes import StepChanges
+from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.call import Call
 from snapd.core.model import ObjectId
 from snapd.core.ports.store import Store

@@ -453,8 +453,8 @@ class SessionRequests(Requests):
             "sessionIds": names,
             "all": None if names is not None else True,
             "exclude": None if exclude is None else several(exclude),
-            "dryRun": dry_run,
-            "delete": delete,
+            "dryRun": dry_run or None,
+            "delete": delete or None,
         }
         result: types.Pushed = self._ask("session/push", params, workspace_uri, timeout, on_progress)
         return result
@@ -490,7 +490,7 @@ class SessionRequests(Requests):
         params = {
             "sessionId": session_id,
             "stepIds": None if step_ids is None else several(step_ids),
-            "dryRun": dry_run,
+            "dryRun": dry_run or None,
             "onConflict": on_conflict,
             "details": details,
         }

@@ -38,9 +38,9 @@ def push(options: argparse.Namespace) -> int:
             if options.dry_run:
                 return _tell(options, plan)
             if not sys.stdin.isatty():
+                sessions = counted(len(plan["sessions"]), "session")
                 raise InvalidParams(
-                    f"this would push {counted(len(plan['sessions']), 'session')}, and standard input is no terminal to "
-                    "ask on",
+                    f"this would push {sessions}, and standard input is no terminal to ask on",
                     hint="see what would leave this machine with --dry-run, then confirm with --yes",
                     field="--yes",
                 )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Event
 
-    from .step_changes import StepChanges
+    from .steps.step_changes import StepChanges
 
 
 @attrs.frozen

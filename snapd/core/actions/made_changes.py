@@ -13,14 +13,14 @@ from snapd.core.trees import changes
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from snapd.core.actions.sessions import Sessions
     from snapd.core.call import Call
     from snapd.core.model import Change, ObjectId, RelPath
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Event, SessionId, Span, Step, StepId
 
-    from .sessions import Sessions
-    from .step_changes import StepChanges
+    from .steps.step_changes import StepChanges
 
     Asked = tuple[Step, frozenset[RelPath] | None]
     """A step, and those of its files that were not taken back; None for all of them."""

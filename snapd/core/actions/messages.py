@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Message, SessionId, StepState
 
     from .sessions import Sessions
-    from .step_changes import StepChanges
+    from .steps.step_changes import StepChanges
 
 TEXT_LENGTH = 10_000
 """How many characters of a prompt are kept."""

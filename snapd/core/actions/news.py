@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Event, FileSummary, SessionId, Span, StepId
 
     from .sessions import Sessions
-    from .step_changes import StepChanges
+    from .steps.step_changes import StepChanges
 
 
 @attrs.frozen

@@ -18,6 +18,7 @@ from .compare import first_page
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from snapd.core.actions.steps.session_views import SessionViews
     from snapd.core.call import Call
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.model import RelPath
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import SessionId, StepId
 
-    from .session_views import SessionViews
-    from .step_changes import StepChanges
+    from .steps.step_changes import StepChanges
 
 
 @attrs.define(eq=False)

@@ -15,7 +15,7 @@ from snapd.core.feed.events import SessionMoved
 from snapd.core.paths import parents
 from snapd.core.timeline.model import SessionEnded, SessionStarted, StepBegun, StepEnded, StepsLeft
 
-from .session_views import SessionViews
+from .steps.session_views import SessionViews
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Operated, Session, SessionId, Step, StepId
 
-    from .step_changes import StepChanges
+    from .steps.step_changes import StepChanges
 
 OTHER_NOTICES = 100
 """How many notifications to make room for besides one for each step."""

@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.feed.events import Reverted, Tracked
 from snapd.core.model import FileOutcome
 from snapd.core.paths import parents
 from snapd.core.plan import Delete, Plan, Write
-from snapd.core.timeline.model import Effect, Intent
+from snapd.core.timeline.model import Effect, Intent, Span, StepEnded
 
 from .linked_files import LinkedFiles, moved_contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from snapd.core.model import Entry, RelPath
+    from snapd.core.model import Entry, Outcome, RelPath, Snapshot
     from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import Operated, StepId, Turned
+    from snapd.core.timeline.model import Operated, SnapshotId, StepId, Turned
 
 
 def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...], step_id: StepId | None) -> Intent:
@@ -161,3 +162,36 @@ def _as_done(turn: Turned, left: Mapping[RelPath, FileOutcome]) -> Turned | None
     is_something = done.effects or done.made_directories or done.removed_directories
     remains = done.rest if turn.again is not None else done.state == "partly"
     return done if is_something or not remains else None
+
+
+def record_of(
+    intent: Intent, operation: Operated, after: SnapshotId, seen: Span | None
+) -> tuple[Span | None, Operated | StepEnded]:
+    """Says what the timeline records of an operation: what changed, and what happened.
+
+    An operation that was the work of a step is the end of that step, which is alone in its span and so has to claim
+    nothing.
+
+    Args:
+        intent: the note of the operation.
+        operation: as it turned out.
+        after: the snapshot that it left.
+        seen: what changed before it.
+    """
+    if intent.step_id is None:
+        return seen, operation
+    span = None if after == operation.before else Span(operation.before, after, (intent.step_id,))
+    return span, StepEnded(intent.step_id, None, changed=span is not None, spoken_for=True)
+
+
+def notice_of(intent: Intent, outcome: Outcome, after: Snapshot) -> Reverted | Tracked:
+    """Makes the notification of an operation; what was the work of a step is a snapshot like any other.
+
+    Args:
+        intent: the note of the operation.
+        outcome: what it did.
+        after: the work tree after it.
+    """
+    if intent.step_id is None:
+        return Reverted(intent.operation.kind, outcome)
+    return Tracked(after.tree, outcome.before, after.coverage.skipped)

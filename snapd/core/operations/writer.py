@@ -14,10 +14,10 @@ from snapd.core.call import Call, IdleCall
 from snapd.core.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt, WorkspaceNotOpen
 from snapd.core.feed.change_feed import ChangeFeed, DriftNotifier
 from snapd.core.feed.event_log import EventLog
-from snapd.core.feed.events import Reverted, Tracked
+from snapd.core.feed.events import Tracked
 from snapd.core.model import Outcome, RecordKind
 from snapd.core.timeline.attendance import Attendance
-from snapd.core.timeline.model import Event, Operated, SnapshotId, Span, StepEnded
+from snapd.core.timeline.model import Event, Operated, SnapshotId, Span
 from snapd.failpoints import failpoint
 
 from .concurrent_edits import without_concurrent_edits
@@ -25,12 +25,12 @@ from .details import details_of
 from .editor_saves import EditorSaves
 from .ignored_targets import ignored_files
 from .planner import Planner
-from .recovery import abandoned, directories, done, finished, intent_of, remaining
+from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from snapd.core.feed.events import Notice
+    from snapd.core.feed.events import Notice, Reverted
     from snapd.core.model import CaptureSettings, FileOutcome, OnConflict, RelPath, Snapshot
     from snapd.core.plan import Plan
     from snapd.core.ports.differ import TextDiffer
@@ -356,8 +356,7 @@ class Writer:
             plan: what to do.
             operation: how the timeline records it.
             call: the request; may be cancelled until the first file is moved.
-            step_id: an open step whose work it is. The timeline then records the end of that step, with what changed,
-                instead of the operation.
+            step_id: an open step whose work it is: the timeline then records the end of that step, not the operation.
 
         Raises:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
@@ -384,7 +383,7 @@ class Writer:
             results = self._apply(plan, intent, call)
         after = self._conclude(intent, results, call)
         outcome = Outcome(True, before.tree, after.tree, results, details)
-        self._notify_done(intent, outcome, after)
+        self.notify_snapshot(notice_of(intent, outcome, after))
         return outcome
 
     def operation(self, kind: OperationKind, before: Snapshot) -> Operated:
@@ -397,13 +396,6 @@ class Writer:
         """Notifies of a snapshot; later notifications of changes compare with it."""
         self._drift_notifier.forget()
         self.notify(notice)
-
-    def _notify_done(self, intent: Intent, outcome: Outcome, after: Snapshot) -> None:
-        """Notifies of an operation; one that was the work of a step is a step like any other."""
-        if intent.step_id is None:
-            self.notify_snapshot(Reverted(intent.operation.kind, outcome))
-        else:
-            self.notify_snapshot(Tracked(after.tree, outcome.before, after.coverage.skipped))
 
     def notify(self, notice: Notice) -> None:
         """Sends a notification to all listeners."""
@@ -447,7 +439,8 @@ class Writer:
         # a file that keeps what somebody changed since the last snapshot must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
-        event = self._event(self._store.identify(head), *self._as_recorded(intent, operation, head))
+        seen, left = self.span(operation.before), self._store.identify(head)
+        event = self._event(left, *record_of(intent, operation, left, seen))
         failpoint("writer.tell")
         if head == after:
             self._store.append_event(event, after, kind)
@@ -459,15 +452,6 @@ class Writer:
         self._store.forget_intent()
         self._settled = True
         return after
-
-    def _as_recorded(self, intent: Intent, operation: Operated, head: Snapshot) -> tuple[Span | None, EventPayload]:
-        """What the timeline records of an operation: the operation itself, or the end of the step whose work it was."""
-        if intent.step_id is None:
-            return self.span(operation.before), operation
-        after = self._store.identify(head)
-        seen = None if after == operation.before else Span(operation.before, after, (intent.step_id,))
-        # it is alone in its span, so it has to claim nothing
-        return seen, StepEnded(intent.step_id, None, changed=seen is not None, spoken_for=True)
 
     def _append_edit(self, snapshot: Snapshot, seen: Span | None, what: EventPayload) -> None:
         event = self._event(self._store.identify(snapshot), seen, what)
@@ -511,6 +495,6 @@ class Writer:
             results = abandoned(plan)
         after = self._conclude(intent, results, call)
         before = intent.operation.before.tree
-        self._notify_done(intent, Outcome(True, before, after.tree, results), after)
+        self.notify_snapshot(notice_of(intent, Outcome(True, before, after.tree, results), after))
         for on_recovered in self._recovery_listeners:
             on_recovered(intent.operation)

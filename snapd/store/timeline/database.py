@@ -50,7 +50,7 @@ from .rows import (
     step,
     undone,
 )
-from .schema import CHAINS, LINKS, TABLES, VERSION
+from .schema import CHAINS, TABLES, VERSION
 from .tables import messages
 from .tables.turning import end_redoing, operate
 
@@ -302,15 +302,6 @@ class Database:
         """All events in order: the chain of each, the event, and whether the chain is an open session."""
         rows = self._rows(CHAINS)
         return [(chain, decode_event(payload, commit)[0], bool(is_open)) for chain, payload, commit, is_open in rows]
-
-    def links(self) -> list[tuple[str, str]]:
-        """The pairs of chains of which one has an event that refers to the other."""
-        return self._rows(LINKS)
-
-    def roots(self) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
-        """The chain of each event, its commit, and the tree of that commit."""
-        rows = self._rows("SELECT chain, commit_id, pins FROM events")
-        return [(chain, (commit, tree)) for chain, commit, tree in rows]
 
     def rows(self, without: Collection[str]) -> dict[str, list[tuple[Any, ...]]]:
         """All rows of all tables, sorted.

@@ -31,6 +31,7 @@ from .database import Database
 from .numbers import Numbers
 from .pins import effect_blobs, snapshots
 from .sealed import fresh, is_sealed, remove, seal
+from .tables.chains import links, roots
 from .verify import rows, rows_of
 from .view import TimelineView
 
@@ -269,7 +270,7 @@ class Timeline(TimelineView):
             )
             for name, (at, seconds, is_open) in last.items()
         ]
-        return times, chains, self._ask(Database.links)
+        return times, chains, self._ask(lambda database: links(database.connection))
 
     def drop(self, names: Collection[str]) -> None:
         """Drops chains with their events; no other chain may be linked with them.
@@ -319,7 +320,7 @@ class Timeline(TimelineView):
 
     def roots_by_chain(self) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
         """The chain of each event, its commit, and the tree of that commit."""
-        return self._ask(Database.roots)
+        return self._ask(lambda database: roots(database.connection))
 
     # -- questions
 

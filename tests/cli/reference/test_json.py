@@ -31,6 +31,9 @@ CALLS: dict[str, list[str]] = {
     "show": ["show a.txt@last", "show {step}", "show bytes@last"],
     "files": ["files last"],
     "status": ["status"],
+    "push": ["push {remote} -n", "push {remote} -y"],
+    "fetch": ["fetch {remote}"],
+    "apply": ["apply {step} -n"],
     "revert": ["revert {first} a.txt -n"],
     "restore": ["restore {first} -n", "restore {first} -y"],
     "review": ["review", "review -p"],
@@ -82,11 +85,16 @@ class Work:
         self.step = self.home.run(self.project, "step", "begin", "--session", "s", "--agent", "bot").text.strip()
         put(self.project, {"a.txt": numbered(9, l4=b"four"), "new.txt": b"new\n"})
         self.home.run(self.project, "step", "end", self.step)
+        self.remote = self.home.at("remote")
+        os.mkdir(self.remote)
+        run_git(self.remote, "init", "-q", "--bare", ".")
+        self.home.run(self.project, "push", self.remote, "-y")
+        self.home.run(self.project, "fetch", self.remote)
         self.home.run(self.project, "step", "begin", "--session", "t", "--tool", "Edit", "--description", "it goes on")
 
     def ask(self, call: str) -> tuple[int, Any, str]:
         """The exit code, what is printed as JSON, and what else is said."""
-        own, *command = call.format(first=self.first, step=self.step).partition(" -- ")
+        own, *command = call.format(first=self.first, step=self.step, remote=self.remote).partition(" -- ")
         done = self.home.run(self.project, *own.split(), "--json", *"".join(command).split())
         return done.code, done.json, done.err
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from snapd.core.actions.step_changes import StepChanges
+from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import attrs
 
-from snapd.core.actions.step_changes import StepChanges
+from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.call import Call
 from snapd.core.model import Coverage, ObjectId, Snapshot
 from snapd.core.ports.store import Store

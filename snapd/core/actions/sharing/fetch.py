@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.actions.session_diff import NetChanges
-from snapd.core.actions.session_views import SessionViews
-from snapd.core.actions.step_changes import StepChanges
+from snapd.core.actions.steps.session_views import SessionViews
+from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.answers import Origin, SessionView
 from snapd.core.errors import UnknownSession, UnknownStep
 

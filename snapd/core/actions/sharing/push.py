@@ -14,8 +14,8 @@ from snapd.core.sharing.projection import Projection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from snapd.core.actions.session_views import SessionViews
-    from snapd.core.actions.step_changes import StepChanges
+    from snapd.core.actions.steps.session_views import SessionViews
+    from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.ports.sharing import Elsewhere

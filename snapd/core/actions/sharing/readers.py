@@ -11,7 +11,7 @@ from snapd.core.answers import Page
 
 if TYPE_CHECKING:
     from snapd.core.actions.session_diff import NetChanges
-    from snapd.core.actions.session_views import SessionViews
+    from snapd.core.actions.steps.session_views import SessionViews
     from snapd.core.answers import SessionView, StepView
     from snapd.core.call import Call
     from snapd.core.ports.timeline import TimelineView

@@ -16,7 +16,7 @@ from snapd.core.trees import file_at
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from snapd.core.actions.step_changes import StepChanges
+    from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.model import Dispute, Entry, FileOutcome, ObjectId, RelPath
     from snapd.core.operations.writer import Prepared, Writer

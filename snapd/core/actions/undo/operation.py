@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from snapd.core.actions.sessions import Sessions
-    from snapd.core.actions.step_changes import StepChanges
+    from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.operations.writer import OperationOptions, Writer
     from snapd.core.ports.timeline import Timeline

@@ -23,7 +23,7 @@ from .task import DirectoryOverlay, UndoTask
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from snapd.core.actions.step_changes import StepChanges
+    from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.model import Entry, OnConflict, RelPath, Snapshot
     from snapd.core.operations.planner import Planner

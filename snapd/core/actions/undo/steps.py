@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.actions.session_views import IN_FORCE
 from snapd.core.actions.sessions import WITH_OTHERS
+from snapd.core.actions.steps.session_views import IN_FORCE
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
 from snapd.core.timeline.model import Step
