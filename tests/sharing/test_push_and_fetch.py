@@ -191,6 +191,19 @@ def test_steps_of_others_are_not_overwritten(here: Agents, tmp_path: Path, remot
     push(here, remote, "two")
 
 
+def test_what_another_mirror_has_already(here: Agents, there: Agents, remote: str) -> None:
+    """By another name of the same remote, nothing is sent; the new mirror is whole all the same."""
+    here.step("one", {"a.txt": text(l2=b"1")})
+    here.undo("one")
+    push(here, remote)
+    fetch(there, remote)
+    assert fetch(there, f"file://{remote}") == ["one"]
+    mirrors = list(Path(there.bench.workspace._store.path, "mirrors").iterdir())
+    assert len(mirrors) == 2
+    for mirror in mirrors:
+        assert run_git(mirror, "--git-dir=.", "fsck", "--strict", "--no-dangling") == b""
+
+
 def test_deleting(here: Agents, there: Agents, remote: str) -> None:
     here.start("two")
     push(here, remote)

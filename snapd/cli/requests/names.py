@@ -39,7 +39,10 @@ def find_session(found: Backend, word: str) -> dict[str, Any]:
         UnknownSession: there is no such session.
         InvalidParams: several sessions match.
     """
-    sessions = {session["sessionId"]: session for session in listed_sessions(found)[::-1]}
+    sessions: dict[str, dict[str, Any]] = {}
+    for session in listed_sessions(found):
+        # that of the folder comes first
+        sessions.setdefault(session["sessionId"], session)
     names = _matching(sessions, word)
     if not names:
         raise UnknownSession(f"no session {word!r} in this folder", sessionId=word)

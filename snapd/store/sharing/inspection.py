@@ -106,6 +106,7 @@ class Inspection:
             self._call.check()
             if len(events) == self._limits.events:
                 raise Untrusted(f"{chain} has more than {self._limits.events} events", reference=chain)
+            self._present([commit])
             link, commit = decode_link(chain, commit, self._repository.read_commit(commit))
             self._link(link)
             events.append(link.event)
@@ -118,6 +119,7 @@ class Inspection:
         kept = pins(link.event)
         if kept.tree != link.tree:
             raise Untrusted(f"commit {link.commit.hex()} has other files than its event names", reference=link.chain)
+        self._present(kept.trees)
         for path in _paths(link.event):
             if len(path) > self._limits.path_bytes or not all(map(is_restorable_name, path.split(b"/"))):
                 raise Untrusted(

@@ -106,7 +106,9 @@ def test_what_a_subagent_did_belongs_to_the_turn(agents: Agents) -> None:
     agents.step("child", {"b.txt": b"by the child\n"}, parent=task, message="its own")
     agents.end(task)
     assert told(agents) == [("m", "go", 1, 1, 1, 1, "applied")]
-    deltas, _ = agents.bench.workspace.session_diff("one", "m", None, Call(), contents=False, after=None, limit=None)
+    deltas, _ = agents.bench.workspace.net_changes.page(
+        "one", "m", None, Call(), contents=False, after=None, limit=None
+    )
     assert [delta.path for delta in deltas] == [b"b.txt"]
     # as an undo of the turn takes it back
     agents.bench.workspace.undo_steps.undo(Wanted("one", message_id="m"), OPTIONS, Call())

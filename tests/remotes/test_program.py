@@ -1,0 +1,84 @@
+"""The git program with snapd's own configuration: what of the user's counts, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from snapd.core.call import Call
+from snapd.core.errors import Cancelled, IoError
+from snapd.remotes.program import GitProgram
+from tests.support.git import run_git
+
+from .machines import bare
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> str:
+    return str(bare(tmp_path / "repository"))
+
+
+def test_no_configuration_of_others_counts(tmp_path: Path, repository: str) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[alias]\n\tlisted = !touch evil\n[user]\n\tname = somebody\n")
+    environment = {**os.environ, "HOME": str(home), "GIT_CONFIG_PARAMETERS": "'user.email=other'", "GIT_DIR": "/other"}
+    git = GitProgram(environment, [("credential.helper", "store"), ("ssh.variant", "simple")])
+    done = git.run(repository, ["config", "--list"], Call())
+    names = {line.partition("=")[0] for line in done.out.decode().splitlines()}
+    assert {"credential.helper", "ssh.variant"} <= names
+    assert not {name for name in names if name.startswith(("alias.", "user."))}
+    assert done.code == 0
+
+
+def test_it_is_never_asked_for_anything(repository: str) -> None:
+    git = GitProgram({"PATH": os.environ["PATH"]})
+    variables = git.run(repository, ["-c", "alias.env=!env", "env"], Call()).out.decode()
+    assert "GIT_TERMINAL_PROMPT=0" in variables
+    assert "GIT_SSH_COMMAND=ssh -oBatchMode=yes" in variables
+    own = GitProgram({"PATH": os.environ["PATH"]}, [("core.sshCommand", "own-ssh")])
+    assert "GIT_SSH_COMMAND" not in own.run(repository, ["-c", "alias.env=!env", "env"], Call()).out.decode()
+
+
+def test_input_and_output(tmp_path: Path, repository: str) -> None:
+    git = GitProgram(dict(os.environ))
+    oid = git.run(repository, ["hash-object", "--stdin", "-w"], Call(), data=b"x" * 1_000_000).out.strip()
+    done = git.run(repository, ["cat-file", "blob", oid.decode()], Call(), into=str(tmp_path / "out"))
+    assert (done.out, (tmp_path / "out").read_bytes()) == (b"", b"x" * 1_000_000)
+    wrong = git.run(repository, ["cat-file", "blob", "0" * 40], Call())
+    assert (wrong.code, "bad file" in wrong.said) == (128, True)
+
+
+def test_without_git(repository: str) -> None:
+    with pytest.raises(IoError, match="git cannot be run"):
+        GitProgram({"PATH": "/nonexistent"}).run(repository, ["version"], Call())
+
+
+def test_all_of_it_ends_when_the_request_is_cancelled(tmp_path: Path, repository: str) -> None:
+    """Git, and what it started, such as ssh."""
+    note = tmp_path / "pid"
+    script = tmp_path / "endless.py"
+    script.write_text(f"import os, time\nopen({str(note)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)\n")
+    call = Call()
+
+    def cancel() -> None:
+        while not (note.exists() and note.read_text()):
+            time.sleep(0.01)
+        call.cancel()
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    with pytest.raises(Cancelled):
+        GitProgram(dict(os.environ)).run(repository, ["-c", f"alias.wait=!{sys.executable} {script}", "wait"], call)
+    canceller.join()
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{note.read_text()}").exists():
+        assert time.monotonic() < deadline, subprocess.run(["ps", "-ef"], capture_output=True, check=False).stdout
+        time.sleep(0.01)
+    assert run_git(Path(repository), "rev-parse", "--is-bare-repository").strip() == b"true"
