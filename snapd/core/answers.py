@@ -67,12 +67,14 @@ class SessionView:
         undoable: how many of its steps can be taken back.
         redoable: how many of the steps that were taken back can be done again.
         origin: where it came from; None for a session of this folder.
+        taken_over: who took it over after the folder handed it over, and where that was seen; None if nobody did.
     """
 
     session: Session
     undoable: int
     redoable: int
     origin: Origin | None = None
+    taken_over: Origin | None = None
 
 
 @attrs.frozen

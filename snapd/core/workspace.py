@@ -26,8 +26,10 @@ from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.sharing.apply import Apply
 from snapd.core.actions.sharing.fetch import FetchedSessions
+from snapd.core.actions.sharing.handover import HandOver
 from snapd.core.actions.sharing.push import Push
 from snapd.core.actions.sharing.readers import Reader, Readers
+from snapd.core.actions.sharing.takeover import TakeOver
 from snapd.core.actions.snapshots import Snapshots, TakenSnapshots
 from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
@@ -91,6 +93,9 @@ class Workspace:
         pushing: pushes sessions to other machines.
         fetched: fetches sessions from there, and reads them.
         net_changes: compares before and after the steps of a session of this folder, or a step.
+        remote: a remote, by its address or its name, see `Elsewhere.remote`.
+        hand_over: hands the folder over to another machine, see `HandOver.hand_over`.
+        take_over: takes over what another machine handed over, see `TakeOver.take_over`.
         readers: finds who reads a session or a step, of this folder or a fetched one.
         apply: takes in what steps of fetched sessions changed, see `Apply.apply`.
     """
@@ -150,6 +155,9 @@ class Workspace:
         self.pushing = Push(store, self.sessions, self.step_changes, elsewhere, secret_rules)
         self.fetched = FetchedSessions(elsewhere, texts)
         self.readers = Readers(store.timeline, Reader(self.sessions, net_changes), self.fetched)
+        self.hand_over = HandOver(writer, store, self.step_changes, elsewhere, self.pushing.new_files).hand_over
+        self.take_over = TakeOver(writer, store, self.sessions, planner, elsewhere).take_over
+        self.remote = elsewhere.remote
         self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply
 
     def look_at_edits(self, path: bytes) -> None:

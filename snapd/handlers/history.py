@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from snapd.core.actions.history import HistoryEntry
-    from snapd.core.answers import MessageView, SessionView, StepView
+    from snapd.core.answers import MessageView, Origin, SessionView, StepView
     from snapd.core.timeline.model import FileSummary, Operation
 
 
@@ -31,8 +31,13 @@ def session(view: SessionView) -> wire.Session:
         step_count=found.step_count,
         undoable=view.undoable,
         redoable=view.redoable,
-        origin=None if view.origin is None else wire.Origin(remote=view.origin.remote, host=view.origin.host),
+        origin=_origin(view.origin),
+        taken_over=_origin(view.taken_over),
     )
+
+
+def _origin(origin: Origin | None) -> wire.Origin | None:
+    return None if origin is None else wire.Origin(remote=origin.remote, host=origin.host)
 
 
 def step(root: bytes, view: StepView) -> wire.Step:

@@ -8,6 +8,7 @@ from snapd.core.errors import RemoteChanged
 from snapd.core.sharing.continuation import identities
 from snapd.remotes.address import without_secret
 from snapd.remotes.weighing import Weighing
+from snapd.store.sharing.handover_commit import HANDOVERS
 from snapd.store.sharing.outgoing import look_at_trees
 from snapd.store.timeline.pins import EFFECTS
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import Coverage, ObjectId, RelPath, TreeEntry
+    from snapd.core.sharing.handover import Handover
     from snapd.core.timeline.model import Event, SessionId, SnapshotId
     from snapd.remotes.exchange import Exchange
     from snapd.remotes.program import GitProgram
@@ -50,6 +52,7 @@ class Copies:
         self._mirror = mirror
         self._tips = tips
         self._fetch = fetch
+        self._replaced: frozenset[str] = frozenset()
 
     def tree(self, data: bytes) -> ObjectId:
         """Adds a directory, given as the bytes of its tree object."""
@@ -66,6 +69,11 @@ class Copies:
     def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
         """Adds a session, given as all of its events that travel, oldest first."""
         self._repository.add_session(session_id, events)
+
+    def add_handover(self, handover: Handover, events: Iterable[Event], replaced: Collection[str]) -> None:
+        """Adds a handover, which takes the place of earlier ones of its name, given by their ids."""
+        self._repository.add_handover(handover, events)
+        self._replaced = frozenset(replaced)
 
     def finish(self) -> None:
         """Completes the copies, so that git can read them."""
@@ -108,8 +116,24 @@ class Copies:
             if not identities(self._mirror.events(name, head)) <= ours.identities[name]:
                 shown = without_secret(self._exchange.address)
                 raise RemoteChanged(f"{shown} has steps of a session that this machine does not have", remote=shown)
+        self._check_handovers(ours.heads)
         self._exchange.push(ours.path, ours.heads, self._mirror.known(), call)
         self._mirror.note_pushed(ours.heads)
+
+    def _check_handovers(self, names: Iterable[str]) -> None:
+        """Raises `RemoteChanged` if somebody else's handover has the name of ours."""
+        for reference in names:
+            if not reference.startswith(HANDOVERS):
+                continue
+            name = reference.removeprefix(HANDOVERS)
+            there = self._mirror.handover(name)
+            if there is not None and there.handover.handover_id not in self._replaced:
+                shown = without_secret(self._exchange.address)
+                raise RemoteChanged(
+                    f"{shown} has a handover {name!r} of {there.handover.host}",
+                    hint="choose another name",
+                    remote=shown,
+                )
 
     def _weighing(self) -> Weighing:
         return Weighing(self._git, self._repository.path, tuple(self._repository.heads.values()))

@@ -20,17 +20,21 @@ from snapd.worktree.git.elsewhere import Tips, access_settings, named_remotes, t
 from snapd.worktree.git.repository import find_repository
 from snapd.worktree.repair_sources import own_object_directories
 
+from .commits import ProjectCommits
 from .fetched import FetchedSession
+from .lineage import Lineage
 from .remote import Remote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from snapd.core.model import ObjectId
+    from snapd.core.sharing.handover import Handover
     from snapd.store.store import Store
     from snapd.worktree.git.repository import GitUser, Repository
 
 MIRRORS = "mirrors"
+_HANDOVERS = "handovers.json"
 _ADDRESS = "address"
 
 
@@ -84,23 +88,50 @@ class Elsewhere:
             self._machine.host,
             Tips() if repository is None else tips(repository),
             self._limits,
+            lambda: [entry.name for entry in self.lineage.all()[-1:] if entry.is_own],
         )
+
+    @property
+    def host(self) -> str:
+        """See `core.ports.sharing.Elsewhere`."""
+        return self._machine.host
+
+    @property
+    def project(self) -> ProjectCommits:
+        """See `core.ports.sharing.Elsewhere`."""
+        return ProjectCommits(self._root, self._repository(), GitProgram(self._machine.environment))
+
+    @property
+    def lineage(self) -> Lineage:
+        """See `core.ports.sharing.Elsewhere`."""
+        return Lineage(os.path.join(self._store.path, _HANDOVERS))
 
     def fetched(self) -> Sequence[FetchedSession]:
         """See `core.ports.sharing.Elsewhere`."""
         found: list[FetchedSession] = []
         with self._lock:
-            for name in sorted(names_if_there(self._mirror_path(""))):
-                address = self._mirror_address(name)
-                if address is None:
-                    continue
-                mirror = self._mirror(address)
+            for name, address, mirror in self._all_mirrors():
                 for chain, head in mirror.heads().items():
                     key = (name, chain, head)
                     if key not in self._sessions:
                         self._sessions[key] = FetchedSession.of(without_secret(address), mirror, chain, head)
                     found.append(self._sessions[key])
         return found
+
+    def handovers(self) -> Sequence[tuple[str, Handover]]:
+        """See `core.ports.sharing.Elsewhere`."""
+        found: list[tuple[str, Handover]] = []
+        with self._lock:
+            for _, address, mirror in self._all_mirrors():
+                found += [(without_secret(address), handover) for handover in mirror.handovers()]
+        return found
+
+    def _all_mirrors(self) -> Iterator[tuple[str, str, Mirror]]:
+        """The mirrors of all remotes, with their names and addresses."""
+        for name in sorted(names_if_there(self._mirror_path(""))):
+            address = self._mirror_address(name)
+            if address is not None:
+                yield name, address, self._mirror(address)
 
     def close(self) -> None:
         """See `core.ports.sharing.Elsewhere`."""

@@ -5,8 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import attrs
+
+from snapd.core.errors import InvalidParams
+from snapd.core.sharing.handover import Taken
 from snapd.remotes.address import without_secret
 from snapd.remotes.exchange import Exchange
+from snapd.store.sharing.handover_commit import HANDOVERS
 from snapd.store.sharing.outgoing import OutgoingRepository, look_at_trees
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import SessionId
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.inspection import Limits
-    from snapd.store.sharing.mirror import Mirror
+    from snapd.store.sharing.mirror import FetchedHandover, Mirror
     from snapd.worktree.git.elsewhere import Tips
 
 
@@ -36,6 +41,7 @@ class Remote:
         host: the name of this machine.
         tips: what the references of the project point to.
         limits: the most that is fetched.
+        handed_over: gives the names of the handovers that the folder made.
     """
 
     def __init__(
@@ -47,6 +53,7 @@ class Remote:
         host: str,
         tips: Tips,
         limits: Limits,
+        handed_over: Callable[[], Sequence[str]],
     ) -> None:
         self.address = without_secret(address)
         self._git = git
@@ -56,6 +63,7 @@ class Remote:
         self._host = host
         self._tips = tips
         self._limits = limits
+        self._handed_over = handed_over
 
     @contextmanager
     def outgoing(self) -> Iterator[Copies]:
@@ -83,8 +91,39 @@ class Remote:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before."""
         mirror = self._mirror()
         names = (SESSIONS,) if session_ids is None else tuple(map(chain_of_session, session_ids))
-        fresh = self._fetch(mirror, names, call)
-        return tuple(FetchedSession.of(self.address, mirror, name, head) for name, head in fresh.items())
+        fresh = self._fetch(mirror, (*names, *(HANDOVERS + name for name in self._handed_over())), call)
+        sessions = [(name, head) for name, head in fresh.items() if name.startswith(SESSIONS)]
+        return tuple(FetchedSession.of(self.address, mirror, name, head) for name, head in sessions)
+
+    def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
+        """Fetches a handover, None for the only one that nobody took over yet."""
+        mirror = self._mirror()
+        self._fetch(mirror, (HANDOVERS if name is None else HANDOVERS + name,), call)
+        with mirror.quarantine(self._borrowed()) as quarantine:
+            there = self._exchange.list(quarantine, (f"{HANDOVERS}*",), call)
+        names = [reference.removeprefix(HANDOVERS) for reference in sorted(there)]
+        found = {each: mirror.handover(each) for each in names if name in (None, each)}
+        chosen = [each for each in found.values() if each is not None and (name is not None or not each.handover.taken)]
+        if len(chosen) == 1:
+            return chosen[0]
+        known = ", ".join(names) or "none"
+        raise InvalidParams(
+            f"name: {self.address} has {'no handover' if not chosen else 'several handovers'}"
+            f"{'' if name is None else f' {name!r}'}{' that nobody took over' if name is None else ''} (it has: {known})",
+            hint="name one of them" if names else "hand over there first, with 'snapd handover'",
+            field="name",
+        )
+
+    def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> None:
+        """Notes there that this machine took a handover over, so that whoever made it sees that."""
+        mirror = self._mirror()
+        handover = taken.handover
+        marked = attrs.evolve(handover, taken=(*handover.taken, Taken(self._host, milliseconds)))
+        with OutgoingRepository([mirror.repository.objects, *self._borrowed()], self._host) as repository:
+            repository.add_taken(marked, taken.newest)
+            repository.finish()
+            self._exchange.push(repository.path, repository.heads, mirror.known(), call)
+            mirror.note_pushed(repository.heads)
 
     def _fetch(self, mirror: Mirror, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
         borrowed = self._borrowed()

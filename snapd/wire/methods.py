@@ -203,6 +203,23 @@ SESSION_APPLY = Method(
     "writes",
     ("unknownSession", "unknownStep", "nothingToRedo"),
 )
+# the remote may be slow: these two wait for their turn to write only once they need it
+SESSION_HANDOVER = Method(
+    "session/handover",
+    sharing.SessionHandoverParams,
+    sharing.SessionHandoverResult,
+    "looks",
+    ("remoteFailed", "remoteChanged", "pathOutsideWorkspace"),
+    idempotent=False,
+)
+SESSION_TAKEOVER = Method(
+    "session/takeover",
+    sharing.SessionTakeoverParams,
+    sharing.SessionTakeoverResult,
+    "looks",
+    ("remoteFailed", "remoteChanged", "untrusted"),
+    idempotent=False,
+)
 STEP_BEGIN = Method("step/begin", session.StepBeginParams, session.StepBeginResult, "writes", _SESSION_STEP)
 STEP_END = Method("step/end", session.StepEndParams, session.StepEndResult, "writes", _STEP_FILES, idempotent=True)
 STEP_FIND = Method("step/find", session.StepFindParams, session.StepFindResult, "reads", _SESSION_STEP)

@@ -51,6 +51,11 @@ class Session:
     undoable: Annotated[int, "The number of its steps that can be undone, in whole or in part."]
     redoable: Annotated[int, "The number of its steps that can be redone, in whole or in part."]
     origin: Annotated[Origin | None, "Where it was fetched from. Absent for a session of this folder."] = None
+    taken_over: Annotated[
+        Origin | None,
+        "Who took it over after the folder was handed over, and where the last `session/fetch` saw that. Absent if "
+        "nobody did, or if the folder has taken it over again.",
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

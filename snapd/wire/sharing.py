@@ -1,4 +1,4 @@
-"""The params and results of the requests about other machines: `session/push`, `session/fetch` and `session/apply`."""
+"""The params and results of the requests about other machines: `session/push`, `session/fetch` and their kin."""
 
 from __future__ import annotations
 
@@ -108,3 +108,69 @@ class SessionApplyResult(Outcome):
     """What `session/apply` did."""
 
     step_id: Annotated[str | None, "The new step of this folder. Absent if nothing was changed."] = None
+
+
+_FILE = "Instead of `remote`: a bundle file, absolute."
+
+
+@attrs.frozen(kw_only=True)
+class SessionHandoverParams(RequestParams):
+    """Hands the folder over to another machine: all files as they are, all sessions, and what is pending.
+
+    Nothing changes here. Send either `remote` or `file`. Show the answer to a request with `dryRun` to the user before
+    the first handover to a remote.
+    """
+
+    remote: Annotated[str | None, _REMOTE] = None
+    file: Annotated[str | None, f"{_FILE} It must not exist yet."] = None
+    name: Annotated[
+        str | None,
+        "By which the other machine asks for it: up to 64 letters, digits, dashes and underscores. Default: made of the "
+        "names of the folder and of this machine, so a later handover takes the place of an earlier one.",
+    ] = None
+    include: Annotated[list[str] | None, "Ignored files that go with it, such as `.env`."] = None
+    exclude: Annotated[list[str] | None, "The files that stay on this machine, as patterns in `.gitignore` syntax."] = (
+        None
+    )
+    dry_run: Annotated[bool, "Whether only to say what would leave the machine."] = False
+
+
+@attrs.frozen(kw_only=True)
+class SessionHandoverResult(SessionPushResult):
+    """What was handed over, or would be."""
+
+    name: Annotated[str, "By which the other machine asks for it."]
+
+
+@attrs.frozen(kw_only=True)
+class SessionTakeoverParams(RequestParams):
+    """Takes over what another machine handed over.
+
+    Its files are merged into the folder as it is, and its sessions become sessions of this folder, as if all of that
+    had happened here. Send either `remote` or `file`.
+    """
+
+    remote: Annotated[str | None, _REMOTE] = None
+    file: Annotated[str | None, _FILE] = None
+    name: Annotated[str | None, "Of the handover. Default: the only one that nobody took over yet."] = None
+    dry_run: Annotated[bool, DRY_RUN] = False
+    on_conflict: Annotated[
+        OnConflict | None,
+        'What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of '
+        "this machine is only in the snapshot `before`. See [Conflicts](#conflicts).",
+    ] = None
+    details: Annotated[Detail | None, DETAILS] = None
+
+
+@attrs.frozen(kw_only=True)
+class SessionTakeoverResult(Outcome):
+    """What `session/takeover` did."""
+
+    name: Annotated[str, "The handover."]
+    host: Annotated[str, "The machine that handed over, as that names itself."]
+    sessions: Annotated[list[Session], "The sessions that have something new. Empty for a dry run."]
+    told: Annotated[
+        bool,
+        "Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a remote "
+        "that took no note.",
+    ]

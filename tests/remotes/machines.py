@@ -56,7 +56,7 @@ class Machine:
         self.store._repository.journal.checkpoint()  # type: ignore[attr-defined]
         with OutgoingRepository(self.borrowed, self.name) as outgoing:
             for session in sessions:
-                projection = Projection(session, self.store, self.store, workspace.step_changes.authors, outgoing)
+                projection = Projection([session], self.store, self.store, workspace.step_changes.authors, outgoing)
                 outgoing.add_session(session, projection.events(Call()))
             outgoing.finish()
             Exchange(self.git, address).push(outgoing.path, outgoing.heads, seen or {}, Call())

@@ -301,6 +301,24 @@ class Writer:
         failpoint("writer.tracked")
         self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
+    def take_in(self, snapshot: Snapshot, first: Event, following: Sequence[Event], call: Call) -> None:
+        """Records events that came from another machine, between two of this one, all or none; notifies of a snapshot.
+
+        Args:
+            snapshot: the work tree now.
+            first: has it as its head, with what changed here before.
+            following: the others; the last one has the same head.
+            call: the request.
+
+        Raises:
+            StorageFull, StoreCorrupt, IoError, Cancelled: nothing was recorded.
+        """
+        previous = self._store.last
+        call.commit()
+        self._store.append_event(first, snapshot, following=following)
+        self._head_at = self._looked_at
+        self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
+
     def suppose(self, snapshot: Snapshot, what: EventPayload) -> None:
         """Makes the timeline answer as if `track` had added this event; only in a `Timeline.supposing` block."""
         head = self._store.identify(snapshot)

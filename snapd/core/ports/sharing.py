@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import Coverage, ObjectId, RelPath, Snapshot, TreeEntry
+    from snapd.core.sharing.handover import HandedOver, Handover
     from snapd.core.timeline.model import Event, SessionId, SnapshotId
 
     from .objects import Objects
@@ -31,6 +32,15 @@ class Outgoing(Protocol):
     def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
         """Adds a session, given as all of its events that travel, oldest first."""
 
+    def add_handover(self, handover: Handover, events: Iterable[Event], replaced: Collection[str]) -> None:
+        """Adds a handover.
+
+        Args:
+            handover: its record.
+            events: what its sessions did, oldest first.
+            replaced: the ids of the handovers of the same name that it may take the place of.
+        """
+
     def finish(self) -> None:
         """Completes the copies: nothing can be added any more, and the methods below can be called."""
 
@@ -44,7 +54,8 @@ class Outgoing(Protocol):
         """Pushes the copies: all or none.
 
         Raises:
-            RemoteChanged: the remote has events of one of the sessions that the copy does not have.
+            RemoteChanged: the remote has events of one of the sessions that the copy does not have, or somebody else's
+                handover of the same name.
             RemoteFailed: the remote has what it had.
         """
 
@@ -84,6 +95,26 @@ class Fetched(Protocol):
         """Its events and snapshots."""
 
 
+class FetchedHandover(Protocol):
+    """A handover that was fetched."""
+
+    @property
+    def handover(self) -> Handover:
+        """Its record."""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What its sessions did, oldest first."""
+
+    @property
+    def objects(self) -> Objects:
+        """The objects of its snapshots."""
+
+    @property
+    def directory(self) -> bytes:
+        """The git `objects` directory that holds them."""
+
+
 class Remote(Protocol):
     """A git repository that sessions are pushed to and fetched from.
 
@@ -107,6 +138,48 @@ class Remote(Protocol):
             Untrusted: they are not what they say, or over a limit; nothing was taken.
         """
 
+    def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
+        """Fetches a handover, None for the only one that nobody took over yet.
+
+        Raises:
+            InvalidParams: there is none, or there are several.
+            Untrusted: it is not what it says, or over a limit; nothing was taken.
+        """
+
+    def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> None:
+        """Notes there that this machine took a handover over, so that whoever made it sees that.
+
+        Raises:
+            RemoteChanged: somebody else took it over, or handed over again, meanwhile.
+        """
+
+
+class ProjectCommits(Protocol):
+    """The commits of the project's git. Without git, or without commits, there are none."""
+
+    def newest(self, most: int, call: Call) -> tuple[ObjectId, ...]:
+        """The commit that is checked out, and up to `most` before it, newest first."""
+
+    def common(self, commits: Sequence[ObjectId], call: Call) -> ObjectId | None:
+        """The newest commit that the one checked out goes on from, and the first known one of `commits` as well."""
+
+    def tree(self, commit: ObjectId, call: Call) -> ObjectId | None:
+        """The tree of a commit."""
+
+    @property
+    def directories(self) -> Sequence[bytes]:
+        """The git `objects` directories of the project."""
+
+
+class Lineage(Protocol):
+    """The handovers that a folder made and took over."""
+
+    def all(self) -> Sequence[HandedOver]:
+        """The last ones, oldest first."""
+
+    def add(self, entry: HandedOver) -> None:
+        """Notes the newest one, durably."""
+
 
 class Elsewhere(Protocol):
     """All other machines, as far as this workspace knows them."""
@@ -114,8 +187,23 @@ class Elsewhere(Protocol):
     def remote(self, named: str) -> Remote:
         """A remote, by its address or by the name that the project's git has for it; raises `InvalidParams`."""
 
+    @property
+    def host(self) -> str:
+        """The name of this machine."""
+
+    @property
+    def project(self) -> ProjectCommits:
+        """The commits of the project."""
+
+    @property
+    def lineage(self) -> Lineage:
+        """The handovers of the folder."""
+
     def fetched(self) -> Sequence[Fetched]:
         """All sessions that were fetched."""
+
+    def handovers(self) -> Sequence[tuple[str, Handover]]:
+        """The records of all handovers that were fetched, each with the address that it came from."""
 
     def close(self) -> None:
         """Lets go of what was read."""

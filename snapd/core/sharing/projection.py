@@ -1,8 +1,8 @@
-"""Makes a timeline of its own of what happened in one session.
+"""Makes a timeline of its own of what happened in one session, or in several.
 
 A session shares its timeline with all others of the folder: events are numbered across them, and what changed between
-two looks belongs to several of them. The copy that travels has the events of the session alone, numbered from 1, and of
-each span only what the session's own steps changed, so that whoever reads it finds the same changes for each step as
+two looks belongs to several of them. The copy that travels has the events of the chosen sessions alone, numbered from
+1, and of each span only what their own steps changed, so that whoever reads it finds the same changes for each step as
 this machine does, without the steps of others.
 
 Snapshots travel as trees with their empty directories. What else a coverage says is about this machine: the ignore
@@ -34,6 +34,7 @@ from snapd.core.timeline.model import (
 )
 from snapd.core.trees import amended, changes
 
+from .continuation import events_of
 from .leaving_out import LeavingOut
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ if TYPE_CHECKING:
 
 
 class Projection:
-    """Makes the events of one session that travel.
+    """Makes the events that travel.
 
     Args:
-        session_id: the session.
+        session_ids: the sessions.
         log: of the workspace.
         objects: hold its snapshots.
         authors: gives what separates the changes of steps from each other, by their names.
@@ -61,14 +62,14 @@ class Projection:
 
     def __init__(
         self,
-        session_id: SessionId,
+        session_ids: Collection[SessionId],
         log: SnapshotLog,
         objects: Objects,
         authors: Callable[[Iterable[StepId]], Mapping[StepId, Author]],
         outgoing: Outgoing,
         patterns: Sequence[str] = (),
     ) -> None:
-        self._session_id = session_id
+        self._session_ids = frozenset(session_ids)
         self._log = log
         self._objects = objects
         self._authors = authors
@@ -88,9 +89,9 @@ class Projection:
             StoreCorrupt, StorageFull, IoError, Cancelled: the copy is not complete.
         """
         timeline = self._log.timeline
-        self._mine = frozenset(step.step_id for step in timeline.steps(self._session_id))
+        self._mine = frozenset(step.step_id for name in self._session_ids for step in timeline.steps(name))
         numbers = itertools.count(1)
-        for event in timeline.events_of_session(self._session_id):
+        for event in events_of(timeline, self._session_ids):
             call.check()
             seen = None if event.seen is None else self._span(event.seen)
             what, head = self._what(event.what), event.head
@@ -107,12 +108,12 @@ class Projection:
     # -- what happened
 
     def _what(self, what: EventPayload) -> EventPayload | None:
-        """What happened, as far as it is about the session; None if it is not."""
+        """What happened, as far as it is about the sessions; None if it is not."""
         match what:
             case SessionStarted() | SessionEnded() | MessageSent():
-                return what if what.session_id == self._session_id else None
+                return what if what.session_id in self._session_ids else None
             case StepBegun():
-                if what.session_id != self._session_id:
+                if what.session_id not in self._session_ids:
                     return None
                 return attrs.evolve(what, parent=self._own(what.parent))
             case StepEnded():
@@ -133,13 +134,13 @@ class Projection:
 
     def _operated(self, what: Operated) -> Operated | None:
         turned = tuple(turn for turn in what.turned if turn.name in self._mine or turn.name in self._operations)
-        is_about = what.session_id == self._session_id
+        is_about = what.session_id in self._session_ids
         if not turned and not (is_about and what.is_own):
             return None
         self._operations.add(what.operation_id)
         return attrs.evolve(
             what,
-            session_id=self._session_id if is_about else None,
+            session_id=what.session_id if is_about else None,
             before=self._copy(what.before),
             turned=tuple(map(self._turned, turned)),
             effects=None if what.effects is None else self._effects(what.effects),
@@ -191,7 +192,7 @@ class Projection:
     # -- what changed
 
     def _span(self, span: Span) -> Span | None:
-        """What the steps of the session changed in a span; None if none of them was open in it."""
+        """What the steps of the sessions changed in a span; None if none of them was open in it."""
         steps = self._of_mine(span.steps)
         left = tuple(step for step in self._of_mine(span.left) if step not in steps)
         if not steps and not left:

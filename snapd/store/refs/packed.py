@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.sharing.handover import HANDOVER_NAME
 from snapd.store.files.walking import read_if_there
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ OURS = "refs/snapd/"
 PACKED = "packed-refs"
 
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_NAME = re.compile(rf"refs/snapd/(coverage/[0-9a-f]{{40}}|(snapshots|operations)/{_DAY}|sessions/[0-9a-f]{{1,16}})")
+_NAME = re.compile(
+    rf"refs/snapd/(coverage/[0-9a-f]{{40}}|(snapshots|operations)/{_DAY}|sessions/[0-9a-f]{{1,16}}|"
+    rf"handovers/{HANDOVER_NAME})"
+)
 
 _HEADER = b"# pack-refs with:"
 _ENTRY = re.compile(rb"([0-9a-f]{40}) (refs/[^\x00-\x20\x7f]+)")

@@ -16,8 +16,11 @@ from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE
 from snapd.core.paths import is_restorable_name
 from snapd.core.timeline.model import Edited, Kept, Operated, StepEnded
 from snapd.store.coverage import decode
+from snapd.store.objects.codec import decode_commit
 from snapd.store.timeline.chain import chain_of_session, decode_link
 from snapd.store.timeline.pins import effect_blobs, pins, snapshots
+
+from . import handover_commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -98,10 +101,40 @@ class Inspection:
         except StoreCorrupt as error:
             raise Untrusted(f"{chain} cannot be used: {error.message}", reference=chain) from error
 
-    def _events(self, chain: str, head: ObjectId) -> list[Event]:
+    def handover(self, name: str, head: ObjectId) -> None:
+        """Looks at a handover, and at the events that come with it.
+
+        Args:
+            name: of its reference.
+            head: its commit.
+
+        Raises:
+            Untrusted, IoError, Cancelled: as of `session`.
+        """
+        try:
+            self._present([head])
+            self._present([decode_commit(self._repository.read_commit(head), head)[0]])
+            found = handover_commit.decode(head, self._repository.read_commit(head), self._repository.read_tree)
+            handover = found.handover
+            if handover_commit.tree_of(handover)[0] != found.tree or handover_commit.HANDOVERS + handover.name != name:
+                raise Untrusted(f"{name} has other files or another name than its record says", reference=name)
+            self._check_paths(handover.kept, name)
+            self._coverages_are_safe({handover.folder.coverage})
+            events = self._events(name, found.events)
+            sessions = {getattr(event.what, "session_id", None) for event in events} - {None}
+            if not sessions.issubset(handover.sessions):
+                raise Untrusted(f"{name} has events of sessions that its record does not name", reference=name)
+            trees = [tree for event in events for tree in _trees(event)]
+            committed = () if handover.committed is None else (handover.committed,)
+            self._all_trees([handover.folder.tree, *committed, *trees])
+            self._files({oid for event in events for _, oid in effect_blobs(event)})
+        except StoreCorrupt as error:
+            raise Untrusted(f"{name} cannot be used: {error.message}", reference=name) from error
+
+    def _events(self, chain: str, head: ObjectId | None) -> list[Event]:
         """The events, oldest first."""
         events: list[Event] = []
-        commit: ObjectId | None = head
+        commit = head
         while commit is not None:
             self._call.check()
             if len(events) == self._limits.events:
@@ -120,24 +153,28 @@ class Inspection:
         if kept.tree != link.tree:
             raise Untrusted(f"commit {link.commit.hex()} has other files than its event names", reference=link.chain)
         self._present(kept.trees)
-        for path in _paths(link.event):
+        self._check_paths(_paths(link.event), link.chain)
+        self._coverages_are_safe({snapshot.coverage for snapshot in snapshots(link.event).values()})
+
+    def _check_paths(self, paths: Iterable[RelPath], chain: str) -> None:
+        for path in paths:
             if len(path) > self._limits.path_bytes or not all(map(is_restorable_name, path.split(b"/"))):
-                raise Untrusted(
-                    f"commit {link.commit.hex()} names a path that no folder can have", reference=link.chain
-                )
-        coverages = {snapshot.coverage for snapshot in snapshots(link.event).values()} - self._coverages
-        if coverages:
-            self._files(coverages)
-            for oid in coverages:
+                raise Untrusted(f"{chain} names a path that no folder can have", reference=chain)
+
+    def _coverages_are_safe(self, named: set[ObjectId]) -> None:
+        fresh = named - self._coverages
+        if fresh:
+            self._files(fresh)
+            for oid in fresh:
                 self._coverage(oid)
-            self._coverages |= coverages
+            self._coverages |= fresh
 
     def _coverage(self, oid: ObjectId) -> None:
         try:
             coverage = decode(self._repository.read_blob(oid))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise Untrusted(f"blob {oid.hex()} is not the list of empty directories that it should be") from error
-        for path in coverage.empty_dirs:
+            raise Untrusted(f"blob {oid.hex()} is not the list of directories that it should be") from error
+        for path in (*coverage.empty_dirs, *coverage.forced):
             if not all(map(is_restorable_name, path.split(b"/"))):
                 raise Untrusted(f"blob {oid.hex()} names a directory that no folder can have")
 

@@ -26,6 +26,7 @@ from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.chain import SESSIONS, walk
 from snapd.store.timeline.fetched import FetchedTimeline
 
+from .handover_commit import HANDOVERS, decode
 from .inspection import Inspection
 from .outgoing import make_bare
 
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
+    from snapd.core.sharing.handover import Handover
     from snapd.core.timeline.model import Event, SnapshotId
 
+    from .handover_commit import HandoverCommit
     from .inspection import Limits
 
 logger = logging.getLogger(__name__)
@@ -62,8 +65,27 @@ class MirrorLog:
         return Snapshot(snapshot.tree, Coverages().decoded(snapshot.coverage, self._repository.read_blob))
 
 
+@attrs.frozen
+class FetchedHandover:
+    """A handover that was fetched.
+
+    Attributes:
+        handover: the record.
+        events: what its sessions did, oldest first.
+        objects: those of its snapshots.
+        directory: the git `objects` directory that holds them.
+        newest: the newest commit of the events; None if there are none.
+    """
+
+    handover: Handover
+    events: tuple[Event, ...]
+    objects: ObjectStore
+    directory: bytes
+    newest: ObjectId | None
+
+
 class Mirror:
-    """The sessions of one remote.
+    """The sessions and handovers of one remote.
 
     Args:
         path: its directory; made, private, if it does not exist.
@@ -87,11 +109,14 @@ class Mirror:
 
     def heads(self) -> dict[str, ObjectId]:
         """The newest commit of each session, by the name of its reference; raises `StoreCorrupt`, `IoError`."""
+        return self._named(SESSIONS)
+
+    def _named(self, *prefixes: str) -> dict[str, ObjectId]:
         found = read_references(self.repository.path).whole()
-        return {name: head for name, head in found.items() if name.startswith(SESSIONS)}
+        return {name: head for name, head in found.items() if name.startswith(prefixes)}
 
     def known(self) -> dict[str, ObjectId]:
-        """What the remote was last known to have: `heads`, and what was pushed since."""
+        """What the remote was last known to have: what was fetched, and what was pushed since."""
         data = read_if_there(os.path.join(self.repository.path, _PUSHED))
         try:
             pushed = {} if data is None else {name: bytes.fromhex(head) for name, head in json.loads(data).items()}
@@ -99,7 +124,7 @@ class Mirror:
             # to know less costs one more question to the remote
             logger.warning("%s of %s is damaged, and is made anew", _PUSHED, self.repository.path)
             pushed = {}
-        return {**self.heads(), **pushed}
+        return {**self._named(SESSIONS, HANDOVERS), **pushed}
 
     def note_pushed(self, heads: Mapping[str, ObjectId]) -> None:
         """Notes that the remote has these now."""
@@ -108,8 +133,9 @@ class Mirror:
     def forget(self, names: Collection[str]) -> None:
         """Forgets sessions that the remote does not have any more; raises `StorageFull`, `IoError`."""
         self._write_pushed({name: head for name, head in self.known().items() if name not in names})
+        there = self._named(SESSIONS, HANDOVERS)
         for name in names:
-            if name in self.heads():
+            if name in there:
                 self.repository.references.delete(name)
 
     def events(self, name: str, head: ObjectId) -> tuple[Event, ...]:
@@ -120,6 +146,28 @@ class Mirror:
         """The machine that made a commit."""
         found = _HOST.search(self.repository.read_commit(head))
         return found[1].decode("utf-8", "replace") if found is not None else ""
+
+    def handovers(self) -> Sequence[Handover]:
+        """The records of all handovers that were fetched; raises `StoreCorrupt`, `IoError`."""
+        return [self._handover(head).handover for _, head in sorted(self._named(HANDOVERS).items())]
+
+    def handover(self, name: str) -> FetchedHandover | None:
+        """A handover that was fetched, by its name; None if there is none.
+
+        Raises:
+            StoreCorrupt, IoError: it cannot be read.
+        """
+        chain = HANDOVERS + name
+        head = self._named(chain).get(chain)
+        if head is None:
+            return None
+        found = self._handover(head)
+        links = () if found.events is None else tuple(walk(chain, found.events, self.repository.read_commit))
+        events = tuple(link.event for link in reversed(links))
+        return FetchedHandover(found.handover, events, self.objects, self.directory, found.events)
+
+    def _handover(self, head: ObjectId) -> HandoverCommit:
+        return decode(head, self.repository.read_commit(head), self.repository.read_tree)
 
     def log(self, name: str, head: ObjectId) -> MirrorLog:
         """The log of a session, of which nothing was read yet."""
@@ -139,7 +187,7 @@ class Mirror:
         try:
             with os_errors(path):
                 make_bare(path, [self.repository.objects, *borrowed])
-                for name, head in self.heads().items():
+                for name, head in self._named(SESSIONS, HANDOVERS).items():
                     reference = os.path.join(path, name)
                     os.makedirs(os.path.dirname(reference), exist_ok=True)
                     with open(reference, "w") as file:
@@ -158,16 +206,20 @@ class Mirror:
             call: the request.
 
         Returns:
-            The newest commit of each session that is new or another, by the name of its reference.
+            The newest commit of each session or handover that is new or another, by the name of its reference.
 
         Raises:
             Untrusted: it is not what it says, or over a limit; nothing was taken.
             StorageFull, IoError, Cancelled: nothing was taken.
         """
         known = self.known()
-        had = self.heads()
-        fetched = read_references(quarantine).whole()
-        fresh = {name: head for name, head in fetched.items() if name.startswith(SESSIONS) and had.get(name) != head}
+        had = self._named(SESSIONS, HANDOVERS)
+        fetched = read_references(quarantine).whole().items()
+        fresh = {
+            name: head
+            for name, head in fetched
+            if name.startswith((SESSIONS, HANDOVERS)) and had.get(name) != head
+        }
         directories = [os.fsencode(directory) for directory in borrowed]
 
         def complete(wanted: Iterable[ObjectId]) -> frozenset[ObjectId]:
@@ -177,6 +229,9 @@ class Mirror:
         try:
             inspection = Inspection(self.repository, complete, limits, call)
             for name, head in fresh.items():
+                if name.startswith(HANDOVERS):
+                    inspection.handover(name, head)
+                    continue
                 inspection.session(name, head)
                 timeline = self.log(name, head).timeline
                 timeline.check()
@@ -191,7 +246,7 @@ class Mirror:
         return fresh
 
     def _write_pushed(self, known: Mapping[str, ObjectId]) -> None:
-        had = self.heads()
+        had = self._named(SESSIONS, HANDOVERS)
         pushed = {name: head.hex() for name, head in known.items() if had.get(name) != head}
         write_file(os.path.join(self.repository.path, _PUSHED), json.dumps(pushed).encode())
 

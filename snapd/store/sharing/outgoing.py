@@ -14,7 +14,7 @@ from snapd.core.errors import os_errors
 from snapd.core.model import EMPTY_TREE
 from snapd.core.sharing.continuation import identities
 from snapd.core.timeline.model import SnapshotId
-from snapd.store.coverage import encode
+from snapd.store.coverage import encode as encode_coverage
 from snapd.store.objects.codec import decode_tree, object_id
 from snapd.store.objects.pack_encoding import pack_object
 from snapd.store.objects.pack_writer import PackWriter
@@ -22,10 +22,13 @@ from snapd.store.timeline.chain import chain_of_session, encode_link
 from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.pins import effect_blobs, pins
 
+from .handover_commit import HANDOVERS, encode, tree_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from snapd.core.model import Coverage, ObjectId, RelPath, TreeEntry
+    from snapd.core.sharing.handover import Handover
     from snapd.core.timeline.model import Event, SessionId
     from snapd.store.objects.codec import ObjectKind
 
@@ -43,7 +46,7 @@ class OutgoingRepository:
 
     Attributes:
         path: its directory.
-        heads: the newest commit of each session, by the name of its reference.
+        heads: the newest commit of each session, and that of a handover, by the names of their references.
         identities: what each session has, by the same names; see `core.sharing.continuation`.
         effects: paths of the blobs that operations wrote, which have no name in the trees of events.
 
@@ -87,7 +90,7 @@ class OutgoingRepository:
 
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
         """Adds the coverage of a snapshot, and gives the id by which an event names the snapshot."""
-        return SnapshotId(tree, self._add("blob", encode(coverage)))
+        return SnapshotId(tree, self._add("blob", encode_coverage(coverage)))
 
     def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
         """Adds a session.
@@ -96,11 +99,30 @@ class OutgoingRepository:
             session_id: its name.
             events: all of its events that travel, oldest first.
         """
+        added = list(events)
+        head = self._add_events(added)
+        if head is not None:
+            self.heads[chain_of_session(session_id)] = head
+            self.identities[chain_of_session(session_id)] = identities(added)
+
+    def add_handover(self, handover: Handover, events: Iterable[Event]) -> None:
+        """Adds a handover.
+
+        Args:
+            handover: its record.
+            events: what its sessions did, oldest first.
+        """
+        self.add_taken(handover, self._add_events(events))
+
+    def add_taken(self, handover: Handover, newest: ObjectId | None) -> None:
+        """Adds a handover whose events are known, by their newest commit."""
+        self._add("tree", tree_of(handover)[1])
+        self.heads[HANDOVERS + handover.name] = self._add("commit", encode(handover, newest, self._host))
+
+    def _add_events(self, events: Iterable[Event]) -> ObjectId | None:
         head: ObjectId | None = None
         previous: int | None = None
-        added: list[Event] = []
         for event in events:
-            added.append(event)
             self.effects |= {oid: path for path, oid in effect_blobs(event)}
             kept = pins(event)
             for data in kept.trees.values():
@@ -108,9 +130,7 @@ class OutgoingRepository:
             payload = encode_event(event, previous)
             head = self._add("commit", encode_link(event, payload, kept.tree, head, self._host))
             previous = event.seq
-        if head is not None:
-            self.heads[chain_of_session(session_id)] = head
-            self.identities[chain_of_session(session_id)] = identities(added)
+        return head
 
     def finish(self) -> None:
         """Completes the repository, so that git can read it."""

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from snapd.core.errors import IoError, StoreCorrupt, os_errors
 from snapd.core.rules.retention import Chain
+from snapd.core.timeline.model import StepBegun, StepEnded
 from snapd.failpoints import failpoint
 
 from .chain import NO_OBJECT, SESSIONS, Chains, Link, chain_of
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.timeline.model import Event, StepId, Summary
+    from snapd.core.timeline.model import Event, SessionId, StepId, Summary
     from snapd.store.repository import ShadowRepository
 
 logger = logging.getLogger(__name__)
@@ -147,11 +148,17 @@ class Timeline(TimelineView):
         """Prepares the links of the next events."""
         chains, previous = self._opened_chains(), self._previous()
         links: list[Link] = []
+        heads: dict[str, ObjectId] = {}
+        begun: dict[StepId, SessionId] = {}
         for seq, event in enumerate(events, self.next_seq):
             if event.seq != seq:
                 raise ValueError(f"event {event.seq} is not the next one, which is {seq}")
-            earlier = {link.chain: link.commit for link in links}
-            links.append(chains.prepare(event, self._session_of(event.what), previous, earlier))
+            if isinstance(event.what, StepBegun):
+                begun[event.what.step_id] = event.what.session_id
+            # the database does not know yet the steps that these events begin
+            session_id = begun.get(event.what.step_id) if isinstance(event.what, StepEnded) else None
+            links.append(chains.prepare(event, session_id or self._session_of(event.what), previous, heads))
+            heads[links[-1].chain] = links[-1].commit
             previous = event.seq
         if self._in_file and not chains.heads:
             # no file is created before the first event

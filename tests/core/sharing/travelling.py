@@ -90,7 +90,7 @@ class Travelled:
         workspace = bench.workspace
         store: Store = workspace._store
         changes = workspace.step_changes
-        projection = Projection(session, store, store, changes.authors, IntoTheStore(store), exclude)
+        projection = Projection([session], store, store, changes.authors, IntoTheStore(store), exclude)
         self.events = list(projection.events(Call()))
         self.timeline = Copied(self.events)
         self.changes = StepChanges(store, CopiedLog(store, self.timeline), changes._texts)

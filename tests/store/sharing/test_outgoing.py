@@ -19,7 +19,7 @@ def head(agents: Agents, session: str, *commands: str) -> tuple[bytes, list[byte
     store: Store = workspace._store
     store._repository.journal.checkpoint()  # type: ignore[attr-defined]
     with OutgoingRepository([os.path.join(store.path, "objects")], "here") as outgoing:
-        projection = Projection(session, store, store, workspace.step_changes.authors, outgoing)
+        projection = Projection([session], store, store, workspace.step_changes.authors, outgoing)
         outgoing.add_session(session, projection.events(Call()))
         outgoing.finish()
         (found,) = outgoing.heads.values()

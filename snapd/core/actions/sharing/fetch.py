@@ -87,6 +87,18 @@ class FetchedSessions:
         """Reads all of them."""
         return (FetchedReader(fetched, self._texts) for fetched in self._elsewhere.fetched())
 
+    def taken_over(self) -> dict[SessionId, Origin]:
+        """Who took over what this folder handed over last, for each of its sessions; nobody, if that came back."""
+        last = next(reversed(self._elsewhere.lineage.all()), None)
+        if last is None or not last.is_own:
+            return {}
+        return {
+            session_id: Origin(remote, handover.taken[-1].host)
+            for remote, handover in self._elsewhere.handovers()
+            if handover.handover_id == last.handover_id and handover.taken
+            for session_id in handover.sessions
+        }
+
     def known_session(self, session_id: SessionId) -> FetchedReader:
         """Reads a session; raises `UnknownSession`."""
         reader = self.of_session(session_id)

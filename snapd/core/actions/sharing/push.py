@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.sharing import Elsewhere
+    from snapd.core.ports.sharing import Elsewhere, Outgoing
     from snapd.core.ports.store import Store
     from snapd.core.rules.secrets.looking import SecretRules
     from snapd.core.timeline.model import SessionId
@@ -112,16 +112,20 @@ class Push:
         with there.outgoing() as outgoing:
             for at, session_id in enumerate(chosen):
                 projection = Projection(
-                    session_id, self._store, self._store, self._step_changes.authors, outgoing, options.exclude
+                    [session_id], self._store, self._store, self._step_changes.authors, outgoing, options.exclude
                 )
                 outgoing.add_session(session_id, projection.events(call))
                 call.progress("copying", at + 1)
             outgoing.finish()
             size = outgoing.weigh(call)
-            files = tuple(self._named(*file, call) for file in outgoing.new_files(call))
+            files = self.new_files(outgoing, call)
             if not options.dry_run:
                 outgoing.push(call)
         return Pushed(not options.dry_run, there.address, chosen, size, files)
+
+    def new_files(self, outgoing: Outgoing, call: Call) -> tuple[NewFile, ...]:
+        """The files in copies that no commit of the project has, ordered by path."""
+        return tuple(self._named(*file, call) for file in outgoing.new_files(call))
 
     def delete(self, remote: str, session_ids: Sequence[SessionId], call: Call) -> tuple[str, tuple[SessionId, ...]]:
         """Deletes sessions from a remote, all or none, and gives its address and those that were there.

@@ -10,6 +10,8 @@ import attrs
 from snapd.core.answers import Page
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from snapd.core.actions.session_diff import NetChanges
     from snapd.core.actions.steps.session_views import SessionViews
     from snapd.core.answers import SessionView, StepView
@@ -75,25 +77,36 @@ class Readers:
         start = 0
         if after is None or after < _FETCHED:
             page = self._own.views.all(call, after, limit)
+            taken_over = self._fetched.taken_over()
+            views = tuple(
+                attrs.evolve(view, taken_over=taken_over.get(view.session.session_id)) for view in page.views
+            )
             if page.after is not None:
-                return page
-            views = page.views
+                return Page(views, page.after)
         else:
             start = after - _FETCHED
         room = None if limit is None else limit - len(views)
-        readers = islice(self._fetched.readers(), start, None)
+        readers = islice(self._others(), start, None)
         found = tuple(islice(readers, room))
         is_last = next(readers, None) is None
         last = None if is_last else _FETCHED + start + len(found)
         return Page((*views, *(reader.view() for reader in found)), last)
 
+    def _others(self) -> Iterator[FetchedReader]:
+        """Reads the fetched sessions that are not of this folder as well."""
+        for reader in self._fetched.readers():
+            if self._timeline.session(reader.view().session.session_id) is None:
+                yield reader
+
     def find(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool = False) -> tuple[StepView, ...]:
         """Finds steps of the folder, newest first; if there is none, those of fetched sessions.
+
+        Of a session that went on at another machine, steps that were only fetched come before those of the folder.
 
         Arguments and errors as of `SessionViews.find`.
         """
         if wanted.session_id is not None:
-            return self.of_session(wanted.session_id).views.find(wanted, limit, call, renames=renames)
+            return self._of_session(wanted, limit, call, renames=renames)
         if wanted.parent is not None:
             return self.of_step(wanted.parent).views.find(wanted, limit, call, renames=renames)
         found = self._own.views.find(wanted, limit, call, renames=renames)
@@ -105,3 +118,16 @@ class Readers:
             for view in reader.views.find(wanted, limit, call, renames=renames)
         )
         return tuple(islice(elsewhere, limit))
+
+    def _of_session(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool) -> tuple[StepView, ...]:
+        assert wanted.session_id is not None
+        fetched = self._fetched.of_session(wanted.session_id)
+        if self._timeline.session(wanted.session_id) is None:
+            reader = fetched or self._own
+            return reader.views.find(wanted, limit, call, renames=renames)
+        found: list[StepView] = []
+        if fetched is not None:
+            elsewhere = fetched.views.find(wanted, None, call, renames=renames)
+            found += [view for view in elsewhere if self._timeline.step(view.step.step_id) is None]
+        found += self._own.views.find(wanted, limit, call, renames=renames)
+        return tuple(found[:limit])

@@ -1,0 +1,226 @@
+"""Hands the folder over to another machine: all files as they are, and everything that agents did."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import InvalidParams
+from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage, RecordKind
+from snapd.core.operations.target import Target
+from snapd.core.sharing.handover import HANDOVER_NAME, HandedOver, Handover
+from snapd.core.sharing.leaving_out import LeavingOut
+from snapd.core.sharing.projection import Projection
+from snapd.core.timeline.model import StepsLeft
+from snapd.core.trees import amended, changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from snapd.core.actions.steps.step_changes import StepChanges
+    from snapd.core.call import Call
+    from snapd.core.model import Entry, ObjectId, RelPath, Snapshot, TreeEntry
+    from snapd.core.operations.writer import Writer
+    from snapd.core.ports.sharing import Elsewhere, Outgoing, Remote
+    from snapd.core.ports.store import Store
+    from snapd.core.timeline.model import SessionId
+
+    from .push import NewFile
+
+MOST_COMMITS = 1000
+"""How many commits a handover names: the other machine's newest commit is probably one of them."""
+
+_FILES = (REGULAR, EXECUTABLE, SYMLINK)
+_NAME = re.compile(HANDOVER_NAME)
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@attrs.frozen
+class HandoverOptions:
+    """How a client wants to hand over.
+
+    Attributes:
+        name: by which others ask for it; None for one made of the names of the folder and of this machine.
+        include: ignored files that go with it.
+        exclude: files that stay here, in `.gitignore` syntax.
+        dry_run: whether only to say what would leave the machine.
+    """
+
+    name: str | None = None
+    include: Sequence[RelPath] = ()
+    exclude: Sequence[str] = ()
+    dry_run: bool = False
+
+
+@attrs.frozen
+class MadeHandover:
+    """What was handed over, or would be.
+
+    Attributes:
+        applied: False for a dry run.
+        name: by which others ask for it.
+        remote: the address, without a password.
+        sessions: the sessions that go with it.
+        size: of what is sent, bytes.
+        new_files: the files that no commit of the project has, ordered by path.
+    """
+
+    applied: bool
+    name: str
+    remote: str
+    sessions: tuple[SessionId, ...]
+    size: int
+    new_files: tuple[NewFile, ...]
+
+
+@attrs.define(eq=False)
+class HandOver:
+    """Hands one workspace over.
+
+    Args:
+        writer: captures the folder.
+        store: of the workspace.
+        step_changes: says what separates the changes of steps from each other.
+        elsewhere: the other machines.
+        new_files: names the files that leave the machine.
+    """
+
+    _writer: Writer
+    _store: Store
+    _step_changes: StepChanges
+    _elsewhere: Elsewhere
+    _new_files: Callable[[Outgoing, Call], tuple[NewFile, ...]]
+
+    def hand_over(self, there: Remote, options: HandoverOptions, call: Call) -> MadeHandover:
+        """Hands over: all or nothing. The folder and its sessions stay here as they are.
+
+        Args:
+            there: gets it.
+            options: how.
+            call: the request.
+
+        Raises:
+            InvalidParams: the name cannot be one.
+            RemoteFailed: nothing was handed over.
+            RemoteChanged: the remote has somebody else's handover of this name, or steps that this machine lacks.
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was handed over.
+        """
+        name = self._name(options.name)
+        sessions = tuple(session.session_id for session in self._store.timeline.sessions())
+        folder = self._captured(options, call)
+        lineage = self._elsewhere.lineage.all()
+        with there.outgoing() as outgoing:
+            authors = self._step_changes.authors
+            for session_id in sessions:
+                copy = Projection([session_id], self._store, self._store, authors, outgoing, options.exclude)
+                outgoing.add_session(session_id, copy.events(call))
+            handover = self._record(name, sessions, folder, lineage, options, outgoing, call)
+            whole = Projection(sessions, self._store, self._store, authors, outgoing, options.exclude)
+            outgoing.add_handover(handover, whole.events(call), [entry.handover_id for entry in lineage])
+            outgoing.finish()
+            size = outgoing.weigh(call)
+            files = self._new_files(outgoing, call)
+            if not options.dry_run:
+                outgoing.push(call)
+        if not options.dry_run:
+            self._elsewhere.lineage.add(HandedOver(handover.handover_id, name, handover.folder.tree, True))
+        return MadeHandover(not options.dry_run, name, there.address, sessions, size, files)
+
+    def _name(self, wanted: str | None) -> str:
+        if wanted is None:
+            folder = self._writer.work_tree.root.rsplit(b"/", 1)[-1].decode("utf-8", "replace")
+            made = _NOT_IN_A_NAME.sub("-", f"{folder}-{self._elsewhere.host}").strip("-_")
+            return made[:64] or "folder"
+        if not _NAME.fullmatch(wanted):
+            raise InvalidParams(
+                f"name: {wanted!r} cannot be the name of a handover",
+                hint="take up to 64 letters, digits, dashes and underscores, the first no dash",
+                field="name",
+            )
+        return wanted
+
+    def _captured(self, options: HandoverOptions, call: Call) -> Snapshot:
+        """Captures the folder, so that what open steps did up to now counts as theirs."""
+        with self._writer.turn(call):
+            self._writer.work_tree.check_present()
+            seen = self._writer.seen(call)
+            if not options.dry_run and self._writer.span(self._store.identify(seen)) is not None:
+                self._writer.track(seen, StepsLeft(()), call)
+            forced = tuple(sorted(set(options.include)))
+            return self._writer.capture(forced, RecordKind.LOOK, call)
+
+    def _record(
+        self,
+        name: str,
+        sessions: tuple[SessionId, ...],
+        folder: Snapshot,
+        lineage: Sequence[HandedOver],
+        options: HandoverOptions,
+        outgoing: Outgoing,
+        call: Call,
+    ) -> Handover:
+        def read(tree: ObjectId) -> tuple[TreeEntry, ...]:
+            return outgoing.read_tree(tree) or self._store.read_tree(tree)
+
+        leaving_out = LeavingOut(options.exclude, read, outgoing.tree)
+        tree = leaving_out.tree(folder.tree)
+        target = Target(self._store, folder)
+        commits = self._elsewhere.project.newest(MOST_COMMITS, call)
+        committed = self._tree_of(commits[0], call) if commits else None
+        last = lineage[-1] if lineage and self._store.knows(lineage[-1].tree) else None
+        kept: set[RelPath] = set()
+        differing: dict[RelPath, Entry | None] = {}
+        for other in filter(None, (committed, last and last.tree)):
+            for change in changes(read, other, tree):
+                call.check()
+                if change.new is None and (target.protection(change.path) or leaving_out.is_out(change.path)):
+                    kept.add(change.path)
+                elif other == committed and (change.old is None or change.old.mode in _FILES):
+                    differing[change.path] = change.old
+        paths = tuple(path for path in folder.coverage.empty_dirs if not leaving_out.is_out(path))
+        forced = tuple(path for path in folder.coverage.forced if not leaving_out.is_out(path))
+        return Handover(
+            secrets.token_hex(16),
+            name,
+            self._elsewhere.host,
+            time.time_ns() // 1_000_000,
+            sessions,
+            outgoing.snapshot(tree, Coverage(empty_dirs=paths, forced=forced)),
+            commits,
+            amended(read, tree, differing, outgoing.tree) if committed is not None else None,
+            None if last is None else last.handover_id,
+            tuple(sorted(kept)),
+        )
+
+    def _tree_of(self, commit: ObjectId, call: Call) -> ObjectId | None:
+        """The tree of a commit of the project, once its directories can be read."""
+        project = self._elsewhere.project
+        tree = project.tree(commit, call)
+        if tree is None:
+            return None
+        return tree if take_directories(self._store, project.directories, tree, call) else None
+
+
+def take_directories(store: Store, sources: Sequence[bytes], tree: ObjectId, call: Call) -> bool:
+    """Has a store get a tree of a project's git with all directories in it, but no files; False if some are missing.
+
+    Raises:
+        StoreCorrupt, StorageFull, IoError, Cancelled: it did not get all of them.
+    """
+    level: set[ObjectId] = {tree} - {EMPTY_TREE}
+    done: set[ObjectId] = set()
+    while level:
+        call.check()
+        if store.adopt(sources, level) != level:
+            return False
+        done |= level
+        level = {entry.oid for oid in level for entry in _directories(store.read_tree(oid))} - done - {EMPTY_TREE}
+    return True
+
+
+def _directories(entries: Iterable[TreeEntry]) -> Iterable[TreeEntry]:
+    return (entry for entry in entries if entry.mode == TREE)

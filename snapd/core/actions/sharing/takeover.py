@@ -1,0 +1,330 @@
+"""Takes over what another machine handed over: its files are merged into the folder, its sessions go on here."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.actions.undo.task import UndoTask, wanted_by_tasks
+from snapd.core.errors import RemoteChanged, RemoteFailed, StoreCorrupt
+from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, Coverage, RecordKind, Snapshot
+from snapd.core.operations.target import Target
+from snapd.core.sharing.continuation import added, by_session, events_of
+from snapd.core.sharing.handover import HandedOver
+from snapd.core.timeline.attribution import Delta
+from snapd.core.timeline.model import Event, Operated, Operation, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
+from snapd.core.trees import amended, changes, everything_in, file_at
+
+from .handover import take_directories
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from snapd.core.actions.sessions import Sessions
+    from snapd.core.actions.undo.planner import UndoPlanner
+    from snapd.core.answers import SessionView
+    from snapd.core.call import Call
+    from snapd.core.model import Change, ObjectId, Outcome, RelPath
+    from snapd.core.operations.writer import OperationOptions, Writer
+    from snapd.core.ports.sharing import Elsewhere, FetchedHandover, Remote
+    from snapd.core.ports.store import Store
+    from snapd.core.sharing.handover import Handover
+
+_FILES = (REGULAR, EXECUTABLE, SYMLINK)
+
+
+@attrs.frozen
+class TakenOver:
+    """What was taken over.
+
+    Attributes:
+        outcome: what was done to files.
+        name: of the handover.
+        host: the machine that handed over.
+        sessions: those that have something new.
+        is_marked: whether the machine that handed over can see that: False if the remote did not take the note.
+    """
+
+    outcome: Outcome
+    name: str
+    host: str
+    sessions: tuple[SessionView, ...]
+    is_marked: bool
+
+
+@attrs.frozen
+class _Start:
+    """The files from which two machines went on.
+
+    Attributes:
+        tree: has them.
+        is_agreed: whether both machines had just these files once, by an earlier handover.
+    """
+
+    tree: ObjectId
+    is_agreed: bool = False
+
+
+@attrs.define(eq=False)
+class TakeOver:
+    """Takes handovers over into one workspace.
+
+    Args:
+        writer: captures the folder and changes it.
+        store: of the workspace.
+        sessions: of the workspace.
+        planner: plans what to do to each file.
+        elsewhere: the other machines.
+    """
+
+    _writer: Writer
+    _store: Store
+    _sessions: Sessions
+    _planner: UndoPlanner
+    _elsewhere: Elsewhere
+
+    def take_over(self, there: Remote, name: str | None, options: OperationOptions, call: Call) -> TakenOver:
+        """Takes a handover over.
+
+        What the other machine changed is merged into the files as they are. Its sessions become sessions of this
+        folder, as if all of that had happened here, so their steps can be undone and their agents can go on.
+
+        Args:
+            there: has it.
+            name: of the handover; None for the only one that nobody took over yet.
+            options: how the client wants it done.
+            call: the request; may be cancelled until the first file is moved.
+
+        Raises:
+            InvalidParams: there is no such handover, or there are several.
+            RemoteFailed, Untrusted: nothing was changed.
+            RemoteChanged: a session went on both here and there; nothing was changed.
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: the same.
+        """
+        fetched = there.fetch_handover(name, call)
+        handover = fetched.handover
+        with self._writer.turn(call):
+            arrived = self._arrived(fetched)
+            start = self._start(handover, call)
+            self._adopt(fetched, arrived, start.tree, call)
+            outcome = self._carry_out(fetched, start, options, call)
+            if outcome.applied:
+                self._go_on(arrived, call)
+                # the next handover begins with it
+                self._writer.record(self._store.load(handover.folder), RecordKind.LOOK)
+        if not outcome.applied:
+            return TakenOver(outcome, handover.name, handover.host, (), False)
+        self._elsewhere.lineage.add(HandedOver(handover.handover_id, handover.name, handover.folder.tree, False))
+        sessions = self._announce(arrived, call)
+        return TakenOver(outcome, handover.name, handover.host, sessions, self._mark(there, fetched, call))
+
+    def _arrived(self, fetched: FetchedHandover) -> list[Event]:
+        """The events that this machine does not have yet."""
+        timeline, sessions = self._store.timeline, fetched.handover.sessions
+        here, there = by_session(events_of(timeline, sessions)), by_session(fetched.events)
+        for session_id in sessions:
+            ours, theirs = here.get(session_id, set()), there.get(session_id, set())
+            if not ours <= theirs and not theirs <= ours:
+                raise RemoteChanged(
+                    f"session {session_id!r} went on here since, without what {fetched.handover.host} did in it",
+                    hint="fetch its sessions there and take in what you want with 'snapd apply'",
+                )
+        return added(timeline, {name for names in here.values() for name in names}, fetched.events)
+
+    # -- files
+
+    def _start(self, handover: Handover, call: Call) -> _Start:
+        """The files from which both machines went on, as far as they are known here."""
+        for entry in self._elsewhere.lineage.all():
+            if entry.handover_id == handover.handover_id:
+                return _Start(handover.folder.tree, is_agreed=True)
+            if entry.handover_id == handover.since and self._store.knows(entry.tree):
+                return _Start(entry.tree, is_agreed=True)
+        project = self._elsewhere.project
+        common = project.common(handover.commits, call) if handover.commits else None
+        if common is not None and common != handover.commits[0]:
+            tree = project.tree(common, call)
+            if tree is not None and take_directories(self._store, project.directories, tree, call):
+                return _Start(tree)
+        return _Start(handover.committed or EMPTY_TREE)
+
+    def _adopt(self, fetched: FetchedHandover, arrived: Sequence[Event], base: ObjectId, call: Call) -> None:
+        """Has the store of the workspace get all objects that it needs from now on."""
+        handover, read = fetched.handover, fetched.objects.read_tree
+        wanted: set[ObjectId] = {handover.folder.coverage}
+        everything_in(read, handover.folder.tree, wanted, call.check)
+        if handover.committed is not None:
+            everything_in(read, handover.committed, wanted, call.check)
+        for event in arrived:
+            named, blobs = _named(event)
+            for snapshot in named:
+                wanted.add(snapshot.coverage)
+                everything_in(read, snapshot.tree, wanted, call.check)
+            wanted |= blobs
+        self._complete(wanted, [fetched.directory])
+        if base not in (EMPTY_TREE, handover.committed):
+            old = {change.old.oid for change in self._differing(base, handover) if change.old is not None}
+            self._complete(old, self._elsewhere.project.directories)
+
+    def _complete(self, wanted: set[ObjectId], sources: Sequence[bytes]) -> None:
+        missing = wanted - {EMPTY_TREE}
+        missing -= self._store.adopt(sources, missing)
+        if missing:
+            oid = min(missing).hex()
+            raise StoreCorrupt(f"object {oid}, which the handover needs, is missing", object=oid)
+
+    def _differing(self, base: ObjectId, handover: Handover) -> list[Change]:
+        """What the other machine changed, as far as a folder can have it."""
+        found = changes(self._store.read_tree, base, handover.folder.tree, differing=self._store.differing)
+        kept = set(handover.kept)
+        return [
+            change
+            for change in found
+            if (change.old is None or change.old.mode in _FILES) and not (change.new is None and change.path in kept)
+        ]
+
+    def _carry_out(
+        self, fetched: FetchedHandover, start: _Start, options: OperationOptions, call: Call
+    ) -> Outcome:
+        writer = self._writer
+        seen = writer.seen(call)
+        task = self._task(fetched, start, seen, call)
+        prepared = writer.prepare(seen, wanted_by_tasks([task]), options, call)
+        plan, _ = self._planner.plan([task], prepared, call)
+        return writer.carry_out(prepared, plan, writer.operation("restore", prepared.seen), call)
+
+    def _task(self, fetched: FetchedHandover, begin: _Start, seen: Snapshot, call: Call) -> UndoTask:
+        """What to do to files: the reverse of what would take back what the other machine did."""
+        handover, base = fetched.handover, begin.tree
+        folder = self._store.load(handover.folder)
+        differing = self._differing(base, handover)
+        gone = frozenset(change.path for change in differing if change.new is None)
+        files = {}
+        for change in differing:
+            call.check()
+            old = change.old
+            if not begin.is_agreed and self._was_passed(change, seen, fetched):
+                old = file_at(self._store.entry_in, seen.tree, change.path)
+            files[change.path] = (Delta(change.new, old),)
+        came = {change.path for change in differing if change.old is None}
+        moved = self._store.renames(base, folder.tree) if gone and came else {}
+        start = SnapshotId(base, handover.folder.coverage)
+        target = Target(self._store, folder, gone)
+        done = Operated(handover.handover_id, "restore", None, start)
+        return UndoTask(
+            Operation(done, handover.milliseconds, handover.folder, "applied"),
+            "applied",
+            files,
+            folder.coverage.empty_dirs,
+            (),
+            {old: new for new, old in moved.items() if new in came and old in gone},
+            start,
+            target,
+            (Target(self._store, Snapshot(base, Coverage())), target),
+            bool(files),
+        )
+
+    def _was_passed(self, change: Change, seen: Snapshot, fetched: FetchedHandover) -> bool:
+        """Whether a file that differs from both ends is as it was over there at some time: then nothing was done here."""
+        here = file_at(self._store.entry_in, seen.tree, change.path)
+        if here in (change.old, change.new, None):
+            return False
+        trees = {tree for event in fetched.events for pair in _pairs(event) for tree in pair}
+        return any(file_at(fetched.objects.entry_in, tree, change.path) == here for tree in trees)
+
+    # -- sessions
+
+    def _go_on(self, arrived: Sequence[Event], call: Call) -> None:
+        """Adds the events to the timeline, with the folder as it is now after them."""
+        writer, timeline = self._writer, self._store.timeline
+        now = writer.look((), call)
+        head = self._store.identify(now)
+        seen = writer.span(head)
+        moment = time.time_ns() // 1_000_000
+        last = next((event.head for event in reversed(arrived) if event.head is not None), None)
+        left = StepsLeft(_open(arrived))
+        closing = Event(0, moment, head, None if last is None else self._rest(arrived, last, now, call), left)
+        events = [Event(0, moment, head, seen, StepsLeft(())), *arrived, closing]
+        if not arrived and seen is None:
+            return
+        first, *following = [attrs.evolve(event, seq=seq) for seq, event in enumerate(events, timeline.next_seq)]
+        writer.take_in(now, first, following, call)
+
+    def _rest(self, arrived: Sequence[Event], last: SnapshotId, now: Snapshot, call: Call) -> Span | None:
+        """How the files of the sessions differ from what these left; None if they do not.
+
+        Nobody else's change is in it: the person's own is what was merged with that.
+        """
+        paths: set[RelPath] = set()
+        for event in arrived:
+            for old, new in _pairs(event):
+                call.check()
+                found = changes(self._store.read_tree, old, new, differing=self._store.differing)
+                paths.update(change.path for change in found)
+        left = {path: file_at(self._store.entry_in, last.tree, path) for path in paths}
+        other = {path: entry for path, entry in left.items() if entry != self._entry_now(now, path)}
+        if not other:
+            return None
+        with self._store.batch() as batch:
+            tree = amended(self._store.read_tree, now.tree, other, batch.encoded_tree)
+            batch.commit()
+        after = self._store.identify(now)
+        return Span(SnapshotId(tree, after.coverage), after, ())
+
+    def _entry_now(self, now: Snapshot, path: RelPath) -> object:
+        return file_at(self._store.entry_in, now.tree, path)
+
+    def _announce(self, arrived: Sequence[Event], call: Call) -> tuple[SessionView, ...]:
+        """Notifies of the sessions that have something new; describes them."""
+        names: dict[str, None] = {}
+        for event in arrived:
+            session_id = getattr(event.what, "session_id", None)
+            if isinstance(event.what, StepEnded):
+                session_id = self._sessions.known_step(event.what.step_id).session_id
+            if session_id is not None:
+                names[session_id] = None
+        for session_id in names:
+            self._sessions.notify(session_id, None)
+        return tuple(self._sessions.view(self._sessions.known(session_id), call) for session_id in names)
+
+    def _mark(self, there: Remote, fetched: FetchedHandover, call: Call) -> bool:
+        """Notes at the remote that the handover was taken over; what was done here stays, whatever becomes of that."""
+        try:
+            there.mark_taken(fetched, time.time_ns() // 1_000_000, call)
+        except (RemoteFailed, RemoteChanged):
+            # such as one that only can be read; whoever asked is told
+            return False
+        return True
+
+
+def _named(event: Event) -> tuple[list[SnapshotId], set[ObjectId]]:
+    """The snapshots and the files that an event names."""
+    found = [event.head]
+    blobs: set[ObjectId] = set()
+    if event.seen is not None:
+        found += [event.seen.before, event.seen.after]
+    what = event.what
+    if isinstance(what, Operated):
+        found.append(what.before)
+        effects = [*(what.effects or ()), *(effect for turn in what.turned for effect in turn.effects)]
+        blobs |= {entry.oid for effect in effects for entry in (effect.old, effect.new) if entry is not None}
+    elif hasattr(what, "files"):
+        blobs |= {entry.oid for _, entry in what.files if entry is not None}
+    return [snapshot for snapshot in found if snapshot is not None], blobs
+
+
+def _pairs(event: Event) -> list[tuple[ObjectId, ObjectId]]:
+    """The trees between which an event says that files changed."""
+    found = [] if event.seen is None else [(event.seen.before.tree, event.seen.after.tree)]
+    if isinstance(event.what, Operated) and event.head is not None:
+        found.append((event.what.before.tree, event.head.tree))
+    return found
+
+
+def _open(arrived: Collection[Event]) -> tuple[str, ...]:
+    """The steps that nobody ended: their clients are on the other machine."""
+    begun = [event.what.step_id for event in arrived if isinstance(event.what, StepBegun)]
+    ended = {event.what.step_id for event in arrived if isinstance(event.what, StepEnded)}
+    return tuple(step for step in begun if step not in ended)

@@ -1,0 +1,78 @@
+"""What one machine hands over to another: the folder as it is, with everything that agents did in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from snapd.core.model import ObjectId, RelPath
+    from snapd.core.timeline.model import SessionId, SnapshotId
+
+
+HANDOVER_NAME = "[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
+"""What a handover may be called, as a regular expression: it becomes a part of the name of a reference."""
+
+
+@attrs.frozen
+class Taken:
+    """Somebody took the work over.
+
+    Attributes:
+        host: the machine.
+        milliseconds: when, since 1970.
+    """
+
+    host: str
+    milliseconds: int
+
+
+@attrs.frozen
+class HandedOver:
+    """What a folder remembers of a handover.
+
+    Attributes:
+        handover_id: see `Handover`.
+        name: see `Handover`.
+        tree: all files that were handed over.
+        is_own: whether this folder handed over; if not, it took over.
+    """
+
+    handover_id: str
+    name: str
+    tree: ObjectId
+    is_own: bool
+
+
+@attrs.frozen
+class Handover:
+    """The record of a handover.
+
+    Attributes:
+        handover_id: random; tells it from all others.
+        name: by which others ask for it.
+        host: the machine that hands over.
+        milliseconds: when, since 1970.
+        sessions: the sessions that go with it.
+        folder: all files, those included that no commit has; and the ignored ones that were asked for.
+        commits: the commit that the work goes on from, and those before it, newest first; none without git.
+        committed: `folder` as it would be with the first of `commits`; None without git.
+        since: the handover that the folder made or took over before, if there is one. A machine that knows that
+            one needs only what changed since.
+        kept: files that the folder may have although `folder` lacks them, because they are ignored, too large, or stay
+            on that machine: nobody deletes them.
+        taken: who took it over, in the order of time.
+    """
+
+    handover_id: str
+    name: str
+    host: str
+    milliseconds: int
+    sessions: tuple[SessionId, ...]
+    folder: SnapshotId
+    commits: tuple[ObjectId, ...] = ()
+    committed: ObjectId | None = None
+    since: str | None = None
+    kept: tuple[RelPath, ...] = ()
+    taken: tuple[Taken, ...] = ()
