@@ -143,7 +143,7 @@ class Session:
 
     def __init__(self, project: Project, session_id: str | None, agent: str | None, title: str | None) -> None:
         # the name is made here, so that a start whose answer was lost can be sent again
-        self.session_id = session_id if session_id is not None else secrets.token_hex(8)
+        self.session_id = session_id if session_id is not None else secrets.token_hex(16)
         self._project = project
         self._params = wire.SessionStartParams(session_id=self.session_id, agent=agent, title=title)
         self._lock = threading.Lock()

@@ -37,10 +37,17 @@ class Lineage:
             return ()
         try:
             return tuple(
-                HandedOver(str(entry["id"]), str(entry["name"]), bytes.fromhex(entry["tree"]), bool(entry["isOwn"]))
+                HandedOver(
+                    str(entry["id"]),
+                    str(entry["name"]),
+                    bytes.fromhex(entry["tree"]),
+                    bool(entry["isOwn"]),
+                    tuple(map(str, entry["since"])),
+                    tuple(path.encode("utf-8", "surrogateescape") for path in entry["kept"]),
+                )
                 for entry in json.loads(data)
             )
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             # without it, the next handover is merged from the last common commit
             logger.warning("%s is damaged, and is made anew", self.path)
             return ()
@@ -49,7 +56,14 @@ class Lineage:
         """Notes the newest one, durably; raises `StorageFull`, `IoError`."""
         entries = [*self.all(), entry][-_KEPT:]
         document = [
-            {"id": each.handover_id, "name": each.name, "tree": each.tree.hex(), "isOwn": each.is_own}
+            {
+                "id": each.handover_id,
+                "name": each.name,
+                "tree": each.tree.hex(),
+                "isOwn": each.is_own,
+                "since": each.since,
+                "kept": [path.decode("utf-8", "surrogateescape") for path in each.kept],
+            }
             for each in entries
         ]
         write_file(self.path, json.dumps(document).encode())

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from snapd.backend import Backend
 
-_MADE = 16
-"""Length of a name that snapd generates, in digits."""
+_MADE = (16, 32)
+"""Lengths of names that snapd generates, in digits: once it was the first."""
 _SHORT = 8
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _ON_A_PAGE = 200
@@ -61,7 +61,7 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
         UnknownStep: there is no such step.
         InvalidParams: several steps match, or the word cannot be the beginning of a name.
     """
-    if word != "last" and not (word and set(word) <= _HEXADECIMAL and len(word) <= _MADE):
+    if word != "last" and not (word and set(word) <= _HEXADECIMAL and len(word) <= _MADE[-1]):
         raise InvalidParams(
             f"expected a step, the beginning of its name or 'last', got {word!r}",
             hint=UnknownStep.default_hint,
@@ -87,7 +87,7 @@ def find_session_or_step(found: Backend, word: str) -> dict[str, Any]:
     """
     known = list(dict.fromkeys(session["sessionId"] for session in listed_sessions(found)))
     sessions = _matching(known, word)
-    is_step = word == "last" or (word != "" and set(word) <= _HEXADECIMAL and len(word) <= _MADE)
+    is_step = word == "last" or (word != "" and set(word) <= _HEXADECIMAL and len(word) <= _MADE[-1])
     if word in known:
         return find_session(found, word)
     steps = ask(found, "step/find", {"prefix": word, "limit": 1})["steps"] if is_step and word != "last" else []
@@ -165,7 +165,7 @@ def latest_session(found: Backend) -> str:
 
 
 def _is_made(name: str) -> bool:
-    return len(name) == _MADE and set(name) <= _HEXADECIMAL
+    return len(name) in _MADE and set(name) <= _HEXADECIMAL
 
 
 def _matching(names: Iterable[str], word: str) -> list[str]:

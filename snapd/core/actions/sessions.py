@@ -97,7 +97,7 @@ class Sessions(SessionViews):
         Raises:
             StorageFull, IoError: the session was not started.
         """
-        name = session_id if session_id is not None else secrets.token_hex(8)
+        name = session_id if session_id is not None else secrets.token_hex(16)
         with self._writer.turn(call):
             self._writer.note(SessionStarted(name, agent, title))
             self.notify(name, None)
@@ -169,7 +169,7 @@ class Sessions(SessionViews):
             before = None if ends is None else self._to_end(ends, session_id, parent)
             self._writer.work_tree.check_present()
             snapshot = self._writer.seen(call)
-            step_id = secrets.token_hex(8)
+            step_id = secrets.token_hex(16)
             begun = StepBegun(
                 step_id,
                 session_id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +18,7 @@ from snapd.core.feed.event_log import EventLog
 from snapd.core.feed.events import Tracked
 from snapd.core.model import Outcome, RecordKind
 from snapd.core.timeline.attendance import Attendance
-from snapd.core.timeline.model import Event, Operated, SnapshotId, Span
+from snapd.core.timeline.model import Event, Operated, SnapshotId, Span, StepsLeft
 from snapd.failpoints import failpoint
 
 from .concurrent_edits import without_concurrent_edits
@@ -28,7 +29,7 @@ from .planner import Planner
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from snapd.core.feed.events import Notice, Reverted
     from snapd.core.model import CaptureSettings, FileOutcome, OnConflict, RelPath, Snapshot
@@ -62,6 +63,11 @@ class OperationOptions:
     def respects_editors(self) -> bool:
         """Whether to leave files alone that have unsaved text in an editor."""
         return not (self.on_conflict == "overwrite" and self.by_name)
+
+
+Arriving = Callable[[Event, SnapshotId], "Sequence[Event]"]
+"""Gives the events that came from another machine, numbered, between two of this one: the first is given, with what
+changed here before; the last has the given snapshot as its head."""
 
 
 @attrs.frozen
@@ -301,24 +307,6 @@ class Writer:
         failpoint("writer.tracked")
         self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
-    def take_in(self, snapshot: Snapshot, first: Event, following: Sequence[Event], call: Call) -> None:
-        """Records events that came from another machine, between two of this one, all or none; notifies of a snapshot.
-
-        Args:
-            snapshot: the work tree now.
-            first: has it as its head, with what changed here before.
-            following: the others; the last one has the same head.
-            call: the request.
-
-        Raises:
-            StorageFull, StoreCorrupt, IoError, Cancelled: nothing was recorded.
-        """
-        previous = self._store.last
-        call.commit()
-        self._store.append_event(first, snapshot, following=following)
-        self._head_at = self._looked_at
-        self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
-
     def suppose(self, snapshot: Snapshot, what: EventPayload) -> None:
         """Makes the timeline answer as if `track` had added this event; only in a `Timeline.supposing` block."""
         head = self._store.identify(snapshot)
@@ -365,7 +353,14 @@ class Writer:
         return Prepared(seen, before, forced, options, planner)
 
     def carry_out(
-        self, prepared: Prepared, plan: Plan, operation: Operated, call: Call, *, step_id: StepId | None = None
+        self,
+        prepared: Prepared,
+        plan: Plan,
+        operation: Operated,
+        call: Call,
+        *,
+        step_id: StepId | None = None,
+        arriving: Arriving | None = None,
     ) -> Outcome:
         """Carries out a plan, after a snapshot of what is there now, and records the operation.
 
@@ -375,6 +370,8 @@ class Writer:
             operation: how the timeline records it.
             call: the request; may be cancelled until the first file is moved.
             step_id: an open step whose work it is: the timeline then records the end of that step, not the operation.
+            arriving: gives the events of another machine that say how the files came to be what they are then; the
+                timeline gets these, not the operation.
 
         Raises:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
@@ -390,7 +387,8 @@ class Writer:
         failpoint("writer.before")
         self.record(before, RecordKind.BEFORE)
         # if nothing can be taken back of any step, nothing happened
-        if plan.is_empty and step_id is None and not finished(operation, plan.foretold()).turned:
+        is_recorded = step_id is not None or arriving is not None
+        if plan.is_empty and not is_recorded and not finished(operation, plan.foretold()).turned:
             return Outcome(True, before.tree, before.tree, plan.foretold(), details)
         call.check()
         intent = intent_of(plan, operation, prepared.forced, step_id)
@@ -399,14 +397,14 @@ class Writer:
             results = plan.foretold()
         else:
             results = self._apply(plan, intent, call)
-        after = self._conclude(intent, results, call)
+        after = self._conclude(intent, results, call, arriving)
         outcome = Outcome(True, before.tree, after.tree, results, details)
         self.notify_snapshot(notice_of(intent, outcome, after))
         return outcome
 
     def operation(self, kind: OperationKind, before: Snapshot) -> Operated:
         """Makes the record of an operation that is about no session and no step."""
-        return Operated(secrets.token_hex(8), kind, None, self._store.identify(before))
+        return Operated(secrets.token_hex(16), kind, None, self._store.identify(before))
 
     # -- notifying
 
@@ -442,7 +440,9 @@ class Writer:
                 self._settled = True
             raise
 
-    def _conclude(self, intent: Intent, results: Sequence[FileOutcome], call: Call) -> Snapshot:
+    def _conclude(
+        self, intent: Intent, results: Sequence[FileOutcome], call: Call, arriving: Arriving | None = None
+    ) -> Snapshot:
         """Records an operation as it turned out; gives the work tree after it."""
         failpoint("writer.conclude")
         effects = done(intent, results)
@@ -460,7 +460,11 @@ class Writer:
         seen, left = self.span(operation.before), self._store.identify(head)
         event = self._event(left, *record_of(intent, operation, left, seen))
         failpoint("writer.tell")
-        if head == after:
+        if arriving is not None:
+            self._store.append(after, kind)
+            first, *following = arriving(self._event(operation.before, seen, StepsLeft(())), left)
+            self._store.append_event(first, following=following)
+        elif head == after:
             self._store.append_event(event, after, kind)
         else:
             self._store.append(after, kind)

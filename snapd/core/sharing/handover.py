@@ -37,12 +37,16 @@ class HandedOver:
         name: see `Handover`.
         tree: all files that were handed over.
         is_own: whether this folder handed over; if not, it took over.
+        since: see `Handover`.
+        kept: see `Handover`.
     """
 
     handover_id: str
     name: str
     tree: ObjectId
     is_own: bool
+    since: tuple[str, ...] = ()
+    kept: tuple[RelPath, ...] = ()
 
 
 @attrs.frozen
@@ -58,8 +62,8 @@ class Handover:
         folder: all files, those included that no commit has; and the ignored ones that were asked for.
         commits: the commit that the work goes on from, and those before it, newest first; none without git.
         committed: `folder` as it would be with the first of `commits`; None without git.
-        since: the handover that the folder made or took over before, if there is one. A machine that knows that
-            one needs only what changed since.
+        since: the handovers that this one goes on from, newest first. A machine that made one of them, or took it over,
+            needs only what changed since.
         kept: files that the folder may have although `folder` lacks them, because they are ignored, too large, or stay
             on that machine: nobody deletes them.
         taken: who took it over, in the order of time.
@@ -73,6 +77,6 @@ class Handover:
     folder: SnapshotId
     commits: tuple[ObjectId, ...] = ()
     committed: ObjectId | None = None
-    since: str | None = None
+    since: tuple[str, ...] = ()
     kept: tuple[RelPath, ...] = ()
     taken: tuple[Taken, ...] = ()

@@ -103,7 +103,7 @@ def decode(commit: ObjectId, data: bytes, read_tree: Callable[[ObjectId], Iterab
             SnapshotId(entries[_FOLDER], entries[_COVERAGE]),
             tuple(map(bytes.fromhex, document["commits"])),
             entries.get(_COMMITTED),
-            None if document["since"] is None else _text(document["since"]),
+            tuple(map(_text, document["since"])),
             tuple(path.encode("utf-8", "surrogateescape") for path in document["kept"]),
             tuple(Taken(_text(host), int(milliseconds)) for host, milliseconds in document["taken"]),
         )

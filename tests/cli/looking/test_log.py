@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.cli.running import Home
 
-STEP = re.compile(r"[0-9a-f]{16}\n")
+STEP = re.compile(r"[0-9a-f]{32}\n")
 
 
 def shape(log: str) -> list[str]:

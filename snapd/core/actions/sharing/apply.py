@@ -156,7 +156,7 @@ class Apply:
         operation = writer.operation("redo", prepared.seen)
         if options.dry_run or plan.is_empty or (options.on_conflict == "fail" and plan.conflicts):
             return Applied(writer.carry_out(prepared, plan, operation, call), None)
-        session_id, step_id = secrets.token_hex(8), secrets.token_hex(8)
+        session_id, step_id = secrets.token_hex(16), secrets.token_hex(8)
         view = reader.view()
         said = f"Apply {view.session.title or view.session.session_id} from {reader.origin.host}"
         begun = StepBegun(step_id, session_id, 0, None, None, None, "apply", said)

@@ -16,7 +16,7 @@ from snapd.core.sharing.handover import HANDOVER_NAME, HandedOver, Handover
 from snapd.core.sharing.leaving_out import LeavingOut
 from snapd.core.sharing.projection import Projection
 from snapd.core.timeline.model import StepsLeft
-from snapd.core.trees import amended, changes
+from snapd.core.trees import amended, changes, file_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 MOST_COMMITS = 1000
 """How many commits a handover names: the other machine's newest commit is probably one of them."""
+
+MOST_SINCE = 100
+"""How many earlier handovers one is known to go on from."""
 
 _FILES = (REGULAR, EXECUTABLE, SYMLINK)
 _NAME = re.compile(HANDOVER_NAME)
@@ -127,7 +130,7 @@ class HandOver:
             if not options.dry_run:
                 outgoing.push(call)
         if not options.dry_run:
-            self._elsewhere.lineage.add(HandedOver(handover.handover_id, name, handover.folder.tree, True))
+            self._elsewhere.lineage.add(remembered(handover, is_own=True))
         return MadeHandover(not options.dry_run, name, there.address, sessions, size, files)
 
     def _name(self, wanted: str | None) -> str:
@@ -166,15 +169,18 @@ class HandOver:
         def read(tree: ObjectId) -> tuple[TreeEntry, ...]:
             return outgoing.read_tree(tree) or self._store.read_tree(tree)
 
+        def find(tree: ObjectId, name: bytes) -> TreeEntry | None:
+            return next((entry for entry in read(tree) if entry.name == name), None)
+
         leaving_out = LeavingOut(options.exclude, read, outgoing.tree)
         tree = leaving_out.tree(folder.tree)
         target = Target(self._store, folder)
         commits = self._elsewhere.project.newest(MOST_COMMITS, call)
         committed = self._tree_of(commits[0], call) if commits else None
-        last = lineage[-1] if lineage and self._store.knows(lineage[-1].tree) else None
-        kept: set[RelPath] = set()
+        before = {entry.tree for entry in lineage if self._store.knows(entry.tree)}
+        kept = {path for entry in lineage for path in entry.kept if file_at(find, tree, path) is None}
         differing: dict[RelPath, Entry | None] = {}
-        for other in filter(None, (committed, last and last.tree)):
+        for other in (*before, *filter(None, (committed,))):
             for change in changes(read, other, tree):
                 call.check()
                 if change.new is None and (target.protection(change.path) or leaving_out.is_out(change.path)):
@@ -192,7 +198,7 @@ class HandOver:
             outgoing.snapshot(tree, Coverage(empty_dirs=paths, forced=forced)),
             commits,
             amended(read, tree, differing, outgoing.tree) if committed is not None else None,
-            None if last is None else last.handover_id,
+            _since(lineage),
             tuple(sorted(kept)),
         )
 
@@ -203,6 +209,18 @@ class HandOver:
         if tree is None:
             return None
         return tree if take_directories(self._store, project.directories, tree, call) else None
+
+
+def remembered(handover: Handover, *, is_own: bool) -> HandedOver:
+    """What a folder remembers of a handover."""
+    return HandedOver(
+        handover.handover_id, handover.name, handover.folder.tree, is_own, handover.since, handover.kept
+    )
+
+
+def _since(lineage: Sequence[HandedOver]) -> tuple[str, ...]:
+    names = (name for entry in reversed(lineage) for name in (entry.handover_id, *entry.since))
+    return tuple(dict.fromkeys(names))[:MOST_SINCE]
 
 
 def take_directories(store: Store, sources: Sequence[bytes], tree: ObjectId, call: Call) -> bool:

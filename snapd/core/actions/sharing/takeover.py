@@ -12,12 +12,11 @@ from snapd.core.errors import RemoteChanged, RemoteFailed, StoreCorrupt
 from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, Coverage, RecordKind, Snapshot
 from snapd.core.operations.target import Target
 from snapd.core.sharing.continuation import added, by_session, events_of
-from snapd.core.sharing.handover import HandedOver
 from snapd.core.timeline.attribution import Delta
 from snapd.core.timeline.model import Event, Operated, Operation, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
 from snapd.core.trees import amended, changes, everything_in, file_at
 
-from .handover import take_directories
+from .handover import remembered, take_directories
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -109,14 +108,13 @@ class TakeOver:
             arrived = self._arrived(fetched)
             start = self._start(handover, call)
             self._adopt(fetched, arrived, start.tree, call)
-            outcome = self._carry_out(fetched, start, options, call)
+            outcome = self._carry_out(fetched, arrived, start, options, call)
             if outcome.applied:
-                self._go_on(arrived, call)
                 # the next handover begins with it
                 self._writer.record(self._store.load(handover.folder), RecordKind.LOOK)
         if not outcome.applied:
             return TakenOver(outcome, handover.name, handover.host, (), False)
-        self._elsewhere.lineage.add(HandedOver(handover.handover_id, handover.name, handover.folder.tree, False))
+        self._elsewhere.lineage.add(remembered(handover, is_own=False))
         sessions = self._announce(arrived, call)
         return TakenOver(outcome, handover.name, handover.host, sessions, self._mark(there, fetched, call))
 
@@ -137,11 +135,12 @@ class TakeOver:
 
     def _start(self, handover: Handover, call: Call) -> _Start:
         """The files from which both machines went on, as far as they are known here."""
-        for entry in self._elsewhere.lineage.all():
-            if entry.handover_id == handover.handover_id:
-                return _Start(handover.folder.tree, is_agreed=True)
-            if entry.handover_id == handover.since and self._store.knows(entry.tree):
-                return _Start(entry.tree, is_agreed=True)
+        ours = {entry.handover_id: entry.tree for entry in self._elsewhere.lineage.all()}
+        if handover.handover_id in ours:
+            return _Start(handover.folder.tree, is_agreed=True)
+        for name in handover.since:
+            if name in ours and self._store.knows(ours[name]):
+                return _Start(ours[name], is_agreed=True)
         project = self._elsewhere.project
         common = project.common(handover.commits, call) if handover.commits else None
         if common is not None and common != handover.commits[0]:
@@ -186,14 +185,25 @@ class TakeOver:
         ]
 
     def _carry_out(
-        self, fetched: FetchedHandover, start: _Start, options: OperationOptions, call: Call
+        self,
+        fetched: FetchedHandover,
+        arrived: Sequence[Event],
+        start: _Start,
+        options: OperationOptions,
+        call: Call,
     ) -> Outcome:
         writer = self._writer
         seen = writer.seen(call)
         task = self._task(fetched, start, seen, call)
         prepared = writer.prepare(seen, wanted_by_tasks([task]), options, call)
         plan, _ = self._planner.plan([task], prepared, call)
-        return writer.carry_out(prepared, plan, writer.operation("restore", prepared.seen), call)
+        # only what a crash leaves names the operation: the timeline has what arrived instead
+        operation = writer.operation("restore", prepared.seen)
+
+        def arriving(first: Event, left: SnapshotId) -> Sequence[Event]:
+            return self._arriving(first, arrived, left, call)
+
+        return writer.carry_out(prepared, plan, operation, call, arriving=arriving)
 
     def _task(self, fetched: FetchedHandover, begin: _Start, seen: Snapshot, call: Call) -> UndoTask:
         """What to do to files: the reverse of what would take back what the other machine did."""
@@ -236,26 +246,17 @@ class TakeOver:
 
     # -- sessions
 
-    def _go_on(self, arrived: Sequence[Event], call: Call) -> None:
-        """Adds the events to the timeline, with the folder as it is now after them."""
-        writer, timeline = self._writer, self._store.timeline
-        now = writer.look((), call)
-        head = self._store.identify(now)
-        seen = writer.span(head)
-        moment = time.time_ns() // 1_000_000
+    def _arriving(self, first: Event, arrived: Sequence[Event], left: SnapshotId, call: Call) -> Sequence[Event]:
+        """The events that the timeline gets: what arrived, between what was here and what is here now."""
         last = next((event.head for event in reversed(arrived) if event.head is not None), None)
-        left = StepsLeft(_open(arrived))
-        closing = Event(0, moment, head, None if last is None else self._rest(arrived, last, now, call), left)
-        events = [Event(0, moment, head, seen, StepsLeft(())), *arrived, closing]
-        if not arrived and seen is None:
-            return
-        first, *following = [attrs.evolve(event, seq=seq) for seq, event in enumerate(events, timeline.next_seq)]
-        writer.take_in(now, first, following, call)
+        rest = None if last is None else self._rest(arrived, last, left, call)
+        closing = Event(0, first.milliseconds, left, rest, StepsLeft(_open(arrived)))
+        return [attrs.evolve(event, seq=seq) for seq, event in enumerate([first, *arrived, closing], first.seq)]
 
-    def _rest(self, arrived: Sequence[Event], last: SnapshotId, now: Snapshot, call: Call) -> Span | None:
+    def _rest(self, arrived: Sequence[Event], last: SnapshotId, now: SnapshotId, call: Call) -> Span | None:
         """How the files of the sessions differ from what these left; None if they do not.
 
-        Nobody else's change is in it: the person's own is what was merged with that.
+        Nobody else's change is in it: it is what was done here, or over there by a person, and was merged with theirs.
         """
         paths: set[RelPath] = set()
         for event in arrived:
@@ -263,18 +264,15 @@ class TakeOver:
                 call.check()
                 found = changes(self._store.read_tree, old, new, differing=self._store.differing)
                 paths.update(change.path for change in found)
-        left = {path: file_at(self._store.entry_in, last.tree, path) for path in paths}
-        other = {path: entry for path, entry in left.items() if entry != self._entry_now(now, path)}
+        find = self._store.entry_in
+        there = {path: file_at(find, last.tree, path) for path in paths}
+        other = {path: entry for path, entry in there.items() if entry != file_at(find, now.tree, path)}
         if not other:
             return None
         with self._store.batch() as batch:
             tree = amended(self._store.read_tree, now.tree, other, batch.encoded_tree)
             batch.commit()
-        after = self._store.identify(now)
-        return Span(SnapshotId(tree, after.coverage), after, ())
-
-    def _entry_now(self, now: Snapshot, path: RelPath) -> object:
-        return file_at(self._store.entry_in, now.tree, path)
+        return Span(SnapshotId(tree, now.coverage), now, ())
 
     def _announce(self, arrived: Sequence[Event], call: Call) -> tuple[SessionView, ...]:
         """Notifies of the sessions that have something new; describes them."""
