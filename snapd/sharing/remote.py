@@ -66,7 +66,7 @@ class Remote:
             self._fetch(mirror, names, call)
 
         with OutgoingRepository(self._borrowed(), self._host) as repository:
-            yield Copies(repository, self._git, self._exchange, mirror, {*self._tips.branches, *self._tips.tags}, fetch)
+            yield Copies(repository, self._git, self._exchange, mirror, self._tips, fetch)
 
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
         """Deletes sessions there, all or none; gives those that were there."""

@@ -1,4 +1,4 @@
-"""The params and results of the requests about other machines: `session/push`, `session/fetch` and `session/apply`."""
+"""The params and results of the requests about other machines: what they push, fetch, export, import and apply."""
 
 from __future__ import annotations
 
@@ -79,6 +79,43 @@ class SessionFetchResult:
     """What came from another machine."""
 
     sessions: Annotated[list[Session], "The sessions that are new, or others than they were when last fetched."]
+
+
+@attrs.frozen(kw_only=True)
+class SessionExportParams(RequestParams):
+    """Writes sessions to a file, a git bundle: all or none. Only the user of the daemon can read the file.
+
+    It has what a push sends. Where the project has a commit that others are likely to have, the file leaves out what
+    that commit has, and names it as a prerequisite.
+    """
+
+    file: Annotated[str, "Where to: an absolute path at which nothing is, in a folder that there is."]
+    session_ids: Annotated[list[str] | None, "The sessions. Not with `all`."] = None
+    all_: Annotated[bool, "Whether to write all sessions of the folder."] = False
+    exclude: Annotated[list[str] | None, "The files that stay on this machine, as patterns in `.gitignore` syntax."] = (
+        None
+    )
+    dry_run: Annotated[bool, "Whether only to say what would be written."] = False
+
+
+@attrs.frozen(kw_only=True)
+class SessionExportResult:
+    """What was written, or would be."""
+
+    applied: Annotated[bool, "False for a dry run."]
+    sessions: Annotated[list[str], "The sessions in the file."]
+    bytes_: Annotated[int, "The size of the file, in bytes."]
+    new_files: Annotated[list[NewFile], "The files that no commit of the project has, ordered by file."]
+
+
+@attrs.frozen(kw_only=True)
+class SessionImportParams(RequestParams):
+    """Takes the sessions of a file that `session/export` wrote, as if they had been fetched. The folder is not touched.
+
+    The `remote` of their `origin` is the path of the file.
+    """
+
+    file: Annotated[str, "The file: an absolute path."]
 
 
 @attrs.frozen(kw_only=True)

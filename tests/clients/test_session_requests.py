@@ -217,6 +217,13 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         {"remote": "origin", "sessionIds": ["s"], "delete": True},
     ),
     (lambda it: it.session_fetch("origin", ["s"]), "session/fetch", {"remote": "origin", "sessionIds": ["s"]}),
+    (lambda it: it.session_export("/s"), "session/export", {"file": "/s", "all": True}),
+    (
+        lambda it: it.session_export("/s", ["s"], exclude=["*.env"], dry_run=True),
+        "session/export",
+        {"file": "/s", "sessionIds": ["s"], "exclude": ["*.env"], "dryRun": True},
+    ),
+    (lambda it: it.session_import("/s"), "session/import", {"file": "/s"}),
     (
         lambda it: it.session_apply(step_ids=["t"], on_conflict="keep"),
         "session/apply",

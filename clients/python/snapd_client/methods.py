@@ -37,6 +37,8 @@ IDEMPOTENT: dict[str, bool | str] = {
     "session/history": True,
     "session/push": True,
     "session/fetch": True,
+    "session/export": True,
+    "session/import": True,
     "session/apply": False,
     "step/begin": False,
     "step/end": True,

@@ -89,8 +89,11 @@ __all__ = [
     "SessionDiffResult",
     "SessionEndParams",
     "SessionEndResult",
+    "SessionExportParams",
+    "SessionExportResult",
     "SessionFetchParams",
     "SessionFetchResult",
+    "SessionImportParams",
     "SessionListParams",
     "SessionListResult",
     "SessionMessageParams",
@@ -1605,6 +1608,44 @@ class SessionFetchResult(TypedDict):
 
     sessions: list[Session]
     """The sessions that are new, or others than they were when last fetched."""
+
+
+class _SessionExportParamsRequired(RequestParams):
+    file: str
+    """Where to: an absolute path at which nothing is, in a folder that there is."""
+
+
+class SessionExportParams(_SessionExportParamsRequired, total=False):
+    """The params of `session/export`."""
+
+    sessionIds: list[str]
+    """The sessions. Not with `all`."""
+    all: bool
+    """Whether to write all sessions of the folder."""
+    exclude: list[str]
+    """The files that stay on this machine, as patterns in `.gitignore` syntax."""
+    dryRun: bool
+    """Whether only to say what would be written."""
+
+
+class SessionExportResult(TypedDict):
+    """What was written, or would be."""
+
+    applied: bool
+    """False for a dry run."""
+    sessions: list[str]
+    """The sessions in the file."""
+    bytes: int
+    """The size of the file, in bytes."""
+    newFiles: list[NewFile]
+    """The files that no commit of the project has, ordered by file."""
+
+
+class SessionImportParams(RequestParams):
+    """The params of `session/import`."""
+
+    file: str
+    """The file: an absolute path."""
 
 
 class SessionApplyParams(RequestParams, total=False):

@@ -21,6 +21,7 @@ Diff = protocol.DiffResult
 DiffPage = protocol.DiffFullResult
 Export = protocol.ExportResult
 Events = protocol.EventsResult
+ExportedSessions = protocol.SessionExportResult
 FetchedSessions = protocol.SessionFetchResult
 FileContent = protocol.FileAtResult
 FilesPage = protocol.ListFilesResult

@@ -1126,6 +1126,38 @@ export interface SessionFetchResult {
   sessions: Session[];
 }
 
+/** The params of `session/export`. */
+export interface SessionExportParams extends RequestParams {
+  /** Where to: an absolute path at which nothing is, in a folder that there is. */
+  file: string;
+  /** The sessions. Not with `all`. */
+  sessionIds?: string[];
+  /** Whether to write all sessions of the folder. */
+  all?: boolean;
+  /** The files that stay on this machine, as patterns in `.gitignore` syntax. */
+  exclude?: string[];
+  /** Whether only to say what would be written. */
+  dryRun?: boolean;
+}
+
+/** What was written, or would be. */
+export interface SessionExportResult {
+  /** False for a dry run. */
+  applied: boolean;
+  /** The sessions in the file. */
+  sessions: string[];
+  /** The size of the file, in bytes. */
+  bytes: number;
+  /** The files that no commit of the project has, ordered by file. */
+  newFiles: NewFile[];
+}
+
+/** The params of `session/import`. */
+export interface SessionImportParams extends RequestParams {
+  /** The file: an absolute path. */
+  file: string;
+}
+
 /** The params of `session/apply`. */
 export interface SessionApplyParams extends RequestParams {
   /** A fetched session: what its steps changed and what of that was not undone there. */
@@ -1520,6 +1552,8 @@ export interface Requests {
   "session/history": { params: HistoryParams; result: HistoryResult };
   "session/push": { params: SessionPushParams; result: SessionPushResult };
   "session/fetch": { params: SessionFetchParams; result: SessionFetchResult };
+  "session/export": { params: SessionExportParams; result: SessionExportResult };
+  "session/import": { params: SessionImportParams; result: SessionFetchResult };
   "session/apply": { params: SessionApplyParams; result: SessionApplyResult };
   "step/begin": { params: StepBeginParams; result: StepBeginResult };
   "step/end": { params: StepEndParams; result: StepEndResult };
@@ -1578,6 +1612,8 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "session/history": true,
   "session/push": true,
   "session/fetch": true,
+  "session/export": true,
+  "session/import": true,
   "session/apply": false,
   "step/begin": false,
   "step/end": true,

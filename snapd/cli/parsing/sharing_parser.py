@@ -13,6 +13,11 @@ _PUSH = (
     "project has, and which of them may hold secrets. Nothing is pushed before you have said yes, and nothing is ever "
     "pushed by itself."
 )
+_BUNDLE = (
+    "Write sessions of agents to a file, a git bundle, so that others can look at them, take them in or go on with "
+    "them. First it shows what would be in the file, as 'snapd push' does. The file leaves out what a commit of the "
+    "project has that others are likely to have; 'git bundle verify' names it."
+)
 
 
 def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,20 +27,26 @@ def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     push.add_argument("remote", metavar="REMOTE", help=_REMOTE)
     push.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions (default: all of this folder)")
-    push.add_argument(
-        "--exclude",
-        action="append",
-        metavar="PATTERN",
-        help="leave these files out of what is pushed, as in a .gitignore (repeatable)",
-    )
     push.add_argument("--delete", action="store_true", help="delete the sessions from there instead")
-    push.add_argument("-n", "--dry-run", action="store_true", help="only show what would leave this machine")
-    push.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    _add_leaving(push)
     fetch = commands.add_parser(
         "fetch", parents=[common()], help="fetch sessions from a git repository; the folder is not touched"
     )
     fetch.add_argument("remote", metavar="REMOTE", help=_REMOTE)
     fetch.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions (default: all that are there)")
+    bundle = commands.add_parser(
+        "bundle", parents=[common()], help="write sessions to a file, for other machines", description=_BUNDLE
+    )
+    bundle.add_argument("file", metavar="FILE", help="the file to write, which must not exist")
+    bundle.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions")
+    bundle.add_argument("--all", action="store_true", help="all sessions of this folder")
+    _add_leaving(bundle)
+    unbundle = commands.add_parser(
+        "unbundle",
+        parents=[common()],
+        help="take the sessions of a file, as if they had been fetched; the folder is not touched",
+    )
+    unbundle.add_argument("file", metavar="FILE", help="a file that 'snapd bundle' wrote")
     apply = commands.add_parser(
         "apply",
         parents=[changing("what to do with files that are not as the steps found them (default: merge)")],
@@ -44,3 +55,15 @@ def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     apply.add_argument(
         "names", metavar="SESSION|STEP", nargs="+", help="a fetched session, or fetched steps of one session"
     )
+
+
+def _add_leaving(parser: argparse.ArgumentParser) -> None:
+    """What all commands have that let something leave the machine."""
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        metavar="PATTERN",
+        help="leave these files out of what leaves this machine, as in a .gitignore (repeatable)",
+    )
+    parser.add_argument("-n", "--dry-run", action="store_true", help="only show what would leave this machine")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")

@@ -118,6 +118,8 @@ _UNPLAYED: Played = {
     "hook": ("snapd hook < event.json", ""),
     "push": ("snapd push origin --exclude '*.env'", ""),
     "fetch": ("snapd fetch origin", ""),
+    "bundle": ("snapd bundle ../parser.bundle 5f1c0a22 --dry-run", ""),
+    "unbundle": ("snapd unbundle ../parser.bundle", ""),
     "apply": ("snapd apply 7c1e90b2 --dry-run", ""),
     "watch": ("snapd watch", ""),
     "acp": ("snapd acp -- claude-agent-acp", ""),

@@ -35,7 +35,10 @@ class Outgoing(Protocol):
         """Completes the copies: nothing can be added any more, and the methods below can be called."""
 
     def new_files(self, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
-        """The files in the copies that no commit of the project has: path, blob and size, each blob once."""
+        """The files in the copies that no commit of the project has: path, blob and size, each blob once.
+
+        To be asked before `weigh`, which has git forget the older commits.
+        """
 
     def weigh(self, call: Call) -> int:
         """The bytes that a push would send, as far as this machine knows what the remote has; raises `RemoteFailed`."""
@@ -84,28 +87,37 @@ class Fetched(Protocol):
         """Its events and snapshots."""
 
 
-class Remote(Protocol):
-    """A git repository that sessions are pushed to and fetched from.
+class Carrier(Protocol):
+    """What carries sessions to other machines, and back: a git repository, or a file.
 
     Every method that speaks with it raises `RemoteFailed` if that fails, and `Cancelled`; nothing is half done then.
     """
 
     @property
     def address(self) -> str:
-        """Its address, without a password."""
+        """Its address, without a password; or its path."""
 
     def outgoing(self) -> AbstractContextManager[Outgoing]:
-        """Begins copies of sessions to push, which are gone at the end of the block."""
+        """Begins copies of sessions to push, which are gone at the end of the block.
 
-    def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
-        """Deletes sessions there, all or none; gives those that were there."""
+        Raises:
+            InvalidParams, IoError: it is a file that cannot be made.
+        """
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> tuple[Fetched, ...]:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before.
 
         Raises:
+            InvalidParams: it is a file that does not exist.
             Untrusted: they are not what they say, or over a limit; nothing was taken.
         """
+
+
+class Remote(Carrier, Protocol):
+    """A git repository that sessions are pushed to and fetched from."""
+
+    def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
+        """Deletes sessions there, all or none; gives those that were there."""
 
 
 class Elsewhere(Protocol):
@@ -113,6 +125,9 @@ class Elsewhere(Protocol):
 
     def remote(self, named: str) -> Remote:
         """A remote, by its address or by the name that the project's git has for it; raises `InvalidParams`."""
+
+    def bundle(self, path: str) -> Carrier:
+        """A file that sessions are written to, all at once, or read from; raises `InvalidParams`."""
 
     def fetched(self) -> Sequence[Fetched]:
         """All sessions that were fetched."""
