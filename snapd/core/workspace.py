@@ -93,7 +93,7 @@ class Workspace:
         pushing: pushes sessions to other machines.
         fetched: fetches sessions from there, and reads them.
         net_changes: compares before and after the steps of a session of this folder, or a step.
-        remote: a remote, by its address or its name, see `Elsewhere.remote`.
+        elsewhere: the other machines.
         hand_over: hands the folder over to another machine, see `HandOver.hand_over`.
         take_over: takes over what another machine handed over, see `TakeOver.take_over`.
         readers: finds who reads a session or a step, of this folder or a fetched one.
@@ -151,13 +151,12 @@ class Workspace:
         self.made_changes = MadeChanges(store, store.timeline, self.sessions, self.step_changes).of
         self.store_check = StoreCheck(writer, store, store)
         self.purge = Purge(writer, store, store, store)
-        self._elsewhere = elsewhere
+        self.elsewhere = elsewhere
         self.pushing = Push(store, self.sessions, self.step_changes, elsewhere, secret_rules)
         self.fetched = FetchedSessions(elsewhere, texts)
         self.readers = Readers(store.timeline, Reader(self.sessions, net_changes), self.fetched)
         self.hand_over = HandOver(writer, store, self.step_changes, elsewhere, self.pushing.new_files).hand_over
         self.take_over = TakeOver(writer, store, self.sessions, planner, elsewhere).take_over
-        self.remote = elsewhere.remote
         self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply
 
     def look_at_edits(self, path: bytes) -> None:
@@ -185,5 +184,5 @@ class Workspace:
     def close(self) -> None:
         """Closes the folder and the store, once the operation that runs is done."""
         self._pending_feed.close()
-        self._elsewhere.close()
+        self.elsewhere.close()
         self._writer.close()

@@ -11,6 +11,7 @@ from . import (  # noqa: F401 - they bind
     check,
     compare,
     events,
+    handover,
     keep,
     look,
     review,

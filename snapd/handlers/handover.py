@@ -57,8 +57,6 @@ def takeover(context: Context, params: wire.SessionTakeoverParams) -> wire.Sessi
 
 def _carrier(context: Context, remote: str | None, file: str | None) -> Carrier:
     if (remote is None) == (file is None):
-        raise InvalidParams(
-            "remote, file: give one of them", hint="name a git repository, or a file", field="remote"
-        )
+        raise InvalidParams("remote, file: give one of them", hint="name a git repository, or a file", field="remote")
     elsewhere = context.workspace.elsewhere
     return elsewhere.bundle(file) if file is not None else elsewhere.remote(remote or "")

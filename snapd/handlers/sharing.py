@@ -1,4 +1,4 @@
-"""`session/push`, `session/fetch` and `session/apply`."""
+"""`session/push`, `fetch`, `export`, `import` and `apply`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from snapd.core.actions.sharing.push import NewFile
+
     from .context import Context
 
 
@@ -21,10 +25,7 @@ def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushRe
     """Pushes sessions, or deletes them from a remote."""
     if params.delete:
         return _delete(context, params)
-    if params.all_ == (params.session_ids is not None):
-        raise InvalidParams(
-            "sessionIds, all: give one of them", hint="name the sessions, or ask for `all`", field="sessionIds"
-        )
+    _check_sessions(params)
     options = PushOptions(tuple(params.exclude or ()), params.dry_run)
     pushed = context.workspace.pushing.push(params.remote, params.session_ids, options, context.call)
     return wire.SessionPushResult(
@@ -32,11 +33,23 @@ def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushRe
         remote=pushed.remote,
         sessions=list(pushed.sessions),
         bytes_=pushed.size,
-        new_files=[
-            wire.NewFile(**convert.name(context.workspace.root, file.path), size=file.size, reason=file.reason)
-            for file in pushed.new_files
-        ],
+        new_files=new_files(context, pushed.new_files),
     )
+
+
+def _check_sessions(params: wire.SessionPushParams | wire.SessionExportParams) -> None:
+    if params.all_ == (params.session_ids is not None):
+        raise InvalidParams(
+            "sessionIds, all: give one of them", hint="name the sessions, or ask for `all`", field="sessionIds"
+        )
+
+
+def new_files(context: Context, found: Iterable[NewFile]) -> list[wire.NewFile]:
+    """Converts the files that leave the machine."""
+    return [
+        wire.NewFile(**convert.name(context.workspace.root, file.path), size=file.size, reason=file.reason)
+        for file in found
+    ]
 
 
 def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
@@ -53,6 +66,27 @@ def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPus
 def fetch(context: Context, params: wire.SessionFetchParams) -> wire.SessionFetchResult:
     """Fetches sessions."""
     views = context.workspace.fetched.fetch(params.remote, params.session_ids, context.call)
+    return wire.SessionFetchResult(sessions=[history.session(view) for view in views])
+
+
+@handles(methods.SESSION_EXPORT)
+def export(context: Context, params: wire.SessionExportParams) -> wire.SessionExportResult:
+    """Writes sessions to a file."""
+    _check_sessions(params)
+    options = PushOptions(tuple(params.exclude or ()), params.dry_run)
+    written = context.workspace.pushing.export(params.file, params.session_ids, options, context.call)
+    return wire.SessionExportResult(
+        applied=written.applied,
+        sessions=list(written.sessions),
+        bytes_=written.size,
+        new_files=new_files(context, written.new_files),
+    )
+
+
+@handles(methods.SESSION_IMPORT)
+def import_(context: Context, params: wire.SessionImportParams) -> wire.SessionFetchResult:
+    """Takes the sessions of a file."""
+    views = context.workspace.fetched.import_(params.file, context.call)
     return wire.SessionFetchResult(sessions=[history.session(view) for view in views])
 
 

@@ -73,7 +73,14 @@ class GitProgram:
     settings: Sequence[tuple[str, str]] = ()
 
     def run(
-        self, git_dir: str, words: Sequence[str], call: Call, *, data: bytes = b"", into: str | None = None
+        self,
+        git_dir: str,
+        words: Sequence[str],
+        call: Call,
+        *,
+        data: bytes = b"",
+        source: BinaryIO | None = None,
+        into: str | None = None,
     ) -> Finished:
         """Runs a command in a repository.
 
@@ -82,6 +89,7 @@ class GitProgram:
             words: the command and its arguments.
             call: the request; once it is cancelled, git and what it started is ended.
             data: its standard input.
+            source: an open file that is its standard input instead, from where its descriptor stands.
             into: the file that gets its standard output; None to return that.
 
         Raises:
@@ -91,7 +99,7 @@ class GitProgram:
         with ExitStack() as opened:
             out = subprocess.PIPE if into is None else opened.enter_context(open(into, "wb"))
             try:
-                process = self._start(git_dir, words, out)
+                process = self._start(git_dir, words, source or subprocess.PIPE, out)
             except OSError as error:
                 raise IoError(
                     f"git cannot be run: {os.strerror(error.errno or 0)}",
@@ -99,14 +107,16 @@ class GitProgram:
                     errno=errno.errorcode.get(error.errno or 0, "EIO"),
                     path="git",
                 ) from error
-            return _finished(process, data, call)
+            return _finished(process, None if source else data, call)
 
-    def _start(self, git_dir: str, words: Sequence[str], out: int | BinaryIO) -> subprocess.Popen[bytes]:
+    def _start(
+        self, git_dir: str, words: Sequence[str], source: int | BinaryIO, out: int | BinaryIO
+    ) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             ["git", f"--git-dir={git_dir}", *words],
             cwd=git_dir,
             env=self._environment(),
-            stdin=subprocess.PIPE,
+            stdin=source,
             stdout=out,
             stderr=subprocess.PIPE,
             # no terminal that could be asked for a password, and one group to end as a whole
@@ -139,9 +149,9 @@ class GitProgram:
         }
 
 
-def _finished(process: subprocess.Popen[bytes], data: bytes, call: Call) -> Finished:
+def _finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call) -> Finished:
     """Waits for a process; ends it once the request is cancelled."""
-    given: bytes | None = data
+    given = data
     try:
         while True:
             try:

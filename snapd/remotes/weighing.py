@@ -51,7 +51,14 @@ class Weighing:
     heads: Sequence[ObjectId]
 
     def bytes_beside(self, known: Iterable[ObjectId], call: Call) -> int:
-        """The size of the pack that a push sends.
+        """The size of the pack that a push sends; arguments and errors as of `pack_beside`."""
+        path = self.pack_beside(known, call)
+        size = os.path.getsize(path)
+        os.unlink(path)
+        return size
+
+    def pack_beside(self, known: Iterable[ObjectId], call: Call) -> str:
+        """Writes the pack that a push sends, and gives its path in the repository.
 
         Args:
             known: commits that both sides have.
@@ -64,9 +71,18 @@ class Weighing:
         path = os.path.join(self.git_dir, "weighed.pack")
         words = ["pack-objects", "--revs", "--thin", "--shallow", "--stdout", "--quiet", "--delta-base-offset"]
         self._run(words, call, data=revisions, into=path)
-        size = os.path.getsize(path)
-        os.unlink(path)
-        return size
+        return path
+
+    def has_of(self, commit: ObjectId, call: Call) -> bool:
+        """Whether the copies have a file or a directory of a commit of the project.
+
+        Raises:
+            IoError, Cancelled: git did not say.
+        """
+        listed = self._run(["ls-tree", "-r", "-t", commit.hex()], call, data=b"")
+        there = {line.split()[2] for line in listed.splitlines()}
+        words = ["rev-list", "--objects", "--no-object-names", "--stdin"]
+        return not there.isdisjoint(self._run(words, call, data=self._revisions(())).split())
 
     def new_blobs(self, tips: Collection[ObjectId], call: Call) -> list[NewBlob]:
         """The files that no commit of the project has; one too many rather than one too few.
@@ -79,7 +95,11 @@ class Weighing:
             IoError, Cancelled: git did not say.
         """
         known = self.there(tips, call)
-        reached = self._run(["rev-list", "--objects", "--stdin"], call, data=self._revisions(known))
+        # without that, git would not look at the trees of commits that no session goes on from
+        words = ["rev-list", "--objects-edge-aggressive", "--stdin"]
+        listed = self._run(words, call, data=self._revisions(known)).splitlines(keepends=True)
+        # it also lists the commits at which it stopped
+        reached = b"".join(line for line in listed if not line.startswith(b"-"))
         form = "--batch-check=%(objectname) %(objecttype) %(objectsize) %(rest)"
         found = []
         for line in self._run(["cat-file", form], call, data=reached).splitlines():

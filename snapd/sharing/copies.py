@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import RemoteChanged
 from snapd.core.sharing.continuation import identities
 from snapd.remotes.address import without_secret
-from snapd.remotes.weighing import Weighing
 from snapd.store.sharing.handover_commit import HANDOVERS
 from snapd.store.sharing.outgoing import look_at_trees
-from snapd.store.timeline.pins import EFFECTS
+
+from .prepared import Prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.model import Coverage, ObjectId, RelPath, TreeEntry
-    from snapd.core.sharing.handover import Handover
-    from snapd.core.timeline.model import Event, SessionId, SnapshotId
+    from snapd.core.timeline.handover import Handover
+    from snapd.core.timeline.model import Event
     from snapd.remotes.exchange import Exchange
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.mirror import Mirror
     from snapd.store.sharing.outgoing import OutgoingRepository
+    from snapd.worktree.git.elsewhere import Tips
 
 
-class Copies:
+class Copies(Prepared):
     """Copies of sessions for one remote; implements `core.ports.sharing.Outgoing`.
 
     Args:
@@ -33,7 +33,7 @@ class Copies:
         git: the program.
         exchange: speaks with the remote.
         mirror: what this machine has of the remote.
-        tips: the commits of the project that its branches, remotes and tags name.
+        tips: what the references of the project point to.
         fetch: fetches references of the remote into the mirror.
     """
 
@@ -43,53 +43,19 @@ class Copies:
         git: GitProgram,
         exchange: Exchange,
         mirror: Mirror,
-        tips: Collection[ObjectId],
+        tips: Tips,
         fetch: Callable[[Sequence[str], Call], object],
     ) -> None:
-        self._repository = repository
-        self._git = git
+        super().__init__(repository, git, tips)
         self._exchange = exchange
         self._mirror = mirror
-        self._tips = tips
         self._fetch = fetch
         self._replaced: frozenset[str] = frozenset()
 
-    def tree(self, data: bytes) -> ObjectId:
-        """Adds a directory, given as the bytes of its tree object."""
-        return self._repository.tree(data)
-
-    def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...] | None:
-        """The entries of a directory that was added; None for any other."""
-        return self._repository.read_tree(oid)
-
-    def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
-        """Adds the coverage of a snapshot, and gives the id by which an event names the snapshot."""
-        return self._repository.snapshot(tree, coverage)
-
-    def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
-        """Adds a session, given as all of its events that travel, oldest first."""
-        self._repository.add_session(session_id, events)
-
     def add_handover(self, handover: Handover, events: Iterable[Event], replaced: Collection[str]) -> None:
         """Adds a handover, which takes the place of earlier ones of its name, given by their ids."""
-        self._repository.add_handover(handover, events)
+        super().add_handover(handover, events, replaced)
         self._replaced = frozenset(replaced)
-
-    def finish(self) -> None:
-        """Completes the copies, so that git can read them."""
-        self._repository.finish()
-
-    def new_files(self, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
-        """The files in the copies that no commit of the project has: path, blob and size, each blob once."""
-        found = []
-        for blob in self._weighing().new_blobs(self._tips, call):
-            role, _, path = blob.path.partition(b"/")
-            if role == EFFECTS:
-                path = self._repository.effects[blob.oid]
-            # the coverage of a snapshot lies beside its tree, and is none of the project's files
-            if path:
-                found.append((path, blob.oid, blob.size))
-        return sorted(found)
 
     def weigh(self, call: Call) -> int:
         """The bytes that a push would send, as far as this machine knows what the remote has; raises `RemoteFailed`."""
@@ -134,6 +100,3 @@ class Copies:
                     hint="choose another name",
                     remote=shown,
                 )
-
-    def _weighing(self) -> Weighing:
-        return Weighing(self._git, self._repository.path, tuple(self._repository.heads.values()))

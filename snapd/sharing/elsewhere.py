@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import os_errors
+from snapd.core.errors import InvalidParams, os_errors
 from snapd.remotes.address import is_relative, resolve, without_secret
 from snapd.remotes.program import GitProgram
 from snapd.store.files.durable import make_directories, write_file
@@ -20,6 +20,7 @@ from snapd.worktree.git.elsewhere import Tips, access_settings, named_remotes, t
 from snapd.worktree.git.repository import find_repository
 from snapd.worktree.repair_sources import own_object_directories
 
+from .bundle import Bundle
 from .commits import ProjectCommits
 from .fetched import FetchedSession
 from .lineage import Lineage
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from snapd.core.model import ObjectId
-    from snapd.core.sharing.handover import Handover
+    from snapd.core.timeline.handover import Handover
     from snapd.store.store import Store
     from snapd.worktree.git.repository import GitUser, Repository
 
@@ -89,6 +90,25 @@ class Elsewhere:
             Tips() if repository is None else tips(repository),
             self._limits,
             lambda: [entry.name for entry in self.lineage.all()[-1:] if entry.is_own],
+        )
+
+    def bundle(self, path: str) -> Bundle:
+        """See `core.ports.sharing.Elsewhere`."""
+        if not os.path.isabs(path) or "\0" in path:
+            raise InvalidParams(
+                f"file: {path!r} is no absolute path", hint="give the whole path, from the root on", field="file"
+            )
+        address = os.path.normpath(path)
+        repository = self._repository()
+        return Bundle(
+            address,
+            GitProgram(self._machine.environment),
+            lambda: self._mirror(address),
+            self._borrowed,
+            self._machine.host,
+            repository,
+            self._store.path,
+            self._limits,
         )
 
     @property

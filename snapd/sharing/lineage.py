@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.sharing.handover import HandedOver
+from snapd.core.timeline.handover import HandedOver
 from snapd.store.files.durable import write_file
 from snapd.store.files.walking import read_if_there
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import InvalidParams
-from snapd.core.sharing.handover import Taken
+from snapd.core.timeline.handover import Taken
 from snapd.remotes.address import without_secret
 from snapd.remotes.exchange import Exchange
 from snapd.store.sharing.handover_commit import HANDOVERS
@@ -17,16 +16,18 @@ from snapd.store.timeline.chain import SESSIONS, chain_of_session
 
 from .copies import Copies
 from .fetched import FetchedSession
+from .handovers import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
+    from snapd.core.ports.sharing import FetchedHandover
     from snapd.core.timeline.model import SessionId
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.inspection import Limits
-    from snapd.store.sharing.mirror import FetchedHandover, Mirror
+    from snapd.store.sharing.mirror import Mirror
     from snapd.worktree.git.elsewhere import Tips
 
 
@@ -74,7 +75,7 @@ class Remote:
             self._fetch(mirror, names, call)
 
         with OutgoingRepository(self._borrowed(), self._host) as repository:
-            yield Copies(repository, self._git, self._exchange, mirror, {*self._tips.branches, *self._tips.tags}, fetch)
+            yield Copies(repository, self._git, self._exchange, mirror, self._tips, fetch)
 
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
         """Deletes sessions there, all or none; gives those that were there."""
@@ -101,20 +102,9 @@ class Remote:
         self._fetch(mirror, (HANDOVERS if name is None else HANDOVERS + name,), call)
         with mirror.quarantine(self._borrowed()) as quarantine:
             there = self._exchange.list(quarantine, (f"{HANDOVERS}*",), call)
-        names = [reference.removeprefix(HANDOVERS) for reference in sorted(there)]
-        found = {each: mirror.handover(each) for each in names if name in (None, each)}
-        chosen = [each for each in found.values() if each is not None and (name is not None or not each.handover.taken)]
-        if len(chosen) == 1:
-            return chosen[0]
-        known = ", ".join(names) or "none"
-        raise InvalidParams(
-            f"name: {self.address} has {'no handover' if not chosen else 'several handovers'}"
-            f"{'' if name is None else f' {name!r}'}{' that nobody took over' if name is None else ''} (it has: {known})",
-            hint="name one of them" if names else "hand over there first, with 'snapd handover'",
-            field="name",
-        )
+        return chosen(self.address, mirror, there, name)
 
-    def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> None:
+    def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
         """Notes there that this machine took a handover over, so that whoever made it sees that."""
         mirror = self._mirror()
         handover = taken.handover
@@ -124,6 +114,7 @@ class Remote:
             repository.finish()
             self._exchange.push(repository.path, repository.heads, mirror.known(), call)
             mirror.note_pushed(repository.heads)
+        return True
 
     def _fetch(self, mirror: Mirror, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
         borrowed = self._borrowed()

@@ -92,7 +92,8 @@ ERRORS: dict[str, ErrorKind] = {
             1014,
             "remoteFailed",
             "Another machine could not be reached, did not let us in, or refused. `data.remote` names it; "
-            "`data.reason` is `unreachable`, `auth`, `refused` or `interrupted`. Nothing is half done.",
+            "`data.reason` is `unreachable`, `auth`, `refused` or `interrupted`. Where a file builds on a commit "
+            "of the project that is missing here, `data.commit` names it. Nothing is half done.",
         ),
         ErrorKind(
             1015,

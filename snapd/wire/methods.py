@@ -196,6 +196,17 @@ SESSION_PUSH = Method(
 SESSION_FETCH = Method(
     "session/fetch", sharing.SessionFetchParams, sharing.SessionFetchResult, "reads", ("remoteFailed", "untrusted")
 )
+SESSION_EXPORT = Method(
+    "session/export",
+    sharing.SessionExportParams,
+    sharing.SessionExportResult,
+    "reads",
+    ("unknownSession",),
+    idempotent=False,
+)
+SESSION_IMPORT = Method(
+    "session/import", sharing.SessionImportParams, sharing.SessionFetchResult, "reads", ("remoteFailed", "untrusted")
+)
 SESSION_APPLY = Method(
     "session/apply",
     sharing.SessionApplyParams,

@@ -1,4 +1,4 @@
-"""The params and results of the requests about other machines: `session/push`, `session/fetch` and their kin."""
+"""The params and results of the requests about other machines: what they push, fetch, export, import and apply."""
 
 from __future__ import annotations
 
@@ -82,6 +82,43 @@ class SessionFetchResult:
 
 
 @attrs.frozen(kw_only=True)
+class SessionExportParams(RequestParams):
+    """Writes sessions to a file, a git bundle: all or none. Only the user of the daemon can read the file.
+
+    It has what a push sends. Where the project has a commit that others are likely to have, the file leaves out what
+    that commit has, and names it as a prerequisite.
+    """
+
+    file: Annotated[str, "Where to: an absolute path at which nothing is, in a folder that there is."]
+    session_ids: Annotated[list[str] | None, "The sessions. Not with `all`."] = None
+    all_: Annotated[bool, "Whether to write all sessions of the folder."] = False
+    exclude: Annotated[list[str] | None, "The files that stay on this machine, as patterns in `.gitignore` syntax."] = (
+        None
+    )
+    dry_run: Annotated[bool, "Whether only to say what would be written."] = False
+
+
+@attrs.frozen(kw_only=True)
+class SessionExportResult:
+    """What was written, or would be."""
+
+    applied: Annotated[bool, "False for a dry run."]
+    sessions: Annotated[list[str], "The sessions in the file."]
+    bytes_: Annotated[int, "The size of the file, in bytes."]
+    new_files: Annotated[list[NewFile], "The files that no commit of the project has, ordered by file."]
+
+
+@attrs.frozen(kw_only=True)
+class SessionImportParams(RequestParams):
+    """Takes the sessions of a file that `session/export` wrote, as if they had been fetched. The folder is not touched.
+
+    The `remote` of their `origin` is the path of the file.
+    """
+
+    file: Annotated[str, "The file: an absolute path."]
+
+
+@attrs.frozen(kw_only=True)
 class SessionApplyParams(RequestParams):
     """Takes in what fetched steps changed, by the same three-way merge as a redo.
 
@@ -125,8 +162,8 @@ class SessionHandoverParams(RequestParams):
     file: Annotated[str | None, f"{_FILE} It must not exist yet."] = None
     name: Annotated[
         str | None,
-        "By which the other machine asks for it: up to 64 letters, digits, dashes and underscores. Default: made of the "
-        "names of the folder and of this machine, so a later handover takes the place of an earlier one.",
+        "By which the other machine asks for it: up to 64 letters, digits, dashes and underscores. By default it is "
+        "made of the names of the folder and of this machine, so a later handover takes the place of an earlier one.",
     ] = None
     include: Annotated[list[str] | None, "Ignored files that go with it, such as `.env`."] = None
     exclude: Annotated[list[str] | None, "The files that stay on this machine, as patterns in `.gitignore` syntax."] = (
@@ -136,10 +173,15 @@ class SessionHandoverParams(RequestParams):
 
 
 @attrs.frozen(kw_only=True)
-class SessionHandoverResult(SessionPushResult):
+class SessionHandoverResult:
     """What was handed over, or would be."""
 
+    applied: Annotated[bool, "False for a dry run."]
     name: Annotated[str, "By which the other machine asks for it."]
+    remote: Annotated[str, "The address, without a password; or the file."]
+    sessions: Annotated[list[str], "The sessions that go with it."]
+    bytes_: Annotated[int, "How much is sent, in bytes, as far as is known of what the remote has."]
+    new_files: Annotated[list[NewFile], "The files that no commit of the project has, ordered by file."]
 
 
 @attrs.frozen(kw_only=True)
@@ -171,6 +213,6 @@ class SessionTakeoverResult(Outcome):
     sessions: Annotated[list[Session], "The sessions that have something new. Empty for a dry run."]
     told: Annotated[
         bool,
-        "Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a remote "
-        "that took no note.",
+        "Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a "
+        "remote that took no note.",
     ]

@@ -90,7 +90,12 @@ def test_scenario(home: Home, name: str) -> None:
     os.makedirs(folder, exist_ok=True)
     outside = home.at(f"outside{number}")
     os.mkdir(outside)
-    kept: dict[str, Any] = {"folder": folder, "folderUri": Path(folder).as_uri(), "outside": outside}
+    kept: dict[str, Any] = {
+        "folder": folder,
+        "folderUri": Path(folder).as_uri(),
+        "outside": outside,
+        "outsideFile": os.path.join(outside, "file"),
+    }
     with Client.connect(home.at("run/daemon.sock"), timeout=PATIENCE) as client:
         client.initialize([folder])
         editor = Editor(client, folder)

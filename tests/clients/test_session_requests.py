@@ -217,6 +217,25 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         {"remote": "origin", "sessionIds": ["s"], "delete": True},
     ),
     (lambda it: it.session_fetch("origin", ["s"]), "session/fetch", {"remote": "origin", "sessionIds": ["s"]}),
+    (lambda it: it.session_export("/s"), "session/export", {"file": "/s", "all": True}),
+    (
+        lambda it: it.session_export("/s", ["s"], exclude=["*.env"], dry_run=True),
+        "session/export",
+        {"file": "/s", "sessionIds": ["s"], "exclude": ["*.env"], "dryRun": True},
+    ),
+    (lambda it: it.session_import("/s"), "session/import", {"file": "/s"}),
+    (lambda it: it.session_handover("origin"), "session/handover", {"remote": "origin"}),
+    (
+        lambda it: it.session_handover(file="/s", name="n", include=[".env"], exclude=["*.bin"], dry_run=True),
+        "session/handover",
+        {"file": "/s", "name": "n", "include": [".env"], "exclude": ["*.bin"], "dryRun": True},
+    ),
+    (lambda it: it.session_takeover("origin"), "session/takeover", {"remote": "origin"}),
+    (
+        lambda it: it.session_takeover(file="/s", name="n", on_conflict="fail", dry_run=True, details="counts"),
+        "session/takeover",
+        {"file": "/s", "name": "n", "onConflict": "fail", "dryRun": True, "details": "counts"},
+    ),
     (
         lambda it: it.session_apply(step_ids=["t"], on_conflict="keep"),
         "session/apply",

@@ -43,7 +43,12 @@ def test_scenario(home: Home, editor: Neovim, name: str) -> None:
     folder, outside = home.at(f"c{number}"), home.at(f"outside{number}")
     os.mkdir(folder)
     os.mkdir(outside)
-    kept = {"folder": folder, "folderUri": Path(folder).as_uri(), "outside": outside}
+    kept = {
+        "folder": folder,
+        "folderUri": Path(folder).as_uri(),
+        "outside": outside,
+        "outsideFile": os.path.join(outside, "file"),
+    }
     editor.lua("conformance.begin(...)", name, json.dumps(SCENARIOS[name]), kept)
     ended = editor.lua_until("return conformance.ended[...]", name)
     assert ended == "well"

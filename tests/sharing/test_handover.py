@@ -12,8 +12,8 @@ from snapd.core.actions.sharing.takeover import TakenOver
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, RemoteChanged
 from snapd.core.model import OnConflict
-from snapd.core.review.choice import Choice
 from snapd.core.operations.writer import OperationOptions
+from snapd.core.review.choice import Choice
 from tests.core.sharing.test_projection import told
 from tests.remotes.machines import bare
 from tests.support.git import run_git
@@ -53,14 +53,16 @@ def git(agents: Agents, *words: str) -> bytes:
 
 def hand_over(agents: Agents, remote: str, name: str | None = None, include: Sequence[bytes] = ()) -> MadeHandover:
     workspace = agents.bench.workspace
-    return workspace.hand_over(workspace.remote(remote), HandoverOptions(name, include), Call())
+    return workspace.hand_over(workspace.elsewhere.remote(remote), HandoverOptions(name, include), Call())
 
 
 def take_over(
     agents: Agents, remote: str, name: str | None = None, on_conflict: OnConflict = "merge", *, dry_run: bool = False
 ) -> TakenOver:
     workspace = agents.bench.workspace
-    return workspace.take_over(workspace.remote(remote), name, OperationOptions(on_conflict, True, dry_run), Call())
+    return workspace.take_over(
+        workspace.elsewhere.remote(remote), name, OperationOptions(on_conflict, True, dry_run), Call()
+    )
 
 
 def blamed(agents: Agents, file: str) -> dict[int, str]:
@@ -108,7 +110,7 @@ def test_a_clean_clone_goes_on(here: Agents, there: Agents, remote: str) -> None
     }
     expected = read(here.bench.root)
     del expected["y.key"]
-    assert {path: data for path, data in read(there.bench.root).items()} == expected
+    assert read(there.bench.root) == expected
     assert says(there, "one") == says(here, "one")
     assert [view.session.session_id for view in taken.sessions] == ["one"]
     # the middle step is undone, the rest stays

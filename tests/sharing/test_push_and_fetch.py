@@ -136,8 +136,10 @@ def test_it_costs_what_the_remote_does_not_have(here: Agents, there: Agents, rem
     project(here, "tag", "--annotate", "--message=tag", "v1")
     run_git(here.bench.root, "push", "--quiet", remote, "HEAD:refs/heads/main", "v1")
     had = objects(remote)
-    part = push(here, remote).size
+    pushed = push(here, remote)
+    part = pushed.size
     assert part < 6000 < whole
+    assert {file.path for file in pushed.new_files} == {b"a.txt"}
     # nothing of what did not change was sent: the events, with a directory and a file for each change
     assert objects(remote) - had < 40
     here.step("one", {"a.txt": text(l2=b"last")})

@@ -73,6 +73,16 @@ REQUESTS = {
         "applied remote sessions bytes newFiles",
     ),
     "session/fetch": ("remote sessionIds?", "sessions"),
+    "session/export": ("file sessionIds? all? exclude? dryRun?", "applied sessions bytes newFiles"),
+    "session/import": ("file", "sessions"),
+    "session/handover": (
+        "remote? file? name? include? exclude? dryRun?",
+        "applied name remote sessions bytes newFiles",
+    ),
+    "session/takeover": (
+        "remote? file? name? dryRun? onConflict? details?",
+        "applied before after files details? name host sessions told",
+    ),
     "session/apply": ("sessionId? stepIds? dryRun? onConflict? details?", f"{OUTCOME} stepId?"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
@@ -114,7 +124,7 @@ VALUES = {
     values.Outcome: OUTCOME,
     values.FullLook: "at reason",
     values.StoreInfo: "path bytes",
-    session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable origin?",
+    session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable origin? takenOver?",
     session.Origin: "remote host",
     sharing.NewFile: "file uri? size reason?",
     session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? startedAt "
@@ -187,10 +197,14 @@ def test_the_reference_has_every_method_and_no_unfilled_slot() -> None:
     assert set(re.findall(r"\]\(#([^)]*)\)", page)) <= anchors
 
 
+_ONCE = ("snapshot/check", "snapshot/export", "session/export", "session/handover", "session/takeover")
+"""What does something although it changes no folder by itself, or not at once."""
+
+
 def test_what_may_be_sent_again_is_the_same_everywhere() -> None:
     assert {name: method.idempotent for name, method in METHODS.items()} == IDEMPOTENT
     for name, method in METHODS.items():
-        if method.access != "writes" and name not in ("snapshot/check", "snapshot/export"):
+        if method.access != "writes" and name not in _ONCE:
             assert method.idempotent is True
 
 

@@ -89,8 +89,13 @@ __all__ = [
     "SessionDiffResult",
     "SessionEndParams",
     "SessionEndResult",
+    "SessionExportParams",
+    "SessionExportResult",
     "SessionFetchParams",
     "SessionFetchResult",
+    "SessionHandoverParams",
+    "SessionHandoverResult",
+    "SessionImportParams",
     "SessionListParams",
     "SessionListResult",
     "SessionMessageParams",
@@ -107,6 +112,8 @@ __all__ = [
     "SessionStartResult",
     "SessionStepsParams",
     "SessionStepsResult",
+    "SessionTakeoverParams",
+    "SessionTakeoverResult",
     "SessionUndoParams",
     "SessionUnrevertParams",
     "Setting",
@@ -977,6 +984,10 @@ class Session(_SessionRequired, total=False):
     """When it ended. Absent while it goes on."""
     origin: Origin
     """Where it was fetched from. Absent for a session of this folder."""
+    takenOver: Origin
+    """Who took it over after the folder was handed over, and where the last `session/fetch` saw that. Absent if nobody
+    did, or if the folder has taken it over again.
+    """
 
 
 class _FileChangeRequired(TypedDict):
@@ -1607,6 +1618,44 @@ class SessionFetchResult(TypedDict):
     """The sessions that are new, or others than they were when last fetched."""
 
 
+class _SessionExportParamsRequired(RequestParams):
+    file: str
+    """Where to: an absolute path at which nothing is, in a folder that there is."""
+
+
+class SessionExportParams(_SessionExportParamsRequired, total=False):
+    """The params of `session/export`."""
+
+    sessionIds: list[str]
+    """The sessions. Not with `all`."""
+    all: bool
+    """Whether to write all sessions of the folder."""
+    exclude: list[str]
+    """The files that stay on this machine, as patterns in `.gitignore` syntax."""
+    dryRun: bool
+    """Whether only to say what would be written."""
+
+
+class SessionExportResult(TypedDict):
+    """What was written, or would be."""
+
+    applied: bool
+    """False for a dry run."""
+    sessions: list[str]
+    """The sessions in the file."""
+    bytes: int
+    """The size of the file, in bytes."""
+    newFiles: list[NewFile]
+    """The files that no commit of the project has, ordered by file."""
+
+
+class SessionImportParams(RequestParams):
+    """The params of `session/import`."""
+
+    file: str
+    """The file: an absolute path."""
+
+
 class SessionApplyParams(RequestParams, total=False):
     """The params of `session/apply`."""
 
@@ -1629,6 +1678,82 @@ class SessionApplyResult(Outcome, total=False):
 
     stepId: str
     """The new step of this folder. Absent if nothing was changed."""
+
+
+class SessionHandoverParams(RequestParams, total=False):
+    """The params of `session/handover`."""
+
+    remote: str
+    """The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of
+    a remote of the project's git.
+    """
+    file: str
+    """Instead of `remote`: a bundle file, absolute. It must not exist yet."""
+    name: str
+    """By which the other machine asks for it: up to 64 letters, digits, dashes and underscores. By default it is made
+    of the names of the folder and of this machine, so a later handover takes the place of an earlier one.
+    """
+    include: list[str]
+    """Ignored files that go with it, such as `.env`."""
+    exclude: list[str]
+    """The files that stay on this machine, as patterns in `.gitignore` syntax."""
+    dryRun: bool
+    """Whether only to say what would leave the machine."""
+
+
+class SessionHandoverResult(TypedDict):
+    """What was handed over, or would be."""
+
+    applied: bool
+    """False for a dry run."""
+    name: str
+    """By which the other machine asks for it."""
+    remote: str
+    """The address, without a password; or the file."""
+    sessions: list[str]
+    """The sessions that go with it."""
+    bytes: int
+    """How much is sent, in bytes, as far as is known of what the remote has."""
+    newFiles: list[NewFile]
+    """The files that no commit of the project has, ordered by file."""
+
+
+class SessionTakeoverParams(RequestParams, total=False):
+    """The params of `session/takeover`."""
+
+    remote: str
+    """The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of
+    a remote of the project's git.
+    """
+    file: str
+    """Instead of `remote`: a bundle file, absolute."""
+    name: str
+    """Of the handover. Default: the only one that nobody took over yet."""
+    dryRun: bool
+    """Report what the request would do, without doing it."""
+    onConflict: OnConflict
+    """What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this
+    machine is only in the snapshot `before`. See Conflicts.
+    """
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
+
+
+class SessionTakeoverResult(Outcome):
+    """What `session/takeover` did."""
+
+    name: str
+    """The handover."""
+    host: str
+    """The machine that handed over, as that names itself."""
+    sessions: list[Session]
+    """The sessions that have something new. Empty for a dry run."""
+    told: bool
+    """Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a remote
+    that took no note.
+    """
 
 
 class _StepBeginParamsRequired(RequestParams):

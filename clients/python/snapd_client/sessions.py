@@ -474,6 +474,91 @@ class SessionRequests(Requests):
         result: types.FetchedSessions = self._ask("session/fetch", params, workspace_uri, timeout, on_progress)
         return result
 
+    def session_export(
+        self,
+        file: str,
+        session_ids: Iterable[str] | None = None,
+        *,
+        exclude: Iterable[str] | None = None,
+        dry_run: bool = False,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.ExportedSessions:
+        """Writes sessions to a new file, all of the folder by default; `file` is an absolute path."""
+        names = None if session_ids is None else several(session_ids)
+        params = {
+            "file": file,
+            "sessionIds": names,
+            "all": None if names is not None else True,
+            "exclude": None if exclude is None else several(exclude),
+            "dryRun": dry_run or None,
+        }
+        result: types.ExportedSessions = self._ask("session/export", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_import(
+        self,
+        file: str,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.FetchedSessions:
+        """Takes the sessions of a file, an absolute path, as if they had been fetched; gives those that are new."""
+        result: types.FetchedSessions = self._ask("session/import", {"file": file}, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_handover(
+        self,
+        remote: str | None = None,
+        *,
+        file: str | None = None,
+        name: str | None = None,
+        include: Iterable[str] | None = None,
+        exclude: Iterable[str] | None = None,
+        dry_run: bool = False,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.HandedOver:
+        """Hands the folder over to another machine, by a git repository or by a new file, an absolute path."""
+        params = {
+            "remote": remote,
+            "file": file,
+            "name": name,
+            "include": None if include is None else several(include),
+            "exclude": None if exclude is None else several(exclude),
+            "dryRun": dry_run or None,
+        }
+        result: types.HandedOver = self._ask("session/handover", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def session_takeover(
+        self,
+        remote: str | None = None,
+        *,
+        file: str | None = None,
+        name: str | None = None,
+        on_conflict: types.OnConflict | None = None,
+        dry_run: bool = False,
+        details: types.Detail | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.TakenOver:
+        """Takes over what another machine handed over, from a git repository or from a file, an absolute path."""
+        params = {
+            "remote": remote,
+            "file": file,
+            "name": name,
+            "dryRun": dry_run or None,
+            "onConflict": on_conflict,
+            "details": details,
+        }
+        result: types.TakenOver = self._ask("session/takeover", params, workspace_uri, timeout, on_progress)
+        return result
+
     def session_apply(
         self,
         session_id: str | None = None,

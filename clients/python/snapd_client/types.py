@@ -21,7 +21,9 @@ Diff = protocol.DiffResult
 DiffPage = protocol.DiffFullResult
 Export = protocol.ExportResult
 Events = protocol.EventsResult
+ExportedSessions = protocol.SessionExportResult
 FetchedSessions = protocol.SessionFetchResult
+HandedOver = protocol.SessionHandoverResult
 FileContent = protocol.FileAtResult
 FilesPage = protocol.ListFilesResult
 FoundSteps = protocol.StepFindResult
@@ -44,6 +46,7 @@ StepChanges = protocol.StepChangesResult
 StepEnded = protocol.StepEndResult
 Steps = protocol.SessionStepsResult
 Store = protocol.StoreInfo
+TakenOver = protocol.SessionTakeoverResult
 Told = protocol.ToldNotification
 Track = protocol.TrackResult
 

@@ -640,6 +640,8 @@ export interface Session {
   redoable: number;
   /** Where it was fetched from. Absent for a session of this folder. */
   origin?: Origin;
+  /** Who took it over after the folder was handed over, and where the last `session/fetch` saw that. Absent if nobody did, or if the folder has taken it over again. */
+  takenOver?: Origin;
 }
 
 /** One file that changed, without its contents. */
@@ -1126,6 +1128,38 @@ export interface SessionFetchResult {
   sessions: Session[];
 }
 
+/** The params of `session/export`. */
+export interface SessionExportParams extends RequestParams {
+  /** Where to: an absolute path at which nothing is, in a folder that there is. */
+  file: string;
+  /** The sessions. Not with `all`. */
+  sessionIds?: string[];
+  /** Whether to write all sessions of the folder. */
+  all?: boolean;
+  /** The files that stay on this machine, as patterns in `.gitignore` syntax. */
+  exclude?: string[];
+  /** Whether only to say what would be written. */
+  dryRun?: boolean;
+}
+
+/** What was written, or would be. */
+export interface SessionExportResult {
+  /** False for a dry run. */
+  applied: boolean;
+  /** The sessions in the file. */
+  sessions: string[];
+  /** The size of the file, in bytes. */
+  bytes: number;
+  /** The files that no commit of the project has, ordered by file. */
+  newFiles: NewFile[];
+}
+
+/** The params of `session/import`. */
+export interface SessionImportParams extends RequestParams {
+  /** The file: an absolute path. */
+  file: string;
+}
+
 /** The params of `session/apply`. */
 export interface SessionApplyParams extends RequestParams {
   /** A fetched session: what its steps changed and what of that was not undone there. */
@@ -1144,6 +1178,66 @@ export interface SessionApplyParams extends RequestParams {
 export interface SessionApplyResult extends Outcome {
   /** The new step of this folder. Absent if nothing was changed. */
   stepId?: string;
+}
+
+/** The params of `session/handover`. */
+export interface SessionHandoverParams extends RequestParams {
+  /** The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of a remote of the project's git. */
+  remote?: string;
+  /** Instead of `remote`: a bundle file, absolute. It must not exist yet. */
+  file?: string;
+  /** By which the other machine asks for it: up to 64 letters, digits, dashes and underscores. By default it is made of the names of the folder and of this machine, so a later handover takes the place of an earlier one. */
+  name?: string;
+  /** Ignored files that go with it, such as `.env`. */
+  include?: string[];
+  /** The files that stay on this machine, as patterns in `.gitignore` syntax. */
+  exclude?: string[];
+  /** Whether only to say what would leave the machine. */
+  dryRun?: boolean;
+}
+
+/** What was handed over, or would be. */
+export interface SessionHandoverResult {
+  /** False for a dry run. */
+  applied: boolean;
+  /** By which the other machine asks for it. */
+  name: string;
+  /** The address, without a password; or the file. */
+  remote: string;
+  /** The sessions that go with it. */
+  sessions: string[];
+  /** How much is sent, in bytes, as far as is known of what the remote has. */
+  bytes: number;
+  /** The files that no commit of the project has, ordered by file. */
+  newFiles: NewFile[];
+}
+
+/** The params of `session/takeover`. */
+export interface SessionTakeoverParams extends RequestParams {
+  /** The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of a remote of the project's git. */
+  remote?: string;
+  /** Instead of `remote`: a bundle file, absolute. */
+  file?: string;
+  /** Of the handover. Default: the only one that nobody took over yet. */
+  name?: string;
+  /** Report what the request would do, without doing it. */
+  dryRun?: boolean;
+  /** What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this machine is only in the snapshot `before`. See Conflicts. */
+  onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
+}
+
+/** What `session/takeover` did. */
+export interface SessionTakeoverResult extends Outcome {
+  /** The handover. */
+  name: string;
+  /** The machine that handed over, as that names itself. */
+  host: string;
+  /** The sessions that have something new. Empty for a dry run. */
+  sessions: Session[];
+  /** Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a remote that took no note. */
+  told: boolean;
 }
 
 /** The params of `step/begin`. */
@@ -1520,7 +1614,11 @@ export interface Requests {
   "session/history": { params: HistoryParams; result: HistoryResult };
   "session/push": { params: SessionPushParams; result: SessionPushResult };
   "session/fetch": { params: SessionFetchParams; result: SessionFetchResult };
+  "session/export": { params: SessionExportParams; result: SessionExportResult };
+  "session/import": { params: SessionImportParams; result: SessionFetchResult };
   "session/apply": { params: SessionApplyParams; result: SessionApplyResult };
+  "session/handover": { params: SessionHandoverParams; result: SessionHandoverResult };
+  "session/takeover": { params: SessionTakeoverParams; result: SessionTakeoverResult };
   "step/begin": { params: StepBeginParams; result: StepBeginResult };
   "step/end": { params: StepEndParams; result: StepEndResult };
   "step/find": { params: StepFindParams; result: StepFindResult };
@@ -1578,7 +1676,11 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "session/history": true,
   "session/push": true,
   "session/fetch": true,
+  "session/export": false,
+  "session/import": true,
   "session/apply": false,
+  "session/handover": false,
+  "session/takeover": false,
   "step/begin": false,
   "step/end": true,
   "step/find": true,

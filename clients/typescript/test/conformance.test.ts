@@ -77,6 +77,7 @@ void test("the scenarios", async (t) => {
         ["folder", folder.path],
         ["folderUri", folder.uri],
         ["outside", outside],
+        ["outsideFile", join(outside, "file")],
       ]);
       const client = await place.client([folder]);
       const { records } = new Recorder(client);

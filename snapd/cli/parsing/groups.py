@@ -7,7 +7,7 @@ GROUPS = {
     "review": ("review", "keep", "blame"),
     "try out": ("export", "bisect"),
     "take back": ("undo", "redo", "revert-hunk", "revert", "restore"),
-    "other machines": ("push", "fetch", "apply"),
+    "other machines": ("push", "fetch", "bundle", "unbundle", "handover", "takeover", "apply"),
     "agents": ("agent", "run", "acp", "mcp", "hook", "step", "session"),
     "keep": ("track", "stage", "gc", "du", "purge"),
     "service": ("doctor", "fsck", "serve", "connect", "stop", "completion", "help"),

@@ -13,6 +13,16 @@ _PUSH = (
     "project has, and which of them may hold secrets. Nothing is pushed before you have said yes, and nothing is ever "
     "pushed by itself."
 )
+_HANDOVER = (
+    "Hand this folder over to another machine: all files as they are, the sessions of agents with their history, and "
+    "what is pending. There, 'snapd takeover' goes on with it. Nothing changes here. First it shows what would leave "
+    "this machine, as 'snapd push' does."
+)
+_BUNDLE = (
+    "Write sessions of agents to a file, a git bundle, so that others can look at them, take them in or go on with "
+    "them. First it shows what would be in the file, as 'snapd push' does. The file leaves out what a commit of the "
+    "project has that others are likely to have; 'git bundle verify' names it."
+)
 
 
 def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,20 +32,47 @@ def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     push.add_argument("remote", metavar="REMOTE", help=_REMOTE)
     push.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions (default: all of this folder)")
-    push.add_argument(
-        "--exclude",
-        action="append",
-        metavar="PATTERN",
-        help="leave these files out of what is pushed, as in a .gitignore (repeatable)",
-    )
     push.add_argument("--delete", action="store_true", help="delete the sessions from there instead")
-    push.add_argument("-n", "--dry-run", action="store_true", help="only show what would leave this machine")
-    push.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    _add_leaving(push)
     fetch = commands.add_parser(
         "fetch", parents=[common()], help="fetch sessions from a git repository; the folder is not touched"
     )
     fetch.add_argument("remote", metavar="REMOTE", help=_REMOTE)
     fetch.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions (default: all that are there)")
+    bundle = commands.add_parser(
+        "bundle", parents=[common()], help="write sessions to a file, for other machines", description=_BUNDLE
+    )
+    bundle.add_argument("file", metavar="FILE", help="the file to write, which must not exist")
+    bundle.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions")
+    bundle.add_argument("--all", action="store_true", help="all sessions of this folder")
+    _add_leaving(bundle)
+    unbundle = commands.add_parser(
+        "unbundle",
+        parents=[common()],
+        help="take the sessions of a file, as if they had been fetched; the folder is not touched",
+    )
+    unbundle.add_argument("file", metavar="FILE", help="a file that 'snapd bundle' wrote")
+    handover = commands.add_parser(
+        "handover",
+        parents=[common()],
+        help="hand this folder over to another machine, with its sessions and what is not committed",
+        description=_HANDOVER,
+    )
+    handover.add_argument("remote", metavar="REMOTE", nargs="?", help=_REMOTE)
+    handover.add_argument("--file", metavar="FILE", help="write it to this file instead, which must not exist")
+    handover.add_argument("--name", metavar="NAME", help="its name there (default: of the folder and of this machine)")
+    handover.add_argument(
+        "--include", action="append", metavar="FILE", help="also this ignored file or folder (repeatable)"
+    )
+    _add_leaving(handover)
+    takeover = commands.add_parser(
+        "takeover",
+        parents=[changing("what to do with files that changed on both machines (default: merge)")],
+        help="take over what another machine handed over: its files and its sessions go on here",
+    )
+    takeover.add_argument("remote", metavar="REMOTE", nargs="?", help=_REMOTE)
+    takeover.add_argument("--file", metavar="FILE", help="read it from a file instead")
+    takeover.add_argument("--name", metavar="NAME", help="of the handover (default: the one that nobody took over yet)")
     apply = commands.add_parser(
         "apply",
         parents=[changing("what to do with files that are not as the steps found them (default: merge)")],
@@ -44,3 +81,15 @@ def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     apply.add_argument(
         "names", metavar="SESSION|STEP", nargs="+", help="a fetched session, or fetched steps of one session"
     )
+
+
+def _add_leaving(parser: argparse.ArgumentParser) -> None:
+    """What all commands have that let something leave the machine."""
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        metavar="PATTERN",
+        help="leave these files out of what leaves this machine, as in a .gitignore (repeatable)",
+    )
+    parser.add_argument("-n", "--dry-run", action="store_true", help="only show what would leave this machine")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")

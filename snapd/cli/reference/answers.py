@@ -13,7 +13,14 @@ from snapd.wire.check import CheckResult
 from snapd.wire.events import ToldNotification
 from snapd.wire.review import BlameResult, PendingFile, ReviewFileResult, ReviewListResult
 from snapd.wire.session import Entry, Session, SessionEndResult, Step, StepBeginResult, StepEndResult, StepsOutcome
-from snapd.wire.sharing import SessionApplyResult, SessionFetchResult, SessionPushResult
+from snapd.wire.sharing import (
+    SessionApplyResult,
+    SessionExportResult,
+    SessionFetchResult,
+    SessionHandoverResult,
+    SessionPushResult,
+    SessionTakeoverResult,
+)
 from snapd.wire.snapshot import (
     CleanupResult,
     DiffResult,
@@ -359,6 +366,10 @@ ANSWERS: dict[str, Any] = {
     "stage": StagedChanges,
     "push": SessionPushResult,
     "fetch": SessionFetchResult,
+    "bundle": SessionExportResult,
+    "unbundle": SessionFetchResult,
+    "handover": SessionHandoverResult,
+    "takeover": SessionTakeoverResult,
     "apply": SessionApplyResult,
     "step begin": BegunStep,
     "step end": StepEndResult | EndedSteps,

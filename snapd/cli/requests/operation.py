@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.conflicts import excerpts, taken_away
+from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.plans import deed_lines, file_lines, room_for_files, total
 from snapd.cli.terminal.uncaptured import not_in_snapshots
@@ -117,7 +118,7 @@ def _show(
 def _print_done(
     options: argparse.Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]
 ) -> None:
-    head = deed_lines(painter, result, _DONE[method]) if method in _DONE else []
+    head = deed_lines(painter, result, _DONE[method]) if method in _DONE else _taken_over(method, result)
     tail = [f"before: {result['before']}"] if result["applied"] else []
     if (how := taken_back_by(method, params, result)) is not None:
         tail = [how, *tail]
@@ -126,6 +127,16 @@ def _print_done(
         print(line)
     for line in tail:
         print(painter.paint(line, "dim"))
+
+
+def _taken_over(method: str, result: dict[str, Any]) -> list[str]:
+    """Says whose sessions go on here after a takeover."""
+    if method != "session/takeover":
+        return []
+    count, host = len(result["sessions"]), printable(result["host"])
+    which = "no session has anything new" if count == 0 else f"{count} session{'s' if count > 1 else ''} go on here"
+    lines = [f"took over {printable(result['name'])} from {host}: {which.replace('1 session go', '1 session goes')}"]
+    return lines if result["told"] else [*lines, f"{host} cannot see that: the note could not be left there"]
 
 
 def _lost(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:

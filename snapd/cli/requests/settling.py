@@ -26,6 +26,8 @@ def taken_back_by(method: str, params: dict[str, Any], result: dict[str, Any]) -
         params: of the request.
         result: its answer.
     """
+    if method == "session/takeover" and result["before"] != result["after"]:
+        return f"'snapd restore {result['before'][:_PRINTED_ID]}' brings back the files as they were"
     if method != "session/undo":
         return _UNDONE_BY.get(method) if result["before"] != result["after"] else None
     # what was partly undone before may be so still

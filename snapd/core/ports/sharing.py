@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import Coverage, ObjectId, RelPath, Snapshot, TreeEntry
-    from snapd.core.sharing.handover import HandedOver, Handover
+    from snapd.core.timeline.handover import HandedOver, Handover
     from snapd.core.timeline.model import Event, SessionId, SnapshotId
 
     from .objects import Objects
@@ -45,7 +45,10 @@ class Outgoing(Protocol):
         """Completes the copies: nothing can be added any more, and the methods below can be called."""
 
     def new_files(self, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
-        """The files in the copies that no commit of the project has: path, blob and size, each blob once."""
+        """The files in the copies that no commit of the project has: path, blob and size, each blob once.
+
+        To be asked before `weigh`, which has git forget the older commits.
+        """
 
     def weigh(self, call: Call) -> int:
         """The bytes that a push would send, as far as this machine knows what the remote has; raises `RemoteFailed`."""
@@ -107,6 +110,10 @@ class FetchedHandover(Protocol):
         """What its sessions did, oldest first."""
 
     @property
+    def newest(self) -> ObjectId | None:
+        """The commit of the newest event; None if there is none."""
+
+    @property
     def objects(self) -> Objects:
         """The objects of its snapshots."""
 
@@ -115,26 +122,28 @@ class FetchedHandover(Protocol):
         """The git `objects` directory that holds them."""
 
 
-class Remote(Protocol):
-    """A git repository that sessions are pushed to and fetched from.
+class Carrier(Protocol):
+    """What carries sessions to other machines, and back: a git repository, or a file.
 
     Every method that speaks with it raises `RemoteFailed` if that fails, and `Cancelled`; nothing is half done then.
     """
 
     @property
     def address(self) -> str:
-        """Its address, without a password."""
+        """Its address, without a password; or its path."""
 
     def outgoing(self) -> AbstractContextManager[Outgoing]:
-        """Begins copies of sessions to push, which are gone at the end of the block."""
+        """Begins copies of sessions to push, which are gone at the end of the block.
 
-    def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
-        """Deletes sessions there, all or none; gives those that were there."""
+        Raises:
+            InvalidParams, IoError: it is a file that cannot be made.
+        """
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> tuple[Fetched, ...]:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before.
 
         Raises:
+            InvalidParams: it is a file that does not exist.
             Untrusted: they are not what they say, or over a limit; nothing was taken.
         """
 
@@ -146,8 +155,8 @@ class Remote(Protocol):
             Untrusted: it is not what it says, or over a limit; nothing was taken.
         """
 
-    def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> None:
-        """Notes there that this machine took a handover over, so that whoever made it sees that.
+    def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
+        """Notes there that this machine took a handover over, so that whoever made it sees that; False for a file.
 
         Raises:
             RemoteChanged: somebody else took it over, or handed over again, meanwhile.
@@ -181,6 +190,13 @@ class Lineage(Protocol):
         """Notes the newest one, durably."""
 
 
+class Remote(Carrier, Protocol):
+    """A git repository that sessions are pushed to and fetched from."""
+
+    def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
+        """Deletes sessions there, all or none; gives those that were there."""
+
+
 class Elsewhere(Protocol):
     """All other machines, as far as this workspace knows them."""
 
@@ -198,6 +214,9 @@ class Elsewhere(Protocol):
     @property
     def lineage(self) -> Lineage:
         """The handovers of the folder."""
+
+    def bundle(self, path: str) -> Carrier:
+        """A file that sessions are written to, all at once, or read from; raises `InvalidParams`."""
 
     def fetched(self) -> Sequence[Fetched]:
         """All sessions that were fetched."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.sharing.handover import HANDOVER_NAME
+from snapd.core.timeline.handover import HANDOVER_NAME
 from snapd.store.files.walking import read_if_there
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import REGULAR, TREE, TreeEntry
-from snapd.core.sharing.handover import Handover, Taken
+from snapd.core.timeline.handover import Handover, Taken
 from snapd.core.timeline.model import SnapshotId
 from snapd.store.objects.codec import encode_commit, encode_tree, object_id
 

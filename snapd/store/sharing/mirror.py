@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
-    from snapd.core.sharing.handover import Handover
+    from snapd.core.timeline.handover import Handover
     from snapd.core.timeline.model import Event, SnapshotId
 
     from .handover_commit import HandoverCommit
@@ -216,9 +216,7 @@ class Mirror:
         had = self._named(SESSIONS, HANDOVERS)
         fetched = read_references(quarantine).whole().items()
         fresh = {
-            name: head
-            for name, head in fetched
-            if name.startswith((SESSIONS, HANDOVERS)) and had.get(name) != head
+            name: head for name, head in fetched if name.startswith((SESSIONS, HANDOVERS)) and had.get(name) != head
         }
         directories = [os.fsencode(directory) for directory in borrowed]
 

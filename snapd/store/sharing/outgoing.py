@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from snapd.core.model import Coverage, ObjectId, RelPath, TreeEntry
-    from snapd.core.sharing.handover import Handover
+    from snapd.core.timeline.handover import Handover
     from snapd.core.timeline.model import Event, SessionId
     from snapd.store.objects.codec import ObjectKind
 

@@ -73,18 +73,32 @@ class Destination:
 
     def refuse(self, real: bytes) -> None:
         """Raises `InvalidParams` if no export may write to a folder, given by its canonical path."""
-        if not all(is_tree_name(part) for part in real.split(b"/")):
-            raise _refused(real, "it lies in a .git")
+        why = why_closed(real, self._stores)
+        if why is not None:
+            raise _refused(real, why)
         for folder in _and_above(real):
-            if folder == self._stores:
-                raise _refused(real, "it lies among snapd's own stores")
-            if _is_git_directory(folder):
-                raise _refused(real, f"it lies in the store or git repository {shown(folder)}")
             if folder == self._root or _is_same(folder, self._root):
                 inside = real[len(folder) :].lstrip(b"/")
                 # a file in it, for rules know folders that are ignored and all below them
                 if not inside or not self._is_ignored(inside + b"/file"):
                     raise _refused(real, "it lies in the project, whose next snapshot would have its files")
+
+
+def why_closed(real: bytes, stores: bytes) -> str | None:
+    """Why nobody but its owner may write below a folder; None if everybody may.
+
+    Args:
+        real: the folder, by its canonical path; it need not exist.
+        stores: the directory of all stores, by its canonical path.
+    """
+    if not all(is_tree_name(part) for part in real.split(b"/")):
+        return "it lies in a .git"
+    for folder in _and_above(real):
+        if folder == stores:
+            return "it lies among snapd's own stores"
+        if _is_git_directory(folder):
+            return f"it lies in the store or git repository {shown(folder)}"
+    return None
 
 
 def _make(path: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import attrs
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 _URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
 _LETS_IN = re.compile(r"credential\..*|core\.(askpass|sshcommand)|ssh\.variant", re.DOTALL)
 _TAGS = "refs/tags/"
+_REMOTES = b"refs/remotes/"
+_NEAR = 1_000
+"""This many commits before HEAD are looked at for one that a branch of a remote names."""
 _TIPS = ("refs/heads/", "refs/remotes/", _TAGS)
 
 
@@ -87,6 +91,37 @@ def tips(repository: Repository) -> Tips:
         oid = bytes(target.raw) if isinstance(target, pygit2.Oid) else bytes.fromhex(target)
         (tags if name.startswith(_TAGS) else branches).add(oid)
     return Tips(frozenset(branches), frozenset(tags))
+
+
+def likely_shared(repository: Repository) -> ObjectId | None:
+    """The commit of a project that is nearest to its HEAD and that others are likely to have; None if there is none.
+
+    It is one that a branch of a remote names, or from which one goes on; in a project without these, that of HEAD.
+    """
+    try:
+        opened = pygit2.Repository(_path(repository.git_dir, ""), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        if opened.head_is_unborn:
+            return None
+        head = opened.head.peel(pygit2.Commit)
+        names = [name for name in opened.raw_listall_references() if name.startswith(_REMOTES)]
+        published = [opened.lookup_reference(os.fsdecode(name)).peel(pygit2.Commit) for name in names]
+        if not published:
+            return bytes(head.id.raw)
+        tips = {commit.id for commit in published}
+        walk = islice(opened.walk(head.id, pygit2.enums.SortMode.TIME), _NEAR)
+        found = next((commit.id for commit in walk if commit.id in tips), None)
+        if found is None:
+            # HEAD has other commits than all of these, or is behind them
+            newest = max(published, key=lambda commit: commit.commit_time)
+            found = _merge_base(opened, head.id, newest.id)
+    except (pygit2.GitError, KeyError, ValueError):
+        # such as a reference that cannot be read; without a commit that both sides have, everything is sent
+        return None
+    return None if found is None else bytes(found.raw)
+
+
+def _merge_base(repository: pygit2.Repository, one: pygit2.Oid, other: pygit2.Oid) -> pygit2.Oid | None:
+    return repository.merge_base(one, other)
 
 
 def _path(directory: bytes, name: str) -> str:

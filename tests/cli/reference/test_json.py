@@ -33,6 +33,10 @@ CALLS: dict[str, list[str]] = {
     "status": ["status"],
     "push": ["push {remote} -n", "push {remote} -y"],
     "fetch": ["fetch {remote}"],
+    "bundle": ["bundle ../s.bundle s -n", "bundle ../s.bundle --all -y"],
+    "unbundle": ["unbundle ../given.bundle"],
+    "handover": ["handover {remote} -n", "handover --file ../h.bundle -y"],
+    "takeover": ["takeover --file ../handed.bundle -n"],
     "apply": ["apply {step} -n"],
     "revert": ["revert {first} a.txt -n"],
     "restore": ["restore {first} -n", "restore {first} -y"],
@@ -90,6 +94,8 @@ class Work:
         run_git(self.remote, "init", "-q", "--bare", ".")
         self.home.run(self.project, "push", self.remote, "-y")
         self.home.run(self.project, "fetch", self.remote)
+        self.home.run(self.project, "bundle", "../given.bundle", "s", "-y")
+        self.home.run(self.project, "handover", "--file", "../handed.bundle", "-y")
         self.home.run(self.project, "step", "begin", "--session", "t", "--tool", "Edit", "--description", "it goes on")
 
     def ask(self, call: str) -> tuple[int, Any, str]:

@@ -80,7 +80,23 @@ class FetchedSessions:
             RemoteFailed, Untrusted: nothing was taken.
             StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
-        found = self._elsewhere.remote(remote).fetch(session_ids, call)
+        return self._views(self._elsewhere.remote(remote).fetch(session_ids, call))
+
+    def import_(self, file: str, call: Call) -> tuple[SessionView, ...]:
+        """Takes the sessions of a file, as if they had been fetched; gives those that are new, or others than before.
+
+        Args:
+            file: its path, absolute.
+            call: the request.
+
+        Raises:
+            InvalidParams: the path is not absolute, or there is no such file.
+            RemoteFailed, Untrusted: nothing was taken.
+            StoreCorrupt, StorageFull, IoError, Cancelled: the same.
+        """
+        return self._views(self._elsewhere.bundle(file).fetch(None, call))
+
+    def _views(self, found: Sequence[Fetched]) -> tuple[SessionView, ...]:
         return tuple(FetchedReader(each, self._texts).view() for each in found)
 
     def readers(self) -> Iterator[FetchedReader]:

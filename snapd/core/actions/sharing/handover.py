@@ -12,7 +12,7 @@ import attrs
 from snapd.core.errors import InvalidParams
 from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage, RecordKind
 from snapd.core.operations.target import Target
-from snapd.core.sharing.handover import HANDOVER_NAME, HandedOver, Handover
+from snapd.core.timeline.handover import HANDOVER_NAME, HandedOver, Handover
 from snapd.core.sharing.leaving_out import LeavingOut
 from snapd.core.sharing.projection import Projection
 from snapd.core.timeline.model import StepsLeft
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, RelPath, Snapshot, TreeEntry
     from snapd.core.operations.writer import Writer
-    from snapd.core.ports.sharing import Elsewhere, Outgoing, Remote
+    from snapd.core.ports.sharing import Carrier, Elsewhere, Outgoing
     from snapd.core.ports.store import Store
     from snapd.core.timeline.model import SessionId
 
@@ -98,7 +98,7 @@ class HandOver:
     _elsewhere: Elsewhere
     _new_files: Callable[[Outgoing, Call], tuple[NewFile, ...]]
 
-    def hand_over(self, there: Remote, options: HandoverOptions, call: Call) -> MadeHandover:
+    def hand_over(self, there: Carrier, options: HandoverOptions, call: Call) -> MadeHandover:
         """Hands over: all or nothing. The folder and its sessions stay here as they are.
 
         Args:
@@ -213,9 +213,7 @@ class HandOver:
 
 def remembered(handover: Handover, *, is_own: bool) -> HandedOver:
     """What a folder remembers of a handover."""
-    return HandedOver(
-        handover.handover_id, handover.name, handover.folder.tree, is_own, handover.since, handover.kept
-    )
+    return HandedOver(handover.handover_id, handover.name, handover.folder.tree, is_own, handover.since, handover.kept)
 
 
 def _since(lineage: Sequence[HandedOver]) -> tuple[str, ...]:

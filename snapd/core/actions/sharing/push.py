@@ -1,4 +1,4 @@
-"""Pushes sessions to other machines, and says first what would leave this one."""
+"""Pushes sessions to other machines, or writes them to a file, and says first what would leave this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.sharing import Elsewhere, Outgoing
+    from snapd.core.ports.sharing import Carrier, Elsewhere, Outgoing
     from snapd.core.ports.store import Store
     from snapd.core.rules.secrets.looking import SecretRules
     from snapd.core.timeline.model import SessionId
@@ -61,9 +61,9 @@ class Pushed:
 
     Attributes:
         applied: False for a dry run.
-        remote: the address, without a password.
+        remote: the address, without a password; or the path of the file.
         sessions: which sessions.
-        size: of what is sent, bytes.
+        size: of what is sent, or of the file, bytes.
         new_files: the files that no commit of the project has, ordered by path.
     """
 
@@ -76,7 +76,7 @@ class Pushed:
 
 @attrs.define(eq=False)
 class Push:
-    """Pushes the sessions of one workspace.
+    """Pushes the sessions of one workspace, or writes them to a file.
 
     Args:
         store: of the workspace.
@@ -107,7 +107,27 @@ class Push:
             RemoteFailed, RemoteChanged: the remote has what it had.
             StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
-        there = self._elsewhere.remote(remote)
+        return self._send(self._elsewhere.remote(remote), session_ids, options, call)
+
+    def export(self, file: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call) -> Pushed:
+        """Writes sessions to a new file.
+
+        Args:
+            file: its path, absolute.
+            session_ids: which sessions; None for all.
+            options: how.
+            call: the request.
+
+        Raises:
+            InvalidParams: the path is not absolute, or no new file can be made there.
+            UnknownSession: there is no such session.
+            StoreCorrupt, StorageFull, IoError, Cancelled: there is no such file.
+        """
+        return self._send(self._elsewhere.bundle(file), session_ids, options, call)
+
+    def _send(
+        self, there: Carrier, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call
+    ) -> Pushed:
         chosen = self._chosen(session_ids)
         with there.outgoing() as outgoing:
             for at, session_id in enumerate(chosen):
@@ -117,8 +137,8 @@ class Push:
                 outgoing.add_session(session_id, projection.events(call))
                 call.progress("copying", at + 1)
             outgoing.finish()
-            size = outgoing.weigh(call)
             files = self.new_files(outgoing, call)
+            size = outgoing.weigh(call)
             if not options.dry_run:
                 outgoing.push(call)
         return Pushed(not options.dry_run, there.address, chosen, size, files)

@@ -78,9 +78,7 @@ class Readers:
         if after is None or after < _FETCHED:
             page = self._own.views.all(call, after, limit)
             taken_over = self._fetched.taken_over()
-            views = tuple(
-                attrs.evolve(view, taken_over=taken_over.get(view.session.session_id)) for view in page.views
-            )
+            views = tuple(attrs.evolve(view, taken_over=taken_over.get(view.session.session_id)) for view in page.views)
             if page.after is not None:
                 return Page(views, page.after)
         else:

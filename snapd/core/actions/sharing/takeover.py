@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Change, ObjectId, Outcome, RelPath
     from snapd.core.operations.writer import OperationOptions, Writer
-    from snapd.core.ports.sharing import Elsewhere, FetchedHandover, Remote
+    from snapd.core.ports.sharing import Carrier, Elsewhere, FetchedHandover
     from snapd.core.ports.store import Store
-    from snapd.core.sharing.handover import Handover
+    from snapd.core.timeline.handover import Handover
 
 _FILES = (REGULAR, EXECUTABLE, SYMLINK)
 
@@ -84,7 +84,7 @@ class TakeOver:
     _planner: UndoPlanner
     _elsewhere: Elsewhere
 
-    def take_over(self, there: Remote, name: str | None, options: OperationOptions, call: Call) -> TakenOver:
+    def take_over(self, there: Carrier, name: str | None, options: OperationOptions, call: Call) -> TakenOver:
         """Takes a handover over.
 
         What the other machine changed is merged into the files as they are. Its sessions become sessions of this
@@ -237,7 +237,7 @@ class TakeOver:
         )
 
     def _was_passed(self, change: Change, seen: Snapshot, fetched: FetchedHandover) -> bool:
-        """Whether a file that differs from both ends is as it was over there at some time: then nothing was done here."""
+        """Whether a file that differs from both ends is as it was over there once: then nobody changed it here."""
         here = file_at(self._store.entry_in, seen.tree, change.path)
         if here in (change.old, change.new, None):
             return False
@@ -287,14 +287,13 @@ class TakeOver:
             self._sessions.notify(session_id, None)
         return tuple(self._sessions.view(self._sessions.known(session_id), call) for session_id in names)
 
-    def _mark(self, there: Remote, fetched: FetchedHandover, call: Call) -> bool:
+    def _mark(self, there: Carrier, fetched: FetchedHandover, call: Call) -> bool:
         """Notes at the remote that the handover was taken over; what was done here stays, whatever becomes of that."""
         try:
-            there.mark_taken(fetched, time.time_ns() // 1_000_000, call)
+            return there.mark_taken(fetched, time.time_ns() // 1_000_000, call)
         except (RemoteFailed, RemoteChanged):
-            # such as one that only can be read; whoever asked is told
+            # such as a remote that one can only read; whoever asked is told
             return False
-        return True
 
 
 def _named(event: Event) -> tuple[list[SnapshotId], set[ObjectId]]:

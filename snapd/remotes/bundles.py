@@ -1,0 +1,120 @@
+"""Bundles: references with their objects in one file, in git's own format (gitformat-bundle(5)).
+
+`git fetch` would read them, too. But many versions of it do not compare what comes out of a bundle with the formats of
+git's objects, as they do with what comes from a repository; so `git index-pack` is asked for that.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from typing import TYPE_CHECKING, BinaryIO
+
+import attrs
+
+from snapd.core.errors import FULL, StorageFull, Untrusted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId
+
+    from .program import GitProgram
+
+_SIGNATURES = (b"# v2 git bundle\n", b"# v3 git bundle\n")
+_CAPABILITIES = (b"@object-format=sha1\n",)
+_LINE = re.compile(rb"(-?)([0-9a-f]{40})(?: ([^\n]*))?\n")
+_NAME = re.compile(r"refs/snapd/[a-z]+/[A-Za-z0-9_-]+")
+_LONGEST_LINE = 1 << 16
+_MOST_LINES = 1 << 20
+_HINT = "ask whoever made it for a new copy"
+
+
+@attrs.frozen
+class Header:
+    """What a bundle says of itself.
+
+    Attributes:
+        prerequisites: the commits whose files the bundle leaves out; whoever reads it must have them.
+        heads: its references, by name.
+    """
+
+    prerequisites: Sequence[ObjectId]
+    heads: Mapping[str, ObjectId]
+
+    def encode(self) -> bytes:
+        """The beginning of the file; a pack follows."""
+        needed = "".join(f"-{oid.hex()} \n" for oid in self.prerequisites)
+        named = "".join(f"{head.hex()} {name}\n" for name, head in self.heads.items())
+        return _SIGNATURES[0] + f"{needed}{named}\n".encode()
+
+
+def read_header(file: BinaryIO, shown: str) -> Header:
+    """Reads the header of a bundle, and leaves the descriptor of the file where its pack begins.
+
+    Args:
+        file: the bundle, at its beginning.
+        shown: its path, for errors.
+
+    Returns:
+        The header, without those references whose names snapd never gives.
+
+    Raises:
+        Untrusted: it is no bundle, or one that needs what snapd does not have.
+        OSError: it could not be read.
+    """
+    if file.readline(_LONGEST_LINE) not in _SIGNATURES:
+        raise _refused(shown, "it is not a git bundle")
+    needed: list[ObjectId] = []
+    heads: dict[str, ObjectId] = {}
+    for _ in range(_MOST_LINES):
+        line = file.readline(_LONGEST_LINE)
+        if line == b"\n":
+            os.lseek(file.fileno(), file.tell(), os.SEEK_SET)
+            return Header(tuple(needed), heads)
+        if line.startswith(b"@"):
+            if line not in _CAPABILITIES:
+                wanted = line.strip().decode("utf-8", "replace")
+                raise _refused(shown, f"snapd does not read this kind of bundle: {wanted}")
+            continue
+        found = _LINE.fullmatch(line)
+        if found is None:
+            raise _refused(shown, "its header is damaged")
+        oid, name = bytes.fromhex(found[2].decode()), (found[3] or b"").decode("utf-8", "replace")
+        if found[1]:
+            needed.append(oid)
+        elif _NAME.fullmatch(name):
+            heads[name] = oid
+    raise _refused(shown, "its header has no end")
+
+
+def unpack(git: GitProgram, git_dir: str, file: BinaryIO, shown: str, most: int, call: Call) -> None:
+    """Takes the objects of a bundle into a repository.
+
+    Args:
+        git: the program.
+        git_dir: the repository; it has, or borrows, what the bundle leaves out.
+        file: the bundle, of which the header was read.
+        shown: its path, for errors.
+        most: how long the rest of the file may be, bytes.
+        call: the request.
+
+    Raises:
+        Untrusted: an object is damaged, or none of git's, or missing; or it is too long.
+        StorageFull, IoError, Cancelled: nothing is kept of it but temporary files of the repository.
+    """
+    words = ["index-pack", "--stdin", "--fix-thin", "--strict", f"--max-input-size={most}"]
+    done = git.run(git_dir, words, call, source=file)
+    if done.code == 0:
+        return
+    for number in FULL:
+        if os.strerror(number) in done.said:
+            raise StorageFull(f"no space left: {git_dir}", path=git_dir, errno=errno.errorcode[number])
+    said = done.said.splitlines() or [f"git ended with {done.code}"]
+    raise _refused(shown, f"it is damaged: {re.sub(r'^(fatal|error): *', '', said[0])}")
+
+
+def _refused(shown: str, why: str) -> Untrusted:
+    return Untrusted(f"{shown} cannot be used: {why}", hint=_HINT, file=shown)

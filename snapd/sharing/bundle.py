@@ -1,0 +1,171 @@
+"""A file that sessions are written to and read from: a git bundle."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, BinaryIO
+
+from snapd.core.errors import InvalidParams, RemoteFailed, os_errors
+from snapd.core.paths import shown
+from snapd.remotes.bundles import read_header, unpack
+from snapd.remotes.weighing import Weighing
+from snapd.store.sharing.handover_commit import HANDOVERS
+from snapd.store.sharing.outgoing import OutgoingRepository
+from snapd.store.timeline.chain import SESSIONS, chain_of_session
+from snapd.worktree.git.elsewhere import Tips, likely_shared, tips
+
+from .bundled_copies import BundledCopies
+from .fetched import FetchedSession
+from .handovers import chosen
+from .new_file import check_new
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId
+    from snapd.core.ports.sharing import FetchedHandover
+    from snapd.core.timeline.model import SessionId
+    from snapd.remotes.bundles import Header
+    from snapd.remotes.program import GitProgram
+    from snapd.store.sharing.inspection import Limits
+    from snapd.store.sharing.mirror import Mirror
+    from snapd.worktree.git.repository import Repository
+
+
+class Bundle:
+    """A file; implements `core.ports.sharing.Carrier`.
+
+    Args:
+        path: of the file, absolute.
+        git: the program.
+        mirror: opens what this machine has of the file.
+        borrowed: gives the `objects` directories of what else this machine has of the project.
+        host: the name of this machine.
+        repository: the project's git; None if it has none.
+        store: the directory of the workspace's store.
+        limits: the most that is taken.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        git: GitProgram,
+        mirror: Callable[[], Mirror],
+        borrowed: Callable[[], Sequence[str]],
+        host: str,
+        repository: Repository | None,
+        store: str,
+        limits: Limits,
+    ) -> None:
+        self.address = path
+        self._shown = shown(os.fsencode(path))
+        self._git = git
+        self._mirror = mirror
+        self._borrowed = borrowed
+        self._host = host
+        self._repository = repository
+        self._store = store
+        self._limits = limits
+
+    @contextmanager
+    def outgoing(self) -> Iterator[BundledCopies]:
+        """Begins copies of sessions, which are gone at the end of the block.
+
+        Raises:
+            InvalidParams: the file exists, or cannot be made there.
+        """
+        check_new(self.address, os.path.dirname(self._store))
+        known, shared = Tips(), None
+        if self._repository is not None:
+            known, shared = tips(self._repository), likely_shared(self._repository)
+        with OutgoingRepository(self._borrowed(), self._host) as repository:
+            yield BundledCopies(repository, self._git, known, shared, self.address)
+
+    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> tuple[FetchedSession, ...]:
+        """Takes sessions from the file, None for all that it has; gives those that are new, or others than before.
+
+        Raises:
+            InvalidParams: there is no such file.
+            RemoteFailed: it builds on a commit of the project that this machine does not have.
+            Untrusted: it is not what it says, damaged, or over a limit; nothing was taken.
+            StorageFull, IoError, Cancelled: nothing was taken.
+        """
+        names = None if session_ids is None else set(map(chain_of_session, session_ids))
+
+        def is_wanted(name: str) -> bool:
+            return name.startswith(SESSIONS) if names is None else name in names
+
+        mirror, fresh = self._take(is_wanted, call)
+        return tuple(FetchedSession.of(self.address, mirror, name, head) for name, head in fresh.items())
+
+    def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
+        """Takes a handover from the file, None for the only one; raises as `fetch`, and `InvalidParams`."""
+        mirror, _ = self._take(lambda reference: reference.startswith(HANDOVERS), call)
+        with os_errors(self.address), self._opened() as file:
+            there = read_header(file, self._shown).heads
+        return chosen(self._shown, mirror, there, name)
+
+    def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
+        """Does nothing: whoever made the file cannot see what becomes of it."""
+        del taken, milliseconds, call
+        return False
+
+    def _take(self, is_wanted: Callable[[str], bool], call: Call) -> tuple[Mirror, dict[str, ObjectId]]:
+        """Takes what is wanted by the name of its reference; gives what is new of that."""
+        with ExitStack() as stack:
+            with os_errors(self.address):
+                file = stack.enter_context(self._opened())
+                header = read_header(file, self._shown)
+            heads = {name: head for name, head in header.heads.items() if is_wanted(name)}
+            mirror = self._mirror()
+            borrowed = self._borrowed()
+            with mirror.quarantine(borrowed) as quarantine:
+                self._check_needed(header, quarantine, call)
+                unpack(self._git, quarantine, file, self._shown, self._limits.bytes, call)
+                _name(quarantine, heads)
+                return mirror, mirror.take(quarantine, borrowed, self._limits, call)
+
+    def _opened(self) -> BinaryIO:
+        try:
+            # whatever it is, nobody waits for somebody else to write to it
+            descriptor = os.open(self.address, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise InvalidParams(
+                f"file: there is no file {self._shown}", hint="check the path of the file", field="file"
+            ) from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise InvalidParams(
+                f"file: {self._shown} is not a file",
+                hint="give the file that 'snapd bundle' wrote; 'snapd fetch' takes the folder of a git repository",
+                field="file",
+            )
+        return open(descriptor, "rb")
+
+    def _check_needed(self, header: Header, quarantine: str, call: Call) -> None:
+        """Makes sure that the project here has what the file leaves out."""
+        needed = header.prerequisites
+        missing = set(needed).difference(Weighing(self._git, quarantine, ()).there(needed, call))
+        if missing:
+            commit = min(missing).hex()
+            raise RemoteFailed(
+                f"{self._shown} builds on commit {commit} of the project, which this machine does not have",
+                hint=f"fetch the commits of the project first ('git fetch' brings {commit[:12]} if a remote has it), "
+                "then try again",
+                remote=self.address,
+                reason="refused",
+                commit=commit,
+            )
+
+
+def _name(quarantine: str, heads: dict[str, ObjectId]) -> None:
+    """Names in a quarantine what came out of a file."""
+    with os_errors(quarantine):
+        for name, head in heads.items():
+            path = os.path.join(quarantine, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as file:
+                file.write(f"{head.hex()}\n")

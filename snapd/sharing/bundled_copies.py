@@ -1,0 +1,81 @@
+"""Copies of sessions on their way into a file."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from snapd.remotes.bundles import Header
+from snapd.store.sharing.outgoing import look_at_trees
+
+from .new_file import make_file
+from .prepared import Prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId
+    from snapd.remotes.program import GitProgram
+    from snapd.store.sharing.outgoing import OutgoingRepository
+    from snapd.worktree.git.elsewhere import Tips
+
+_CHUNK = 1 << 20
+
+
+class BundledCopies(Prepared):
+    """Copies of sessions for a file; implements `core.ports.sharing.Outgoing`.
+
+    The file leaves out what one commit of the project has, if others likely have this commit and it has any of the
+    files. `git bundle create` cannot be asked for that: it leaves out only what the sessions go on from, and a session
+    goes on from no commit of the project.
+
+    Args:
+        repository: holds them.
+        git: the program.
+        tips: what the references of the project point to.
+        shared: a commit of the project that others are likely to have; None if there is none.
+        path: of the file.
+    """
+
+    def __init__(
+        self, repository: OutgoingRepository, git: GitProgram, tips: Tips, shared: ObjectId | None, path: str
+    ) -> None:
+        super().__init__(repository, git, tips)
+        self._shared = shared
+        self._path = path
+        self._parts: tuple[bytes, str] | None = None
+
+    def weigh(self, call: Call) -> int:
+        """The size of the file, bytes."""
+        header, pack = self._written(call)
+        return len(header) + os.path.getsize(pack)
+
+    def push(self, call: Call) -> None:
+        """Makes the file.
+
+        Raises:
+            InvalidParams: there is one of this name.
+            StorageFull, IoError, Cancelled: there is none.
+        """
+        header, pack = self._written(call)
+        make_file(self._path, _chunks(header, pack), call)
+
+    def _written(self, call: Call) -> tuple[bytes, str]:
+        """The header of the file, and where its pack is."""
+        if self._parts is None:
+            weighing = self._weighing()
+            candidates = [] if self._shared is None else weighing.there([self._shared], call)
+            needed = [commit for commit in candidates if weighing.has_of(commit, call)]
+            # summaries of packs would have git leave out what older commits have, too
+            look_at_trees(self._repository.path, needed)
+            header = Header(needed, self._repository.heads).encode()
+            self._parts = header, weighing.pack_beside(needed, call)
+        return self._parts
+
+
+def _chunks(header: bytes, pack: str) -> Iterator[bytes]:
+    yield header
+    with open(pack, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk

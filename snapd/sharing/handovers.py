@@ -1,0 +1,40 @@
+"""Chooses among the handovers that a remote or a file has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from snapd.core.errors import InvalidParams
+from snapd.store.sharing.handover_commit import HANDOVERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from snapd.core.ports.sharing import FetchedHandover
+    from snapd.store.sharing.mirror import Mirror
+
+
+def chosen(where: str, mirror: Mirror, there: Iterable[str], name: str | None) -> FetchedHandover:
+    """The handover that somebody means.
+
+    Args:
+        where: the remote or the file, as it is shown.
+        mirror: has what was fetched from there.
+        there: the references that are there now.
+        name: of the handover; None for the only one that nobody took over yet.
+
+    Raises:
+        InvalidParams: there is none, or there are several.
+    """
+    names = sorted(each.removeprefix(HANDOVERS) for each in there if each.startswith(HANDOVERS))
+    found = [mirror.handover(each) for each in names if name in (None, each)]
+    fitting = [each for each in found if each is not None and (name is not None or not each.handover.taken)]
+    if len(fitting) == 1:
+        return fitting[0]
+    which = "that nobody took over" if name is None else repr(name)
+    how_many = "several handovers" if fitting else "no handover"
+    raise InvalidParams(
+        f"name: {where} has {how_many} {which} (it has: {', '.join(names) or 'none'})",
+        hint="name one of them" if names else "hand over there first, with 'snapd handover'",
+        field="name",
+    )
