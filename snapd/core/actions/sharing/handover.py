@@ -12,9 +12,9 @@ import attrs
 from snapd.core.errors import InvalidParams
 from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage, RecordKind
 from snapd.core.operations.target import Target
-from snapd.core.timeline.handover import HANDOVER_NAME, HandedOver, Handover
 from snapd.core.sharing.leaving_out import LeavingOut
 from snapd.core.sharing.projection import Projection
+from snapd.core.timeline.handover import HANDOVER_NAME, HandedOver, Handover
 from snapd.core.timeline.model import StepsLeft
 from snapd.core.trees import amended, changes, file_at
 
