@@ -40,7 +40,10 @@ LONG := $(addprefix tests/,core rpc/test_sessions.py \
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long test-python test-typescript sweep fuzz soak agents bench install lint lint-python lint-typescript format generate dist lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
+.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak agents bench install lint lint-python lint-typescript format generate dist lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
+
+demo-machines: install
+	$(BIN)/python clients/python/demo_machines.py
 
 demo: install page
 	$(BIN)/python clients/python/demo.py $(if $(WORKSPACE),"$(WORKSPACE)",.)

@@ -60,3 +60,17 @@ def test_the_demo_tells_its_story(tmp_path: Path, in_git: bool) -> None:
     assert places == sorted(places)
     # it left nothing behind
     assert sorted(path.name for path in folder.iterdir()) == (([".git"] if in_git else []) + ["a.txt"])
+
+
+def test_the_demo_of_two_machines_tells_its_story(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SNAPD_")}
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "clients" / "python" / "demo_machines.py")],
+        env={**environment, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sum(line.startswith("  ok: ") for line in done.stdout.splitlines()) == 12

@@ -108,6 +108,8 @@ def _cells(session: dict[str, Any], now: datetime) -> tuple[str, ...]:
 def _state(session: dict[str, Any]) -> str:
     if "origin" in session:
         return f"from {printable(session['origin']['host'])}"
+    if "takenOver" in session:
+        return f"taken over by {printable(session['takenOver']['host'])}"
     return "ended" if "endedAt" in session else "open"
 
 

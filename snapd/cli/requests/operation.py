@@ -131,12 +131,12 @@ def _print_done(
 
 def _taken_over(method: str, result: dict[str, Any]) -> list[str]:
     """Says whose sessions go on here after a takeover."""
-    if method != "session/takeover":
+    if method != "session/takeover" or not result["applied"]:
         return []
     count, host = len(result["sessions"]), printable(result["host"])
     which = "no session has anything new" if count == 0 else f"{count} session{'s' if count > 1 else ''} go on here"
     lines = [f"took over {printable(result['name'])} from {host}: {which.replace('1 session go', '1 session goes')}"]
-    return lines if result["told"] else [*lines, f"{host} cannot see that: the note could not be left there"]
+    return lines if result["told"] else [*lines, f"{host} cannot see that: no note could be left for it"]
 
 
 def _lost(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
