@@ -107,7 +107,7 @@ class Bundle:
                 unpack(self._git, quarantine, file, self._shown, self._limits.bytes, call)
                 _name(quarantine, heads)
                 fresh = mirror.take(quarantine, borrowed, self._limits, call)
-        return tuple(FetchedSession.of(self.address, mirror, name, head) for name, head in fresh.items())
+        return tuple(FetchedSession.of(self._shown, mirror, name, head) for name, head in fresh.items())
 
     def _opened(self) -> BinaryIO:
         try:

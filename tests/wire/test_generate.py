@@ -75,7 +75,7 @@ REQUESTS = {
     "session/fetch": ("remote sessionIds?", "sessions"),
     "session/export": ("file sessionIds? all? exclude? dryRun?", "applied sessions bytes newFiles"),
     "session/import": ("file", "sessions"),
-    "session/apply": ("sessionId? stepIds? dryRun? onConflict? details?", f"{OUTCOME} stepId?"),
+    "session/apply": ("sessionId? stepIds? from? dryRun? onConflict? details?", f"{OUTCOME} stepId?"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
 }
