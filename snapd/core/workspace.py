@@ -156,12 +156,7 @@ class Workspace:
         self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply
 
     def for_other_folders(self) -> Neighbour:
-        """What other folders of this machine can take from this one: its sessions, as they are now.
-
-        Raises:
-            StorageFull, IoError: what waits to be written could not be.
-        """
-        self._store.settle()
+        """What other folders of this machine can take from this one: its sessions, as they are now."""
         folder, objects = shown(self.root), os.fsencode(os.path.join(self._store.path, "objects"))
         return Neighbour(folder, folder, self._store, objects, self._store)
 

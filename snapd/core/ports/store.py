@@ -16,9 +16,6 @@ class Store(Objects, SnapshotLog, Maintenance, Integrity, Protocol):
     def close(self) -> None:
         """Closes the store, so that another process can own it."""
 
-    def settle(self) -> None:
-        """Writes what waits to be written where git finds it; raises `StorageFull`, `IoError`."""
-
     @property
     def path(self) -> str:
         """The directory of the store."""
