@@ -6,18 +6,20 @@ import os
 import platform
 import threading
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.compare.text import DirectDiffer
-from snapd.core.errors import StoreCorrupt, WorkspaceGone, WorkspaceNotOpen
+from snapd.core.errors import InvalidParams, StoreCorrupt, StoreLocked, WorkspaceGone, WorkspaceNotOpen
 from snapd.core.operations.editors import Editors
+from snapd.core.paths import shown
 from snapd.core.workspace import Workspace
 from snapd.locations import check_private, project_id, store_directories, store_path
 from snapd.refusal import canonical_root, check_root
-from snapd.root import folder_around
+from snapd.root import folder_around, has_history, store_of
 from snapd.secret_rules.shipped import secret_rules
 from snapd.settings.in_force import FolderSettings
 from snapd.sharing.elsewhere import Elsewhere, Machine
@@ -27,9 +29,10 @@ from snapd.worktree.ignore.rules import GitUser
 from snapd.worktree.worktree import WorkTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.sharing import Fetched
     from snapd.locations import Locations
     from snapd.settings.in_force import Options
     from snapd.settings.table import Settings
@@ -297,6 +300,34 @@ class Workspaces:
         self._close_all(closing)
         return False
 
+    @contextmanager
+    def _beside(self, store: str, policy: FolderSettings, folder: bytes) -> Iterator[Fetched]:
+        """The sessions of the folder around a folder, which is not the one that has this store and this policy."""
+        options = policy.for_another_folder()
+        data_dir = options.settings.data_dir
+        found = folder_around(os.fsdecode(folder), self._locations, data_dir)
+        named = shown(os.fsencode(found))
+        other = store_of(found, self._locations, data_dir)
+        if other == store:
+            raise InvalidParams(
+                f"from: {named} is the folder that the request is about", hint="name another folder", field="from"
+            )
+        if not has_history(other):
+            raise InvalidParams(
+                f"from: there are no snapshots of {named}",
+                hint="name a folder in which an agent worked under snapd; 'snapd -C FOLDER log' shows its steps",
+                field="from",
+            )
+        try:
+            workspace = self.acquire(os.fsencode(found), options)
+        except StoreLocked as error:
+            hint = f"end that process, or write the session to a file there: 'snapd -C {named} bundle FILE SESSION'"
+            raise StoreLocked(f"{named}: {error.message}", hint=hint, **error.data) from error
+        try:
+            yield workspace.for_other_folders()
+        finally:
+            self.release(workspace, options)
+
     def _locate(self, folder: bytes, settings: Settings) -> _Location:
         root = canonical_root(folder)
         configured = settings.data_dir
@@ -327,7 +358,7 @@ class Workspaces:
                     policy,
                     self._texts,
                     self.editors,
-                    Elsewhere(location.root, store, self._machine),
+                    Elsewhere(location.root, store, self._machine, partial(self._beside, location.store, policy)),
                     secret_rules,
                 )
             except BaseException:

@@ -129,7 +129,9 @@ def hand_over(first: Machine) -> None:
     say("\nIt hands over. This would leave the machine:")
     plan = first.client.session_handover("origin", include=[".env"], dry_run=True)
     for file in plan["newFiles"]:
-        say(f"    {file['file']}, {file['size']} bytes{' (may hold a secret)' if file.get('reason') == 'secret' else ''}")
+        say(
+            f"    {file['file']}, {file['size']} bytes{' (may hold a secret)' if file.get('reason') == 'secret' else ''}"
+        )
     check("a dry run pushes nothing", git(first.folder, "ls-remote", "origin", "refs/snapd/*") == "")
     done = first.client.session_handover("origin", include=[".env"])
     say(f"  handed over as {done['name']}: {done['bytes']} bytes")

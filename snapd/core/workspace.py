@@ -5,6 +5,7 @@ One request at a time writes; requests that read the store run beside it.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from snapd.core.actions.check import StoreCheck
@@ -27,6 +28,7 @@ from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.sharing.apply import Apply
 from snapd.core.actions.sharing.fetch import FetchedSessions
 from snapd.core.actions.sharing.handover import HandOver
+from snapd.core.actions.sharing.neighbour import Neighbour
 from snapd.core.actions.sharing.push import Push
 from snapd.core.actions.sharing.readers import Reader, Readers
 from snapd.core.actions.sharing.takeover import TakeOver
@@ -37,6 +39,7 @@ from snapd.core.actions.undo.parts import UndoParts
 from snapd.core.actions.undo.planner import UndoPlanner
 from snapd.core.actions.undo.steps import UndoSteps
 from snapd.core.operations.writer import Writer
+from snapd.core.paths import shown
 from snapd.core.review.changes import Attributor
 from snapd.core.review.pending import PendingFiles
 
@@ -158,6 +161,11 @@ class Workspace:
         self.hand_over = HandOver(writer, store, self.step_changes, elsewhere, self.pushing.new_files).hand_over
         self.take_over = TakeOver(writer, store, self.sessions, planner, elsewhere).take_over
         self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply
+
+    def for_other_folders(self) -> Neighbour:
+        """What other folders of this machine can take from this one: its sessions, as they are now."""
+        folder, objects = shown(self.root), os.fsencode(os.path.join(self._store.path, "objects"))
+        return Neighbour(folder, folder, self._store, objects, self._store)
 
     def look_at_edits(self, path: bytes) -> None:
         """Looks at a file that somebody began to type into, or has saved, in an editor: what was typed is the user's.

@@ -15,7 +15,7 @@ import attrs
 from snapd.core.compare.unified import as_text
 from snapd.core.errors import InvalidParams
 from snapd.core.operations.writer import OperationOptions
-from snapd.core.paths import is_utf8, relative, shown, to_uri
+from snapd.core.paths import from_uri, is_utf8, relative, shown, to_uri
 from snapd.wire import values as wire
 from snapd.wire.snapshot import DiffResult
 
@@ -72,6 +72,20 @@ def path(context: Context, text: str, field: str) -> RelPath:
 def paths(context: Context, texts: Iterable[str] | None, field: str) -> list[RelPath]:
     """Returns the paths of files in a request. Raises like `path`."""
     return [path(context, text, f"{field}[{at}]") for at, text in enumerate(texts or ())]
+
+
+def absolute(text: str, field: str) -> bytes:
+    """The bytes of a path that must be absolute, or of a `file:` URI; raises `InvalidParams`."""
+    if text.startswith(("file:/", "FILE:/")):
+        return from_uri(text, field)
+    path = text.encode("utf-8", "surrogatepass")
+    if not path.startswith(b"/") or b"\0" in path:
+        raise InvalidParams(
+            f"{field}: expected an absolute path, got {text!r}",
+            hint="the daemon does not know the folder of the client: name the whole path",
+            field=field,
+        )
+    return path
 
 
 def name(root: bytes, found: RelPath) -> Name:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from snapd.core.compare.text import is_binary
 from snapd.core.errors import InvalidParams
 from snapd.core.model import TakenQuery
-from snapd.core.paths import from_uri, is_utf8, shown
+from snapd.core.paths import is_utf8, shown
 from snapd.wire import methods
 from snapd.wire import snapshot as wire
 
@@ -103,19 +103,6 @@ def file_exists(context: Context, params: wire.FileExistsParams) -> wire.FileExi
 def export(context: Context, params: wire.ExportParams) -> wire.ExportResult:
     """Writes a snapshot to another folder."""
     only = None if params.files is None else convert.paths(context, params.files, "files")
-    result = context.workspace.export(convert.tree(params.hash), _absolute(params.directory), only, context.call)
+    directory = convert.absolute(params.directory, "directory")
+    result = context.workspace.export(convert.tree(params.hash), directory, only, context.call)
     return wire.ExportResult(files=result.files, bytes=result.size)
-
-
-def _absolute(text: str) -> bytes:
-    """The bytes of a path that must be absolute, or of a `file:` URI; raises `InvalidParams`."""
-    if text.startswith(("file:/", "FILE:/")):
-        return from_uri(text, "directory")
-    path = text.encode("utf-8", "surrogatepass")
-    if not path.startswith(b"/") or b"\0" in path:
-        raise InvalidParams(
-            f"directory: expected an absolute path, got {text!r}",
-            hint="the daemon does not know the folder of the client: name the whole path",
-            field="directory",
-        )
-    return path

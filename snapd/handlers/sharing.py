@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from snapd.core.actions.sharing.push import PushOptions
@@ -74,7 +75,8 @@ def export(context: Context, params: wire.SessionExportParams) -> wire.SessionEx
     """Writes sessions to a file."""
     _check_sessions(params)
     options = PushOptions(tuple(params.exclude or ()), params.dry_run)
-    written = context.workspace.pushing.export(params.file, params.session_ids, options, context.call)
+    file = os.fsdecode(convert.absolute(params.file, "file"))
+    written = context.workspace.pushing.export(file, params.session_ids, options, context.call)
     return wire.SessionExportResult(
         applied=written.applied,
         sessions=list(written.sessions),
@@ -86,7 +88,7 @@ def export(context: Context, params: wire.SessionExportParams) -> wire.SessionEx
 @handles(methods.SESSION_IMPORT)
 def import_(context: Context, params: wire.SessionImportParams) -> wire.SessionFetchResult:
     """Takes the sessions of a file."""
-    views = context.workspace.fetched.import_(params.file, context.call)
+    views = context.workspace.fetched.import_(os.fsdecode(convert.absolute(params.file, "file")), context.call)
     return wire.SessionFetchResult(sessions=[history.session(view) for view in views])
 
 
@@ -94,7 +96,8 @@ def import_(context: Context, params: wire.SessionImportParams) -> wire.SessionF
 def apply(context: Context, params: wire.SessionApplyParams) -> wire.SessionApplyResult:
     """Takes in what fetched steps changed."""
     asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
-    applied = context.workspace.apply(params.session_id, params.step_ids or (), asked, context.call)
+    folder = None if params.from_ is None else convert.absolute(params.from_, "from")
+    applied = context.workspace.apply(params.session_id, params.step_ids or (), asked, context.call, folder=folder)
     root, outcome = context.workspace.root, applied.outcome
     return wire.SessionApplyResult(
         applied=outcome.applied,

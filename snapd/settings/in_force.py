@@ -168,6 +168,12 @@ class FolderSettings:
         self._lock = threading.Lock()
         self._clients: list[Options] = []
 
+    def for_another_folder(self) -> Options:
+        """Options with which to open another folder, of nobody's client: those with which this one was opened."""
+        options = Options(self._base, object())
+        options.give({name: value for name, (value, _) in self._opened.items()})
+        return options
+
     def add(self, options: Options) -> None:
         """Adds a client that opened the workspace; settings that it sends later count, too."""
         with self._lock:

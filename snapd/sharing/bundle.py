@@ -99,7 +99,7 @@ class Bundle:
             return name.startswith(SESSIONS) if names is None else name in names
 
         mirror, fresh = self._take(is_wanted, call)
-        return tuple(FetchedSession.of(self.address, mirror, name, head) for name, head in fresh.items())
+        return tuple(FetchedSession.of(self._shown, mirror, name, head) for name, head in fresh.items())
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
         """Takes a handover from the file, None for the only one; raises as `fetch`, and `InvalidParams`."""

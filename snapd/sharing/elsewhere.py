@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import InvalidParams, os_errors
+from snapd.core.paths import shown
 from snapd.remotes.address import is_relative, resolve, without_secret
 from snapd.remotes.program import GitProgram
 from snapd.store.files.durable import make_directories, write_file
@@ -27,9 +28,11 @@ from .lineage import Lineage
 from .remote import Remote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from snapd.core.model import ObjectId
+    from snapd.core.ports.sharing import Fetched
     from snapd.core.timeline.handover import Handover
     from snapd.store.store import Store
     from snapd.worktree.git.repository import GitUser, Repository
@@ -64,10 +67,22 @@ class Elsewhere:
         root: the folder.
         store: of the workspace.
         machine: this one.
+        beside: opens the sessions of another folder of this machine, see `core.ports.sharing.Elsewhere.beside`.
         limits: the most that is fetched at once.
+
+    Attributes:
+        beside: as given.
     """
 
-    def __init__(self, root: bytes, store: Store, machine: Machine, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        root: bytes,
+        store: Store,
+        machine: Machine,
+        beside: Callable[[bytes], AbstractContextManager[Fetched]],
+        limits: Limits | None = None,
+    ) -> None:
+        self.beside = beside
         self._root = root
         self._store = store
         self._machine = machine
@@ -134,7 +149,8 @@ class Elsewhere:
                 for chain, head in mirror.heads().items():
                     key = (name, chain, head)
                     if key not in self._sessions:
-                        self._sessions[key] = FetchedSession.of(without_secret(address), mirror, chain, head)
+                        remote = shown(os.fsencode(without_secret(address)))
+                        self._sessions[key] = FetchedSession.of(remote, mirror, chain, head)
                     found.append(self._sessions[key])
         return found
 

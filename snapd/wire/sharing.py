@@ -89,7 +89,7 @@ class SessionExportParams(RequestParams):
     that commit has, and names it as a prerequisite.
     """
 
-    file: Annotated[str, "Where to: an absolute path at which nothing is, in a folder that there is."]
+    file: Annotated[str, "Where to: an absolute path, or a `file:` URI, at which nothing is."]
     session_ids: Annotated[list[str] | None, "The sessions. Not with `all`."] = None
     all_: Annotated[bool, "Whether to write all sessions of the folder."] = False
     exclude: Annotated[list[str] | None, "The files that stay on this machine, as patterns in `.gitignore` syntax."] = (
@@ -115,12 +115,12 @@ class SessionImportParams(RequestParams):
     The `remote` of their `origin` is the path of the file.
     """
 
-    file: Annotated[str, "The file: an absolute path."]
+    file: Annotated[str, "The file: an absolute path, or a `file:` URI."]
 
 
 @attrs.frozen(kw_only=True)
 class SessionApplyParams(RequestParams):
-    """Takes in what fetched steps changed, by the same three-way merge as a redo.
+    """Takes in what fetched steps changed, by the same three-way merge as a redo; or those of another folder, `from`.
 
     The result is a step of its own, in a session of its own, which can be undone. Send either `sessionId` or `stepIds`.
     """
@@ -131,6 +131,11 @@ class SessionApplyParams(RequestParams):
     step_ids: Annotated[
         list[str] | None,
         "Fetched steps of one session, with their parts. What a step changed counts even if it was undone there.",
+    ] = None
+    from_: Annotated[
+        str | None,
+        "Another folder of this machine, as an absolute path or a `file:` URI: another work tree, or a clone. Then the "
+        "session or the steps are its own, and need not be fetched. Nothing in it is changed.",
     ] = None
     dry_run: Annotated[bool, DRY_RUN] = False
     on_conflict: Annotated[

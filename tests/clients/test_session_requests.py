@@ -241,6 +241,7 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         "session/apply",
         {"stepIds": ["t"], "onConflict": "keep"},
     ),
+    (lambda it: it.session_apply("s", from_="/other"), "session/apply", {"sessionId": "s", "from": "/other"}),
     (lambda it: it.step_find(is_open=True), "step/find", {"prefix": "", "open": True}),
     (lambda it: it.status(), "snapshot/status", {}),
     (lambda it: it.cleanup(0), "snapshot/cleanup", {"olderThanDays": 0}),

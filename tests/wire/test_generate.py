@@ -83,7 +83,7 @@ REQUESTS = {
         "remote? file? name? dryRun? onConflict? details?",
         "applied before after files details? name host sessions told",
     ),
-    "session/apply": ("sessionId? stepIds? dryRun? onConflict? details?", f"{OUTCOME} stepId?"),
+    "session/apply": ("sessionId? stepIds? from? dryRun? onConflict? details?", f"{OUTCOME} stepId?"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
 }

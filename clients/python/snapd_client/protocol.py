@@ -1620,7 +1620,7 @@ class SessionFetchResult(TypedDict):
 
 class _SessionExportParamsRequired(RequestParams):
     file: str
-    """Where to: an absolute path at which nothing is, in a folder that there is."""
+    """Where to: an absolute path, or a `file:` URI, at which nothing is."""
 
 
 class SessionExportParams(_SessionExportParamsRequired, total=False):
@@ -1653,10 +1653,13 @@ class SessionImportParams(RequestParams):
     """The params of `session/import`."""
 
     file: str
-    """The file: an absolute path."""
+    """The file: an absolute path, or a `file:` URI."""
 
 
-class SessionApplyParams(RequestParams, total=False):
+_SessionApplyParamsKeywords = TypedDict("_SessionApplyParamsKeywords", {"from": str}, total=False)
+
+
+class SessionApplyParams(RequestParams, _SessionApplyParamsKeywords, total=False):
     """The params of `session/apply`."""
 
     sessionId: str

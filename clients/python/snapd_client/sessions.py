@@ -564,6 +564,7 @@ class SessionRequests(Requests):
         session_id: str | None = None,
         *,
         step_ids: Iterable[str] | None = None,
+        from_: str | None = None,
         on_conflict: types.OnConflict | None = None,
         dry_run: bool = False,
         details: types.Detail | None = None,
@@ -571,10 +572,14 @@ class SessionRequests(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Applied:
-        """Takes in what a fetched session changed, or what some of its steps did, as a step of the folder."""
+        """Takes in what a fetched session changed, or what some of its steps did, as a step of the folder.
+
+        With `from_`, the absolute path of another work tree or clone on this machine, they are those of that folder.
+        """
         params = {
             "sessionId": session_id,
             "stepIds": None if step_ids is None else several(step_ids),
+            "from": from_,
             "dryRun": dry_run or None,
             "onConflict": on_conflict,
             "details": details,

@@ -1130,7 +1130,7 @@ export interface SessionFetchResult {
 
 /** The params of `session/export`. */
 export interface SessionExportParams extends RequestParams {
-  /** Where to: an absolute path at which nothing is, in a folder that there is. */
+  /** Where to: an absolute path, or a `file:` URI, at which nothing is. */
   file: string;
   /** The sessions. Not with `all`. */
   sessionIds?: string[];
@@ -1156,7 +1156,7 @@ export interface SessionExportResult {
 
 /** The params of `session/import`. */
 export interface SessionImportParams extends RequestParams {
-  /** The file: an absolute path. */
+  /** The file: an absolute path, or a `file:` URI. */
   file: string;
 }
 
@@ -1166,6 +1166,8 @@ export interface SessionApplyParams extends RequestParams {
   sessionId?: string;
   /** Fetched steps of one session, with their parts. What a step changed counts even if it was undone there. */
   stepIds?: string[];
+  /** Another folder of this machine, as an absolute path or a `file:` URI: another work tree, or a clone. Then the session or the steps are its own, and need not be fetched. Nothing in it is changed. */
+  from?: string;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
   /** What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts. */

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.requests.connection import ask, backend
+from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_session
 from snapd.cli.terminal.filenames import printable
 from snapd.core.errors import InvalidParams
@@ -34,18 +33,12 @@ def bundle(options: argparse.Namespace) -> int:
     with backend(options) as found:
         names = [find_session(found, word)["sessionId"] for word in options.sessions]
         which: dict[str, Any] = {"all": True} if options.all else {"sessionIds": names}
-        params = {"file": _path(options), "exclude": options.exclude, **which}
+        params = {"file": in_folder(options, options.file), "exclude": options.exclude, **which}
         return leave(options, found, Leaving("session/export", params, "write", "wrote", where, readers))
 
 
 def unbundle(options: argparse.Namespace) -> int:
     """Takes the sessions of a file, and says which are new."""
     with backend(options) as found:
-        result = ask(found, "session/import", {"file": _path(options)})
+        result = ask(found, "session/import", {"file": in_folder(options, options.file)})
     return tell_fetched(options, result, "nothing new in it")
-
-
-def _path(options: argparse.Namespace) -> str:
-    """The path of the file, absolute: the daemon is elsewhere."""
-    file: str = options.file
-    return os.path.abspath(os.path.join(options.directory, file))

@@ -76,10 +76,16 @@ def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     apply = commands.add_parser(
         "apply",
         parents=[changing("what to do with files that are not as the steps found them (default: merge)")],
-        help="take in what fetched steps changed, as a step that can be undone",
+        help="take in what fetched steps changed, as a step that can be undone; or steps of another folder",
     )
     apply.add_argument(
-        "names", metavar="SESSION|STEP", nargs="+", help="a fetched session, or fetched steps of one session"
+        "--from",
+        dest="source",
+        metavar="DIR",
+        help="the steps are those of another work tree or clone on this machine, and need not be fetched",
+    )
+    apply.add_argument(
+        "names", metavar="SESSION|STEP", nargs="+", help="a session, or steps of one session: fetched, or of DIR"
     )
 
 

@@ -42,6 +42,24 @@ def is_known(folder: str) -> bool:
     return has_history(store_of(folder, locations, _data_dir(locations)))
 
 
+def known_around(directory: str) -> str:
+    """The folder around a directory, or itself, that has snapshots; nothing is opened or made to find out.
+
+    Raises:
+        InvalidParams: there are none.
+    """
+    path = os.path.abspath(directory)
+    locations = Locations.from_environment(os.environ)
+    folder = folder_around(path, locations, _data_dir(locations))
+    if not is_known(folder):
+        raise InvalidParams(
+            f"there are no snapshots of {printable(path)}",
+            hint="name a folder in which an agent worked under snapd",
+            field="--from",
+        )
+    return folder
+
+
 def others_with(folder: str) -> list[str]:
     """Lists the other folders that have snapshots of files of a folder."""
     locations = Locations.from_environment(os.environ)

@@ -64,30 +64,30 @@ class Outgoing(Protocol):
 
 
 class RemoteLog(Protocol):
-    """The log of a fetched session."""
+    """The log of sessions of elsewhere."""
 
     @property
     def timeline(self) -> TimelineView:
-        """Its events."""
+        """The events."""
 
     def load(self, snapshot: SnapshotId) -> Snapshot:
         """Loads a snapshot that an event names; raises `StoreCorrupt`."""
 
 
 class Fetched(Protocol):
-    """A session that was fetched."""
+    """Sessions of elsewhere: one that was fetched, or those of another folder of this machine."""
 
     @property
     def remote(self) -> str:
-        """The address that it came from, without a password."""
+        """The address that it came from, without a password; or the other folder."""
 
     @property
     def host(self) -> str:
-        """The machine that added to it last."""
+        """The machine that added to it last; or the other folder."""
 
     @property
     def objects(self) -> Objects:
-        """The objects of its snapshots."""
+        """The objects of the snapshots."""
 
     @property
     def directory(self) -> bytes:
@@ -95,7 +95,7 @@ class Fetched(Protocol):
 
     @property
     def log(self) -> RemoteLog:
-        """Its events and snapshots."""
+        """The events and snapshots."""
 
 
 class FetchedHandover(Protocol):
@@ -223,6 +223,18 @@ class Elsewhere(Protocol):
 
     def handovers(self) -> Sequence[tuple[str, Handover]]:
         """The records of all handovers that were fetched, each with the address that it came from."""
+
+    def beside(self, folder: bytes) -> AbstractContextManager[Fetched]:
+        """Opens the sessions of another folder of this machine for the block; nothing in that folder is changed.
+
+        Args:
+            folder: absolute.
+
+        Raises:
+            InvalidParams: there are no snapshots of it, or it is this folder itself.
+            StoreLocked: another process has it open.
+            WorkspaceRefused, StoreCorrupt, StorageFull, IoError: it cannot be opened.
+        """
 
     def close(self) -> None:
         """Lets go of what was read."""

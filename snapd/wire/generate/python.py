@@ -88,13 +88,14 @@ def _class(cls: WireClass) -> str:
     required = [field for field in fields if not is_optional(field)]
     optional = [field for field in fields if is_optional(field)]
     blocks = []
-    keywords = [field for field in required if keyword.iskeyword(wire_name(field.name))]
-    if keywords:
-        # only the functional form can have such a field
-        shape = ", ".join(f'"{wire_name(field.name)}": {_NOTATION.write(type_of(field))}' for field in keywords)
-        blocks.append(f'_{name}Keywords = TypedDict("_{name}Keywords", {{{shape}}})')
-        base_name = f"_{name}Keywords, TypedDict" if base is None else f"{base_name}, _{name}Keywords"
-        required = [field for field in required if field not in keywords]
+    for own, end in ((required, ""), (optional, ", total=False")):
+        keywords = [field for field in own if keyword.iskeyword(wire_name(field.name))]
+        if keywords:
+            # only the functional form can have such a field
+            shape = ", ".join(f'"{wire_name(field.name)}": {_NOTATION.write(type_of(field))}' for field in keywords)
+            blocks.append(f'_{name}Keywords = TypedDict("_{name}Keywords", {{{shape}}}{end})')
+            base_name = f"_{name}Keywords, TypedDict" if base is None else f"{base_name}, _{name}Keywords"
+            own[:] = [field for field in own if field not in keywords]
     if required and optional:
         blocks.append(_lines(f"class _{name}Required({base_name}):", required))
         base_name, required = f"_{name}Required", []

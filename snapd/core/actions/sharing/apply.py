@@ -6,6 +6,7 @@ It is what a redo does: the changes of each step are merged into the files as th
 from __future__ import annotations
 
 import secrets
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import attrs
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from snapd.core.operations.writer import OperationOptions, Writer
     from snapd.core.ports.store import Store
     from snapd.core.timeline.attribution import OwnChanges
-    from snapd.core.timeline.model import SessionId, Step, StepId
+    from snapd.core.timeline.model import Session, SessionId, Step, StepId
 
     from .fetch import FetchedReader, FetchedSessions
 
@@ -47,14 +48,14 @@ class Applied:
 
 @attrs.define(eq=False)
 class Apply:
-    """Takes in steps of fetched sessions.
+    """Takes in steps of fetched sessions, and of other folders of this machine.
 
     Args:
         writer: captures the work tree and changes it.
         store: of the workspace.
         sessions: of the workspace.
         planner: plans what to do to each file.
-        fetched: the sessions that were fetched.
+        fetched: finds their sessions.
     """
 
     _writer: Writer
@@ -64,9 +65,15 @@ class Apply:
     _fetched: FetchedSessions
 
     def apply(
-        self, session_id: SessionId | None, step_ids: Sequence[StepId], options: OperationOptions, call: Call
+        self,
+        session_id: SessionId | None,
+        step_ids: Sequence[StepId],
+        options: OperationOptions,
+        call: Call,
+        *,
+        folder: bytes | None = None,
     ) -> Applied:
-        """Takes in what a fetched session changed and what of that was not taken back there; or what some steps did.
+        """Takes in what a session of elsewhere changed and was not taken back there; or what some steps did.
 
         Args:
             session_id: the session; None for the steps.
@@ -74,35 +81,33 @@ class Apply:
                 changed counts even if it was taken back there.
             options: how the client wants it done.
             call: the request; may be cancelled until the first file is moved.
+            folder: another folder of this machine whose sessions and steps are meant; None for those that were fetched.
 
         Raises:
-            InvalidParams: neither is given, or both are; or the steps are of several sessions.
-            UnknownSession, UnknownStep: no such session, or step, was fetched.
+            InvalidParams: neither is given, or both are; a step has not ended; or the folder cannot be one.
+            UnknownSession, UnknownStep: there is no such session or step, or the steps are of several sessions.
             NothingToRedo: they changed nothing.
+            StoreLocked: another process has the other folder open.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
-        reader = self._reader(session_id, step_ids)
-        applied = reader.views.applied
-        steps = reader.with_parts(step_ids) if session_id is None else applied(session_id, None, None)
-        with self._writer.turn(call):
-            tasks = [self._task(reader, step, call, whole=session_id is None) for step in steps]
-            tasks = [task for task in tasks if task.is_change]
-            if not tasks:
-                raise NothingToRedo("these steps changed nothing", hint="'snapd show' says what a step changed")
-            return self._carry_out(reader, tasks, options, call)
-
-    def _reader(self, session_id: SessionId | None, step_ids: Sequence[StepId]) -> FetchedReader:
         if (session_id is None) == (not step_ids):
             raise InvalidParams(
                 "sessionId, stepIds: give one of them", hint="name a session, or some of its steps", field="stepIds"
             )
-        if session_id is not None:
-            return self._fetched.known_session(session_id)
-        reader = self._fetched.known_step(step_ids[0])
-        for step_id in step_ids:
-            if reader.fetched.log.timeline.step(step_id) is None:
-                raise UnknownStep(f"step {step_id!r} is not of the same session as the others", stepId=step_id)
-        return reader
+        with nullcontext(self._fetched) if folder is None else self._fetched.beside(folder) as found:
+            if session_id is not None:
+                reader = found.known_session(session_id)
+                steps = reader.views.applied(session_id, None, None)
+            else:
+                reader = found.known_step(step_ids[0])
+                steps = _named(reader, step_ids)
+            session = reader.views.known(steps[0].session_id if session_id is None else session_id)
+            with self._writer.turn(call):
+                tasks = [self._task(reader, step, call, whole=session_id is None) for step in steps]
+                tasks = [task for task in tasks if task.is_change]
+                if not tasks:
+                    raise NothingToRedo("these steps changed nothing", hint="'snapd show' says what a step changed")
+                return self._carry_out(reader, session, tasks, options, call)
 
     def _task(self, reader: FetchedReader, step: Step, call: Call, *, whole: bool) -> UndoTask:
         """What to do for a step: the reverse of what would take it back."""
@@ -142,11 +147,14 @@ class Apply:
         wanted |= {entry.oid for entry in entries if entry is not None}
         missing = wanted - self._store.adopt([reader.fetched.directory], wanted)
         if missing:
+            # another folder goes on meanwhile: what was packed just now is in the pack, which was not there to look at
+            missing -= self._store.adopt([reader.fetched.directory], missing)
+        if missing:
             oid = min(missing).hex()
-            raise StoreCorrupt(f"object {oid} of the fetched session is missing", object=oid)
+            raise StoreCorrupt(f"object {oid} of the other session is missing", object=oid)
 
     def _carry_out(
-        self, reader: FetchedReader, tasks: Sequence[UndoTask], options: OperationOptions, call: Call
+        self, reader: FetchedReader, session: Session, tasks: Sequence[UndoTask], options: OperationOptions, call: Call
     ) -> Applied:
         writer = self._writer
         seen = writer.seen(call)
@@ -156,12 +164,34 @@ class Apply:
         operation = writer.operation("redo", prepared.seen)
         if options.dry_run or plan.is_empty or (options.on_conflict == "fail" and plan.conflicts):
             return Applied(writer.carry_out(prepared, plan, operation, call), None)
-        session_id, step_id = secrets.token_hex(16), secrets.token_hex(8)
-        view = reader.view()
-        said = f"Apply {view.session.title or view.session.session_id} from {reader.origin.host}"
+        session_id, step_id = secrets.token_hex(16), secrets.token_hex(16)
+        said = f"Apply {session.title or session.session_id} from {reader.origin.host}"
         begun = StepBegun(step_id, session_id, 0, None, None, None, "apply", said)
-        writer.track(seen, SessionStarted(session_id, view.session.agent, said), call, begun)
+        writer.track(seen, SessionStarted(session_id, session.agent, said), call, begun)
         outcome = writer.carry_out(prepared, plan, operation, call, step_id=step_id)
         writer.note(SessionEnded(session_id))
         self._sessions.notify(session_id, self._sessions.shown(self._sessions.known_step(step_id), call))
         return Applied(outcome, step_id)
+
+
+def _named(reader: FetchedReader, step_ids: Sequence[StepId]) -> tuple[Step, ...]:
+    """The steps that a client named, with their parts, in the order in which they were begun.
+
+    Raises:
+        UnknownStep: they are not of one session.
+        InvalidParams: one of them has not ended.
+    """
+    session_id = reader.views.known_step(step_ids[0]).session_id
+    for step_id in step_ids:
+        step = reader.fetched.log.timeline.step(step_id)
+        if step is None or step.session_id != session_id:
+            raise UnknownStep(f"step {step_id!r} is not of the same session as the others", stepId=step_id)
+    steps = reader.with_parts(step_ids)
+    for step in steps:
+        if step.to is None:
+            raise InvalidParams(
+                f"stepIds: step {step.step_id!r} has not ended",
+                hint="wait until it has ended, or end it with 'snapd step end'",
+                field="stepIds",
+            )
+    return steps

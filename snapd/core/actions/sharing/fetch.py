@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from snapd.core.actions.session_diff import NetChanges
@@ -11,21 +12,19 @@ from snapd.core.answers import Origin, SessionView
 from snapd.core.errors import UnknownSession, UnknownStep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from snapd.core.call import Call
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import Elsewhere, Fetched
     from snapd.core.timeline.model import SessionId, Step, StepId
 
-_FETCH = "fetch it first with 'snapd fetch REMOTE'"
-
 
 class FetchedReader:
-    """Reads a fetched session.
+    """Reads a fetched session, or those of another folder of this machine.
 
     Args:
-        fetched: the session.
+        fetched: the session, or these.
         texts: compares texts.
 
     Attributes:
@@ -44,7 +43,7 @@ class FetchedReader:
         self.net_changes = NetChanges(fetched.objects, timeline, self.changes, self.views, texts)
 
     def view(self) -> SessionView:
-        """Describes the session: nothing of it can be undone or redone here."""
+        """Describes the session that was fetched: nothing of it can be undone or redone here."""
         (session,) = self.fetched.log.timeline.sessions()
         return SessionView(session, 0, 0, self.origin)
 
@@ -55,8 +54,51 @@ class FetchedReader:
         return tuple(sorted(steps.values(), key=lambda step: step.begun.index))
 
 
-class FetchedSessions:
-    """The sessions of other machines.
+class SessionsElsewhere:
+    """Finds who reads a session or a step of elsewhere.
+
+    Args:
+        readers: gives all who can be asked.
+        place: where they look, to be told if there is nothing, such as "among the fetched sessions".
+        hint: what to do then.
+    """
+
+    def __init__(self, readers: Callable[[], Iterable[FetchedReader]], place: str, hint: str) -> None:
+        self._readers = readers
+        self._place = place
+        self._hint = hint
+
+    def known_session(self, session_id: SessionId) -> FetchedReader:
+        """Reads a session; raises `UnknownSession`."""
+        reader = self.of_session(session_id)
+        if reader is None:
+            raise UnknownSession(f"no session {session_id!r} {self._place}", hint=self._hint, sessionId=session_id)
+        return reader
+
+    def known_step(self, step_id: StepId) -> FetchedReader:
+        """Reads the session of a step; raises `UnknownStep`."""
+        reader = self.of_step(step_id)
+        if reader is None:
+            raise UnknownStep(f"no step {step_id!r} {self._place}", hint=self._hint, stepId=step_id)
+        return reader
+
+    def of_session(self, session_id: SessionId) -> FetchedReader | None:
+        """Reads a session; None if there is none."""
+        for reader in self._readers():
+            if reader.fetched.log.timeline.session(session_id) is not None:
+                return reader
+        return None
+
+    def of_step(self, step_id: StepId) -> FetchedReader | None:
+        """Reads the session of a step; None if there is none."""
+        for reader in self._readers():
+            if reader.fetched.log.timeline.step(step_id) is not None:
+                return reader
+        return None
+
+
+class FetchedSessions(SessionsElsewhere):
+    """The sessions of other machines, and of other folders of this one.
 
     Args:
         elsewhere: these machines.
@@ -64,6 +106,7 @@ class FetchedSessions:
     """
 
     def __init__(self, elsewhere: Elsewhere, texts: TextDiffer) -> None:
+        super().__init__(self.readers, "was fetched", "fetch it first with 'snapd fetch REMOTE'")
         self._elsewhere = elsewhere
         self._texts = texts
 
@@ -100,7 +143,7 @@ class FetchedSessions:
         return tuple(FetchedReader(each, self._texts).view() for each in found)
 
     def readers(self) -> Iterator[FetchedReader]:
-        """Reads all of them."""
+        """Reads all that were fetched."""
         return (FetchedReader(fetched, self._texts) for fetched in self._elsewhere.fetched())
 
     def taken_over(self) -> dict[SessionId, Origin]:
@@ -115,30 +158,10 @@ class FetchedSessions:
             for session_id in handover.sessions
         }
 
-    def known_session(self, session_id: SessionId) -> FetchedReader:
-        """Reads a session; raises `UnknownSession`."""
-        reader = self.of_session(session_id)
-        if reader is None:
-            raise UnknownSession(f"no session {session_id!r} was fetched", hint=_FETCH, sessionId=session_id)
-        return reader
-
-    def known_step(self, step_id: StepId) -> FetchedReader:
-        """Reads the session of a step; raises `UnknownStep`."""
-        reader = self.of_step(step_id)
-        if reader is None:
-            raise UnknownStep(f"no step {step_id!r} was fetched", hint=_FETCH, stepId=step_id)
-        return reader
-
-    def of_session(self, session_id: SessionId) -> FetchedReader | None:
-        """Reads a session; None if it was not fetched."""
-        for reader in self.readers():
-            if reader.fetched.log.timeline.session(session_id) is not None:
-                return reader
-        return None
-
-    def of_step(self, step_id: StepId) -> FetchedReader | None:
-        """Reads the session of a step; None if it was not fetched."""
-        for reader in self.readers():
-            if reader.fetched.log.timeline.step(step_id) is not None:
-                return reader
-        return None
+    @contextmanager
+    def beside(self, folder: bytes) -> Iterator[SessionsElsewhere]:
+        """Finds sessions and steps of another folder of this machine for the block; raises as `Elsewhere.beside`."""
+        with self._elsewhere.beside(folder) as found:
+            reader = FetchedReader(found, self._texts)
+            hint = "'snapd -C FOLDER log' shows the sessions and steps of the other folder"
+            yield SessionsElsewhere(lambda: (reader,), f"in {found.remote}", hint)
