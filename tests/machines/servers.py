@@ -1,4 +1,4 @@
-"""Real servers of git repositories on loopback: `git daemon`, `sshd`, `git http-backend` behind a web server; or none."""
+"""Real servers of git repositories on loopback: `git daemon`, `sshd`, `git http-backend` behind a web server."""
 
 from __future__ import annotations
 

@@ -241,11 +241,9 @@ def test_what_somebody_pushed_in_the_meantime_stays(here: Agents, remote: str, a
     unset = "unset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES"
     hook.write_text(f"#!/bin/sh\n{unset}\n{git} update-ref {name} {name}~1\n")
     hook.chmod(0o755)
+    pushing = here.bench.workspace.pushing
     with pytest.raises(RemoteChanged):
-        if asked == "push":
-            push(here, remote)
-        else:
-            here.bench.workspace.pushing.delete(remote, ["one"], Call())
+        pushing.delete(remote, ["one"], Call()) if asked == "delete" else push(here, remote)
     assert references(remote) == [name]
     hook.unlink()
     push(here, remote)
