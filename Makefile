@@ -34,7 +34,8 @@ LONGEST := $(addprefix tests/,benchmarks/test_storage.py cli/admin/test_fsck.py 
 NEOVIM_TESTS := tests/neovim
 # what `tests/support/amounts.py` makes longer
 LONG := $(addprefix tests/,core rpc/test_sessions.py \
-	hazards/test_crash_kill.py worktree/test_links.py worktree/snapshot/test_bursts.py \
+	hazards/test_crash_kill.py machines/test_cut_lines.py worktree/test_links.py worktree/snapshot/test_bursts.py \
+	sharing/test_three_machines.py \
 	store/fsck/test_kills.py store/journal/test_journal.py store/timeline/test_failures.py)
 
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import RemoteChanged
+from snapd.core.errors import RemoteChanged, StorageFull
 
 from .address import without_secret
-from .failures import error, failed
+from .failures import error, failed, is_full_here, remote_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
     from .program import GitProgram
 
+_PUSH = ("push", "--porcelain", "--atomic", "--no-verify", "--no-signed")
 _QUIET = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
 _REJECTED = re.compile(r"!\t[^\t]*\t\[([^\]]*)\](?: \((.*)\))?")
 _STALE = "stale info"
+_MOVED = re.compile(r"cannot lock ref .*(but expected|reference already exists|unable to resolve reference)")
+"""What the remote's own git says where a reference was moved after it was looked at."""
 
 
 class Exchange:
@@ -55,33 +58,34 @@ class Exchange:
         leases = [f"--force-with-lease={name}:{_hex(seen.get(name))}" for name in heads]
         # without a plus, which would have git push in spite of a lease
         refs = [f"{head.hex()}:{name}" for name, head in heads.items()]
-        words = ["push", "--porcelain", "--atomic", "--no-verify", "--no-signed", *leases, "--", self.address, *refs]
-        done = self._git.run(git_dir, words, call)
+        self._push(git_dir, [*leases, "--", self.address, *refs], call)
+
+    def delete(self, git_dir: str, seen: Mapping[str, ObjectId], call: Call) -> None:
+        """Deletes references, if nobody moved them since they were seen; raises as `push`."""
+        leases = [f"--force-with-lease={name}:{head.hex()}" for name, head in seen.items()]
+        self._push(git_dir, [*leases, "--", self.address, *(f":{name}" for name in seen)], call)
+
+    def _push(self, git_dir: str, words: Sequence[str], call: Call) -> None:
+        done = self._git.run(git_dir, [*_PUSH, *words], call)
         if done.code == 0:
             return
         rejected = [
             found for line in done.out.decode("utf-8", "replace").splitlines() if (found := _REJECTED.match(line))
         ]
-        if any(found[2] == _STALE for found in rejected):
+        if any(found[2] == _STALE for found in rejected) or (rejected and _MOVED.search(done.said)):
             shown = without_secret(self.address)
             raise RemoteChanged(f"{shown}: somebody else pushed one of these sessions meanwhile", remote=shown)
         said = next((found[2] for found in rejected if found[2] and found[2] != "atomic push failure"), None)
         if said is not None:
-            raise error(self.address, "refused", said)
+            why = remote_said(done)
+            raise error(self.address, "refused", f"{said}: {why}" if why else said)
         raise failed(self.address, done)
-
-    def delete(self, git_dir: str, seen: Mapping[str, ObjectId], call: Call) -> None:
-        """Deletes references, if nobody moved them since they were seen; raises as `push`."""
-        leases = [f"--force-with-lease={name}:{head.hex()}" for name, head in seen.items()]
-        refs = [f":{name}" for name in seen]
-        words = ["push", "--porcelain", "--atomic", "--no-verify", *leases, "--", self.address, *refs]
-        done = self._git.run(git_dir, words, call)
-        if done.code:
-            raise failed(self.address, done)
 
     def list(self, git_dir: str, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
         """Which references with these names there are, with their targets; raises `RemoteFailed`, `Cancelled`."""
-        return self._listed(git_dir, ["--refs", "--", self.address, *names], call)
+        found = self._listed(git_dir, ["--refs", "--", self.address, *names], call)
+        # git also gives those whose names end like this
+        return {name: found[name] for name in names if name in found}
 
     def branches(self, git_dir: str, call: Call) -> frozenset[ObjectId]:
         """The newest commits of its branches; raises `RemoteFailed`, `Cancelled`."""
@@ -103,12 +107,14 @@ class Exchange:
             call: the request.
 
         Raises:
-            RemoteFailed: nothing was fetched.
+            RemoteFailed, StorageFull: nothing was fetched.
             Cancelled: the request was cancelled.
         """
         # with a star, git asks for what there is; a reference that is not there would be an error
         refs = [f"+{name}*:{name}*" for name in names]
         done = self._git.run(git_dir, ["fetch", *_QUIET, "--", self.address, *refs], call)
+        if done.code and is_full_here(done):
+            raise StorageFull(f"no space is left for what comes from {without_secret(self.address)}")
         if done.code:
             raise failed(self.address, done)
 

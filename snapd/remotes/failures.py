@@ -27,7 +27,7 @@ _REASONS: tuple[tuple[Reason, str], ...] = (
         (
             r"early eof|hung up unexpectedly|unexpected disconnect|rpc failed|connection reset|broken pipe|timed out"
             r"|unexpected end|the remote end hung up|invalid index-pack output|index-pack failed|unpack-objects failed"
-            r"|pack-objects died|send disconnect"
+            r"|pack-objects died|send disconnect|fatal: expected |unexpected acknowledgment"
         ),
     ),
     (
@@ -35,9 +35,11 @@ _REASONS: tuple[tuple[Reason, str], ...] = (
         (
             r"could not resolve|couldn.t resolve|connection refused|does not appear to be a git repository|not found"
             r"|failed to connect|couldn.t connect|unable to connect|no such file or directory|no route to host"
-            r"|could not read from remote repository|dubious ownership|unable to access"
+            r"|could not read from remote repository|dubious ownership|unable to access|bad line length"
+            r"|protocol error|invalid ls-refs|not valid: is this a git repository"
         ),
     ),
+    ("refused", r"^remote: |^fatal: remote error: |remote rejected|shallow update|matches more than one"),
 )
 _HINTS: dict[Reason, str] = {
     "auth": "check that you may use this address, and that your credential helper or ssh agent lets git in unasked",
@@ -46,6 +48,8 @@ _HINTS: dict[Reason, str] = {
     "refused": "ask whoever keeps the remote to accept this, or choose another one",
 }
 _NOISE = ("hint:", "warning:", "To ", "From ")
+_FULL = re.compile(r"^(?!remote:).*(no space left on device|disk quota exceeded)", re.MULTILINE | re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
 def failed(address: str, done: Finished) -> RemoteFailed:
@@ -56,8 +60,22 @@ def failed(address: str, done: Finished) -> RemoteFailed:
         done: what it said.
     """
     said = done.said.lower()
-    reason: Reason = next((reason for reason, pattern in _REASONS if re.search(pattern, said)), "refused")
+    # git has many words for a line that broke in the middle of something, and often none
+    reason: Reason = next(
+        (reason for reason, pattern in _REASONS if re.search(pattern, said, re.MULTILINE)), "interrupted"
+    )
     return error(address, reason, _first_line(done))
+
+
+def is_full_here(done: Finished) -> bool:
+    """Whether a fetch failed because this machine has no space left."""
+    return _FULL.search(done.said) is not None
+
+
+def remote_said(done: Finished) -> str:
+    """The first line that the remote itself had to say, such as why a hook of it refused something; or nothing."""
+    lines = [line.removeprefix("remote:").strip() for line in done.said.splitlines() if line.startswith("remote:")]
+    return next(filter(None, lines), "")
 
 
 def error(address: str, reason: Reason, said: str) -> RemoteFailed:
@@ -69,7 +87,8 @@ def error(address: str, reason: Reason, said: str) -> RemoteFailed:
         said: what git, or the remote, said about it.
     """
     shown = without_secret(address)
-    said = said.replace(address, shown)
+    # a remote may say anything, such as what moves the cursor of a terminal
+    said = _CONTROL.sub(" ", said.replace(address, shown)).strip()
     return RemoteFailed(f"{shown}: {said}", hint=_HINTS[reason], remote=shown, reason=reason)
 
 

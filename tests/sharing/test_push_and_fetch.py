@@ -219,6 +219,38 @@ def test_deleting(here: Agents, there: Agents, remote: str) -> None:
     assert len(references(remote)) == 2
 
 
+def test_only_what_was_named_is_deleted(here: Agents, remote: str) -> None:
+    push(here, remote)
+    (name,) = references(remote)
+    # git takes a name for the end of others
+    other = f"refs/snapd/sessions/{name}"
+    run_git(Path(remote), "update-ref", other, name)
+    assert here.bench.workspace.pushing.delete(remote, ["one"], Call()) == (remote, ("one",))
+    assert references(remote) == [other]
+    assert here.bench.workspace.pushing.delete(remote, ["one"], Call()) == (remote, ())
+
+
+@pytest.mark.parametrize("asked", ["push", "delete"])
+def test_what_somebody_pushed_in_the_meantime_stays(here: Agents, remote: str, asked: str) -> None:
+    """Between the look of git and its update, so that only the remote's own git can see it."""
+    here.step("one", {"a.txt": text(l2=b"1")})
+    push(here, remote)
+    (name,) = references(remote)
+    here.step("one", {"a.txt": text(l2=b"2")})
+    hook = Path(remote) / "hooks" / "pre-receive"
+    git = f"git --git-dir={remote}"
+    # without git's quarantine, which allows no update
+    unset = "unset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES"
+    hook.write_text(f"#!/bin/sh\n{unset}\n{git} update-ref {name} {name}~1\n")
+    hook.chmod(0o755)
+    pushing = here.bench.workspace.pushing
+    with pytest.raises(RemoteChanged):
+        pushing.delete(remote, ["one"], Call()) if asked == "delete" else push(here, remote)
+    assert references(remote) == [name]
+    hook.unlink()
+    push(here, remote)
+
+
 def test_the_remotes_of_the_project(here: Agents, there: Agents, remote: str) -> None:
     project(here, "remote", "add", "origin", remote)
     assert push(here, "origin").remote == remote
