@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 WAIT_SECONDS = 600.0
 PARSER = "".join(f"def rule_{number}(): ...\n\n\n" for number in range(1, 6))
-SECRET = "TOKEN=of-this-machine\n"
+IGNORED = "TOKEN=of-this-machine\n"
 
 
 def say(text: str = "") -> None:
@@ -119,8 +119,8 @@ def begin(first: Machine) -> tuple[str, list[str]]:
         first.step(session, "rule 5", [("parser.py", "rule_5(): ...", "rule_5(): return 5")]),
     ]
     first.write("typed.txt", "by the user, in no commit\n")
-    first.write(".env", SECRET)
-    first.write("local.env", SECRET)
+    first.write(".env", IGNORED)
+    first.write("local.env", IGNORED)
     return session, steps
 
 
@@ -129,9 +129,8 @@ def hand_over(first: Machine) -> None:
     say("\nIt hands over. This would leave the machine:")
     plan = first.client.session_handover("origin", include=[".env"], dry_run=True)
     for file in plan["newFiles"]:
-        say(
-            f"    {file['file']}, {file['size']} bytes{' (may hold a secret)' if file.get('reason') == 'secret' else ''}"
-        )
+        warning = " (may hold a secret)" if file.get("reason") == "secret" else ""
+        say(f"    {file['file']}, {file['size']} bytes{warning}")
     check("a dry run pushes nothing", git(first.folder, "ls-remote", "origin", "refs/snapd/*") == "")
     done = first.client.session_handover("origin", include=[".env"])
     say(f"  handed over as {done['name']}: {done['bytes']} bytes")
@@ -172,7 +171,7 @@ def come_back(first: Machine, second: Machine, session: str) -> None:
     handed = second.client.session_handover("origin", name="back")
     taken = first.client.session_takeover("origin", name=handed["name"])
     check("nothing conflicts", taken["applied"] and all(file["outcome"] != "conflict" for file in taken["files"]))
-    check("both have the same files", first.files() == {**second.files(), "local.env": SECRET})
+    check("both have the same files", first.files() == {**second.files(), "local.env": IGNORED})
     first.tell(session)
     said = [[(step["stepId"], step["state"]) for step in machine.steps(session)] for machine in (first, second)]
     check("both tell the same story", said[0] == said[1])
