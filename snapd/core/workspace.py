@@ -122,7 +122,7 @@ class Workspace:
         self.export = Export(work_tree, store).export
         restore = Restore(writer, store, store)
         self.restore, self.revert = restore.restore, restore.revert
-        cleanup = Cleanup(writer, store, store, policy)
+        cleanup = Cleanup(writer, store, store, policy, elsewhere)
         self.cleanup, self.keep_house = cleanup.cleanup, cleanup.keep_house
         self.step_changes = StepChanges(store, store, texts)
         self.sessions = Sessions(writer, store, self.step_changes)

@@ -11,7 +11,7 @@ from snapd.store.sharing.outgoing import OutgoingRepository, look_at_trees
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 
 from .copies import Copies
-from .fetched import FetchedSession
+from .fetched import ListedSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -72,23 +72,22 @@ class Remote:
         """Deletes sessions there, all or none; gives those that were there."""
         mirror = self._mirror()
         names = {chain_of_session(session_id): session_id for session_id in session_ids}
-        with mirror.quarantine(self._borrowed()) as quarantine:
+        with mirror.quarantine((), ()) as quarantine:
             there = self._exchange.list(quarantine, tuple(names), call)
             if there:
                 self._exchange.delete(quarantine, there, call)
-        mirror.forget(there)
+        mirror.note_there(dict.fromkeys(there))
         return tuple(names[name] for name in there)
 
-    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> tuple[FetchedSession, ...]:
+    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before."""
         mirror = self._mirror()
-        names = (SESSIONS,) if session_ids is None else tuple(map(chain_of_session, session_ids))
-        fresh = self._fetch(mirror, names, call)
-        return tuple(FetchedSession.of(self.address, mirror, name, head) for name, head in fresh.items())
+        fresh = self._fetch(mirror, None if session_ids is None else tuple(map(chain_of_session, session_ids)), call)
+        return [ListedSession(self.address, indexed) for indexed in mirror.listed(fresh)]
 
-    def _fetch(self, mirror: Mirror, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
+    def _fetch(self, mirror: Mirror, names: Sequence[str] | None, call: Call) -> dict[str, ObjectId]:
         borrowed = self._borrowed()
-        with mirror.quarantine(borrowed) as quarantine:
+        with mirror.changing, mirror.quarantine(borrowed, names) as quarantine:
             look_at_trees(quarantine, self._tips.branches)
-            self._exchange.fetch(quarantine, names, call)
+            self._exchange.fetch(quarantine, (SESSIONS,) if names is None else names, call)
             return mirror.take(quarantine, borrowed, self._limits, call)

@@ -164,8 +164,9 @@ def test_pushing_again(here: Agents, remote: str) -> None:
     push(here, remote)
     assert first.decode().strip() in run_git(Path(remote), "rev-list", name).decode().split()
     # even if this machine does not remember what it pushed
-    (mirror,) = Path(here.bench.workspace._store.path, "mirrors").iterdir()
-    (mirror / "pushed.json").unlink()
+    index = Path(here.bench.workspace._store.path, "mirrors.db")
+    here.bench.workspace._elsewhere.close()
+    index.unlink()
     here.step("one", {"a.txt": text(l2=b"3")})
     push(here, remote)
     # and without a file that it leaves out now

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import Coverage, ObjectId, RelPath, Snapshot, TreeEntry
-    from snapd.core.timeline.model import Event, SessionId, SnapshotId
+    from snapd.core.timeline.model import Event, Session, SessionId, SnapshotId
+    from snapd.core.timeline.queries import StepQuery
 
     from .objects import Objects
     from .timeline import TimelineView
@@ -60,8 +61,28 @@ class RemoteLog(Protocol):
         """Loads a snapshot that an event names; raises `StoreCorrupt`."""
 
 
+class Listed(Protocol):
+    """A session that was fetched, as a list has it: nothing of it was read."""
+
+    @property
+    def place(self) -> int:
+        """Its place among all of them, which stays: those that are fetched later have greater ones."""
+
+    @property
+    def session(self) -> Session:
+        """What its events say of it."""
+
+    @property
+    def remote(self) -> str:
+        """The address that it came from, without a password."""
+
+    @property
+    def host(self) -> str:
+        """The machine that added to it last."""
+
+
 class Fetched(Protocol):
-    """A session that was fetched."""
+    """A session that was fetched, to be read."""
 
     @property
     def remote(self) -> str:
@@ -100,7 +121,7 @@ class Remote(Protocol):
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
         """Deletes sessions there, all or none; gives those that were there."""
 
-    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> tuple[Fetched, ...]:
+    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[Listed]:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before.
 
         Raises:
@@ -114,8 +135,34 @@ class Elsewhere(Protocol):
     def remote(self, named: str) -> Remote:
         """A remote, by its address or by the name that the project's git has for it; raises `InvalidParams`."""
 
-    def fetched(self) -> Sequence[Fetched]:
-        """All sessions that were fetched."""
+    def page(self, after: int, limit: int) -> Sequence[Listed]:
+        """The sessions that were fetched, at most `limit`, in the order of their places, which are above `after`."""
+
+    def with_steps(self, wanted: StepQuery, after: int, limit: int) -> Sequence[Listed]:
+        """Those with a step that a query may mean, as `page`; its `session_id` and `parent` do not count."""
+
+    def session(self, session_id: SessionId) -> Listed | None:
+        """A session that was fetched, by its name."""
+
+    def read(self, listed: Listed) -> Fetched:
+        """Reads a session at its first use; a few of them stay in memory."""
+
+    def clean(self, before: int, call: Call) -> int:
+        """Drops sessions that were fetched, and makes room.
+
+        Args:
+            before: milliseconds since 1970; sessions that nobody added to since then, and that were fetched before, go.
+            call: the request.
+
+        Returns:
+            How many sessions were dropped.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError, Cancelled: the rest goes the next time.
+        """
+
+    def clean_in_background(self, before: int, call: Call) -> int:
+        """Does some of the same, as long as nobody fetches; a part of it may go on afterwards."""
 
     def close(self) -> None:
         """Lets go of what was read."""

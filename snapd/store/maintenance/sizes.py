@@ -54,10 +54,12 @@ def sizes(objects: str) -> Sizes:
     return found
 
 
-def own_bytes(path: str) -> int:
-    """The bytes of all files in a directory that have no other hard link; raises `IoError`."""
+def own_bytes(path: str, without: str = "") -> int:
+    """The bytes of all files in a directory without other hard links, but for those below `without`; raises `IoError`."""
     return sum(
-        status.st_size for _, status in files_below(path) if stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+        status.st_size
+        for _, status in files_below(path, without)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1
     )
 
 

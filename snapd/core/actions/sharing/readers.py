@@ -81,11 +81,8 @@ class Readers:
         else:
             start = after - _FETCHED
         room = None if limit is None else limit - len(views)
-        readers = islice(self._fetched.readers(), start, None)
-        found = tuple(islice(readers, room))
-        is_last = next(readers, None) is None
-        last = None if is_last else _FETCHED + start + len(found)
-        return Page((*views, *(reader.view() for reader in found)), last)
+        fetched = self._fetched.page(start, room)
+        return Page((*views, *fetched.views), None if fetched.after is None else _FETCHED + fetched.after)
 
     def find(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool = False) -> tuple[StepView, ...]:
         """Finds steps of the folder, newest first; if there is none, those of fetched sessions.
@@ -101,7 +98,7 @@ class Readers:
             return found
         elsewhere = (
             view
-            for reader in self._fetched.readers()
+            for reader in self._fetched.readers(wanted)
             for view in reader.views.find(wanted, limit, call, renames=renames)
         )
         return tuple(islice(elsewhere, limit))
