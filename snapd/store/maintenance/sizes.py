@@ -55,7 +55,12 @@ def sizes(objects: str) -> Sizes:
 
 
 def own_bytes(path: str, without: str = "") -> int:
-    """The bytes of all files in a directory without other hard links, but for those below `without`; raises `IoError`."""
+    """The bytes of all files in a directory that have no other hard link; raises `IoError`.
+
+    Args:
+        path: the directory.
+        without: the name of a directory in it that does not count.
+    """
     return sum(
         status.st_size
         for _, status in files_below(path, without)

@@ -41,8 +41,8 @@ _TABLES = (
     # AUTOINCREMENT: a place is never given again, so a page of a list goes on where the one before it ended
     (
         "CREATE TABLE sessions (place INTEGER PRIMARY KEY AUTOINCREMENT, mirror TEXT NOT NULL, chain TEXT NOT NULL, "
-        "head BLOB NOT NULL, host TEXT NOT NULL, taken INTEGER NOT NULL, session_id TEXT NOT NULL, agent TEXT, title TEXT, "
-        "started INTEGER NOT NULL, ended INTEGER, step_count INTEGER NOT NULL, newest INTEGER NOT NULL, "
+        "head BLOB NOT NULL, host TEXT NOT NULL, taken INTEGER NOT NULL, session_id TEXT NOT NULL, agent TEXT, "
+        "title TEXT, started INTEGER NOT NULL, ended INTEGER, step_count INTEGER NOT NULL, newest INTEGER NOT NULL, "
         "UNIQUE (mirror, chain))"
     ),
     "CREATE INDEX sessions_by_chain ON sessions (chain)",
