@@ -26,6 +26,7 @@ from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.sharing.apply import Apply
 from snapd.core.actions.sharing.fetch import FetchedSessions
+from snapd.core.actions.sharing.prune import Prune
 from snapd.core.actions.sharing.push import Push
 from snapd.core.actions.sharing.readers import Reader, Readers
 from snapd.core.actions.snapshots import Snapshots, TakenSnapshots
@@ -89,6 +90,7 @@ class Workspace:
         store_check: checks the store, and repairs it.
         purge: takes files out of all snapshots.
         pushing: pushes sessions to other machines.
+        prune: deletes old sessions from there, see `Prune.prune`.
         fetched: fetches sessions from there, and reads them.
         net_changes: compares before and after the steps of a session of this folder, or a step.
         readers: finds who reads a session or a step, of this folder or a fetched one.
@@ -148,6 +150,7 @@ class Workspace:
         self.purge = Purge(writer, store, store, store)
         self._elsewhere = elsewhere
         self.pushing = Push(store, self.sessions, self.step_changes, elsewhere, secret_rules)
+        self.prune = Prune(store.timeline, elsewhere).prune
         self.fetched = FetchedSessions(elsewhere, texts)
         self.readers = Readers(store.timeline, Reader(self.sessions, net_changes), self.fetched)
         self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.core.actions.sharing.prune import PruneOptions
 from snapd.core.actions.sharing.push import PushOptions
 from snapd.core.errors import InvalidParams
 from snapd.wire import methods
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 @handles(methods.SESSION_PUSH)
 def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
     """Pushes sessions, or deletes them from a remote."""
+    if params.prune or params.older_than_days is not None:
+        return _prune(context, params)
     if params.delete:
         return _delete(context, params)
     if params.all_ == (params.session_ids is not None):
@@ -47,6 +50,38 @@ def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPus
         raise InvalidParams("sessionIds: no session is named", hint="name those to delete", field="sessionIds")
     remote, deleted = context.workspace.pushing.delete(params.remote, params.session_ids, context.call)
     return wire.SessionPushResult(applied=True, remote=remote, sessions=list(deleted), bytes_=0, new_files=[])
+
+
+def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
+    given = {
+        "sessionIds": params.session_ids is not None,
+        "exclude": params.exclude is not None,
+        "delete": params.delete,
+    }
+    for name in (name for name, is_given in given.items() if is_given):
+        raise InvalidParams(f"{name}: not together with prune", hint="leave it out", field=name)
+    if not params.prune or params.older_than_days is None:
+        raise InvalidParams(
+            "prune, olderThanDays: give both, or neither", hint="say from how many days on", field="olderThanDays"
+        )
+    options = PruneOptions(params.older_than_days, params.all_, params.dry_run)
+    remote, pruned = context.workspace.prune(params.remote, options, context.call)
+    return wire.SessionPushResult(
+        applied=not params.dry_run,
+        remote=remote,
+        sessions=[session.session_id for session in pruned if session.session_id is not None],
+        bytes_=0,
+        new_files=[],
+        pruned=[
+            wire.PrunedSession(
+                reference=session.reference,
+                session_id=session.session_id,
+                host=session.host,
+                last_at=convert.moment(session.newest),
+            )
+            for session in pruned
+        ],
+    )
 
 
 @handles(methods.SESSION_FETCH)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from snapd.core.errors import RemoteChanged
 
@@ -56,6 +58,16 @@ class Exchange:
         # without a plus, which would have git push in spite of a lease
         refs = [f"{head.hex()}:{name}" for name, head in heads.items()]
         words = ["push", "--porcelain", "--atomic", "--no-verify", "--no-signed", *leases, "--", self.address, *refs]
+        self._push(git_dir, words, call)
+
+    def delete(self, git_dir: str, seen: Mapping[str, ObjectId], call: Call) -> None:
+        """Deletes references, all or none, if nobody moved them since they were seen; raises as `push`."""
+        leases = [f"--force-with-lease={name}:{head.hex()}" for name, head in seen.items()]
+        refs = [f":{name}" for name in seen]
+        words = ["push", "--porcelain", "--atomic", "--no-verify", *leases, "--", self.address, *refs]
+        self._push(git_dir, words, call)
+
+    def _push(self, git_dir: str, words: Sequence[str], call: Call) -> None:
         done = self._git.run(git_dir, words, call)
         if done.code == 0:
             return
@@ -70,15 +82,6 @@ class Exchange:
             raise error(self.address, "refused", said)
         raise failed(self.address, done)
 
-    def delete(self, git_dir: str, seen: Mapping[str, ObjectId], call: Call) -> None:
-        """Deletes references, if nobody moved them since they were seen; raises as `push`."""
-        leases = [f"--force-with-lease={name}:{head.hex()}" for name, head in seen.items()]
-        refs = [f":{name}" for name in seen]
-        words = ["push", "--porcelain", "--atomic", "--no-verify", *leases, "--", self.address, *refs]
-        done = self._git.run(git_dir, words, call)
-        if done.code:
-            raise failed(self.address, done)
-
     def list(self, git_dir: str, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
         """Which references with these names there are, with their targets; raises `RemoteFailed`, `Cancelled`."""
         return self._listed(git_dir, ["--refs", "--", self.address, *names], call)
@@ -86,6 +89,27 @@ class Exchange:
     def branches(self, git_dir: str, call: Call) -> frozenset[ObjectId]:
         """The newest commits of its branches; raises `RemoteFailed`, `Cancelled`."""
         return frozenset(self._listed(git_dir, ["--heads", "--", self.address], call).values())
+
+    def fetch_tips(self, git_dir: str, prefix: str, call: Call) -> None:
+        """Fetches the newest commits of references, and of what they reach as little as the remote lets it.
+
+        Args:
+            git_dir: a repository that is removed afterwards: most of what these commits name is not there.
+            prefix: what the names of the references begin with, up to a slash.
+            call: the request.
+
+        Raises:
+            RemoteFailed, Cancelled: they were not fetched.
+        """
+        # git takes no path for the name of a remote that has the rest
+        address = f"file://{quote(self.address)}" if os.path.isabs(self.address) else self.address
+        # one pattern: git compares each of many names with each reference
+        words = ["fetch", *_QUIET, "--depth=1", "--filter=tree:0", "--", address, f"+{prefix}*:{prefix}*"]
+        done = self._git.run(git_dir, words, call)
+        # with a depth, git says no more than this where there is no such reference
+        is_empty = done.code == 1 and not done.said
+        if done.code and not is_empty:
+            raise failed(self.address, done)
 
     def _listed(self, git_dir: str, words: Sequence[str], call: Call) -> dict[str, ObjectId]:
         done = self._git.run(git_dir, ["ls-remote", "--quiet", *words], call)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from snapd.core.ports.sharing import PrunedSession
 from snapd.remotes.address import without_secret
 from snapd.remotes.exchange import Exchange
-from snapd.store.sharing.outgoing import OutgoingRepository, look_at_trees
+from snapd.store.sharing.outgoing import OutgoingRepository, as_host, look_at_trees
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 
 from .copies import Copies
 from .fetched import ListedSession
+from .pruning import Pruning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -78,6 +80,27 @@ class Remote:
                 self._exchange.delete(quarantine, there, call)
         mirror.note_there(dict.fromkeys(there))
         return tuple(names[name] for name in there)
+
+    def prune(
+        self, before: int, ours: Collection[SessionId], call: Call, *, everybody: bool, dry_run: bool
+    ) -> Sequence[PrunedSession]:
+        """Deletes sessions that nobody added to since a time; see `core.ports.sharing.Remote`."""
+        mirror = self._mirror()
+        pruning = Pruning(self._git, self._exchange)
+        old = pruning.old(before, call)
+        known = {chain_of_session(session_id): session_id for session_id in ours}
+        if not everybody:
+            host = as_host(self._host)
+            old = [tip for tip in old if tip.host == host or tip.reference in known]
+        if not dry_run:
+            gone = []
+            for lot in pruning.delete(old, call):
+                mirror.note_there({tip.reference: None for tip in lot})
+                gone += lot
+            old = gone
+        fetched = mirror.listed([tip.reference for tip in old])
+        names = {**{indexed.chain: indexed.session.session_id for indexed in fetched}, **known}
+        return [PrunedSession(tip.reference, names.get(tip.reference), tip.host, tip.newest) for tip in old]
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before."""

@@ -13,6 +13,7 @@ from snapd.cli.terminal.filenames import file_name, printable
 from snapd.cli.terminal.output import Painter, print_json, size
 from snapd.core.errors import InvalidParams
 
+from .prune import prune
 from .remote import counted, remote_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,12 @@ _LISTED = 20
 
 
 def push(options: argparse.Namespace) -> int:
-    """Shows what would leave the machine, asks, and pushes it; or deletes it from there."""
+    """Shows what would leave the machine, asks, and pushes it; or deletes sessions from there."""
+    if options.prune:
+        return prune(options)
+    for name, is_given in (("--older-than", options.older_than is not None), ("--all", options.all)):
+        if is_given:
+            raise InvalidParams(f"{name}: only together with --prune", hint="add --prune, or leave it out", field=name)
     painter = Painter(options, sys.stderr)
     with backend(options) as found:
         params = _params(options, found)

@@ -29,7 +29,16 @@ def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="leave these files out of what is pushed, as in a .gitignore (repeatable)",
     )
     push.add_argument("--delete", action="store_true", help="delete the sessions from there instead")
-    push.add_argument("-n", "--dry-run", action="store_true", help="only show what would leave this machine")
+    push.add_argument(
+        "--prune", action="store_true", help="delete old sessions from there instead: of this folder and this machine"
+    )
+    push.add_argument(
+        "--older-than", metavar="DAYS", type=float, help="with --prune: sessions that nobody added to for so long"
+    )
+    push.add_argument("--all", action="store_true", help="with --prune: the sessions of everybody else, too")
+    push.add_argument(
+        "-n", "--dry-run", action="store_true", help="only show what would leave this machine, or be deleted"
+    )
     push.add_argument("-y", "--yes", action="store_true", help="do not ask")
     fetch = commands.add_parser(
         "fetch", parents=[common()], help="fetch sessions from a git repository; the folder is not touched"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+import attrs
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from contextlib import AbstractContextManager
@@ -105,10 +107,28 @@ class Fetched(Protocol):
         """Its events and snapshots."""
 
 
+@attrs.frozen
+class PrunedSession:
+    """A session that was deleted from a remote because it is old, or would be.
+
+    Attributes:
+        reference: its name there.
+        session_id: its name; None if this machine does not know that.
+        host: the machine that added to it last.
+        newest: when that was, milliseconds since 1970.
+    """
+
+    reference: str
+    session_id: SessionId | None
+    host: str
+    newest: int
+
+
 class Remote(Protocol):
     """A git repository that sessions are pushed to and fetched from.
 
-    Every method that speaks with it raises `RemoteFailed` if that fails, and `Cancelled`; nothing is half done then.
+    Every method that speaks with it raises `RemoteFailed` if that fails, and `Cancelled`; but for `prune`, nothing is
+    half done then.
     """
 
     @property
@@ -120,6 +140,25 @@ class Remote(Protocol):
 
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
         """Deletes sessions there, all or none; gives those that were there."""
+
+    def prune(
+        self, before: int, ours: Collection[SessionId], call: Call, *, everybody: bool, dry_run: bool
+    ) -> Sequence[PrunedSession]:
+        """Deletes sessions there that nobody added to since a time; one that somebody adds to meanwhile stays.
+
+        Args:
+            before: milliseconds since 1970.
+            ours: these, and those that this machine added to last.
+            call: the request.
+            everybody: whether to delete all others, too.
+            dry_run: whether only to find them.
+
+        Returns:
+            Those that are gone now, or would be, the oldest first.
+
+        Raises:
+            RemoteFailed, RemoteChanged, Cancelled: some may be gone; asked again, it goes on with the others.
+        """
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[Listed]:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before.

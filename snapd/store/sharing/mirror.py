@@ -145,11 +145,6 @@ class Mirror:
         """The events of a session, newest first; raises `StoreCorrupt`."""
         return tuple(link.event for link in walk(name, head, self.repository.read_commit))
 
-    def host(self, head: ObjectId) -> str:
-        """The machine that made a commit."""
-        found = _HOST.search(self.repository.read_commit(head))
-        return found[1].decode("utf-8", "replace") if found is not None else ""
-
     def log(self, name: str, head: ObjectId) -> MirrorLog:
         """The log of a session, of which nothing was read yet."""
         return MirrorLog(self.repository, FetchedTimeline(self.repository, name, head))
@@ -239,7 +234,7 @@ class Mirror:
         finally:
             timeline.close()
         indexed = [IndexedStep(step.step_id, step.begun.message_id, step.state == "open") for step in steps]
-        return Entry(name, head, self.host(head), last.milliseconds, sessions[0], indexed)
+        return Entry(name, head, host_of(self.repository.read_commit(head)), last.milliseconds, sessions[0], indexed)
 
     def _stamp(self) -> str:
         """What the references look like from outside: every move of one changes a directory."""
@@ -272,6 +267,12 @@ class Mirror:
                 for ending in reversed(_ENDINGS):
                     remove_if_there(f"{path}.{ending}")
         self.repository.forget_packs()
+
+
+def host_of(commit: bytes) -> str:
+    """The machine that made a commit, given as its bytes."""
+    found = _HOST.search(commit)
+    return found[1].decode("utf-8", "replace") if found is not None else ""
 
 
 def _now() -> int:
