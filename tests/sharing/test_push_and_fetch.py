@@ -131,7 +131,10 @@ def test_it_costs_what_the_remote_does_not_have(here: Agents, there: Agents, rem
     project(here, "commit", "--quiet", "--message=many")
     for number in range(3):
         here.step("one", {"a.txt": text(l2=b"%d" % number)})
-    whole = push(here, remote, options=DRY).size
+    plan = push(here, remote, options=DRY)
+    # what did not change is not even looked at
+    assert [file.path for file in plan.new_files] == [b"a.txt"] * 2
+    whole = plan.size
     run_git(here.bench.root, "push", "--quiet", remote, "HEAD:refs/heads/main")
     project(here, "tag", "--annotate", "--message=tag", "v1")
     run_git(here.bench.root, "push", "--quiet", remote, "HEAD:refs/heads/main", "v1")
