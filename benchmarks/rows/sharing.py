@@ -40,7 +40,7 @@ class Sharer:
         # a repository of its own, with an index that knows the files: the project itself gets no commits
         subprocess.run(["cp", "-a", git, self._clone], check=True)
         for name in ("snapd.git", "branch.git"):
-            run_git(["clone", "--quiet", "--bare", "--no-local", git, name], directory)
+            run_git(["clone", "--quiet", "--bare", git, name], directory)
             run_git(["config", "http.receivepack", "true"], os.path.join(directory, name))
         # what a clone of the project knows: that the remote has its commits
         self._git("update-ref", "refs/remotes/origin/main", "HEAD")
