@@ -96,6 +96,7 @@ class Counts:
         status_tracks: of one changed file each, before the daemon is asked for its status.
         review_steps: before it is asked what they left pending.
         blame_steps: that change a file before it is asked who wrote it.
+        sessions: at a remote of which one is fetched.
     """
 
     repetitions: int = 30
@@ -110,6 +111,7 @@ class Counts:
     status_tracks: int = 500
     review_steps: int = 10_000
     blame_steps: int = 1000
+    sessions: int = 10_000
 
 
 class Bench:

@@ -13,6 +13,7 @@ from .first import first
 from .hooks import hooks
 from .process import idle, memory, restart, spawn, status
 from .review import blame, review
+from .sharing import fetch, push
 from .storage import store
 from .tracks import hundred, noop, one, small
 
@@ -48,6 +49,8 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "busy": busy,
     "stall": stall,
     "flat": flat,
+    "push": push,
+    "fetch": fetch,
     "check": check,
 }
 """What `--rows` names, in the order in which it is measured."""

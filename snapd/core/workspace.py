@@ -29,6 +29,7 @@ from snapd.core.actions.sharing.apply import Apply
 from snapd.core.actions.sharing.fetch import FetchedSessions
 from snapd.core.actions.sharing.handover import HandOver
 from snapd.core.actions.sharing.neighbour import Neighbour
+from snapd.core.actions.sharing.prune import Prune
 from snapd.core.actions.sharing.push import Push
 from snapd.core.actions.sharing.readers import Reader, Readers
 from snapd.core.actions.sharing.takeover import TakeOver
@@ -94,6 +95,7 @@ class Workspace:
         store_check: checks the store, and repairs it.
         purge: takes files out of all snapshots.
         pushing: pushes sessions to other machines.
+        prune: deletes old sessions from there, see `Prune.prune`.
         fetched: fetches sessions from there, and reads them.
         net_changes: compares before and after the steps of a session of this folder, or a step.
         elsewhere: the other machines.
@@ -130,7 +132,7 @@ class Workspace:
         self.export = Export(work_tree, store).export
         restore = Restore(writer, store, store)
         self.restore, self.revert = restore.restore, restore.revert
-        cleanup = Cleanup(writer, store, store, policy)
+        cleanup = Cleanup(writer, store, store, policy, elsewhere)
         self.cleanup, self.keep_house = cleanup.cleanup, cleanup.keep_house
         self.step_changes = StepChanges(store, store, texts)
         self.sessions = Sessions(writer, store, self.step_changes)
@@ -156,6 +158,7 @@ class Workspace:
         self.purge = Purge(writer, store, store, store)
         self.elsewhere = elsewhere
         self.pushing = Push(store, self.sessions, self.step_changes, elsewhere, secret_rules)
+        self.prune = Prune(store.timeline, elsewhere).prune
         self.fetched = FetchedSessions(elsewhere, texts)
         self.readers = Readers(store.timeline, Reader(self.sessions, net_changes), self.fetched)
         self.hand_over = HandOver(writer, store, self.step_changes, elsewhere, self.pushing.new_files).hand_over

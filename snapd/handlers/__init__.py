@@ -11,7 +11,6 @@ from . import (  # noqa: F401 - they bind
     check,
     compare,
     events,
-    handover,
     keep,
     look,
     review,

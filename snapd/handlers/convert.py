@@ -14,7 +14,7 @@ import attrs
 
 from snapd.core.compare.unified import as_text
 from snapd.core.errors import InvalidParams
-from snapd.core.operations.writer import OperationOptions
+from snapd.core.operations.options import OperationOptions
 from snapd.core.paths import from_uri, is_utf8, relative, shown, to_uri
 from snapd.wire import values as wire
 from snapd.wire.snapshot import DiffResult

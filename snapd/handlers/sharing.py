@@ -1,10 +1,12 @@
-"""`session/push`, `fetch`, `export`, `import` and `apply`."""
+"""`session/push`, `fetch`, `export`, `import`, `handover`, `takeover` and `apply`."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
+from snapd.core.actions.sharing.handover import HandoverOptions
+from snapd.core.actions.sharing.prune import PruneOptions
 from snapd.core.actions.sharing.push import PushOptions
 from snapd.core.errors import InvalidParams
 from snapd.wire import methods
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from snapd.core.actions.sharing.push import NewFile
+    from snapd.core.ports.sharing import Carrier
 
     from .context import Context
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 @handles(methods.SESSION_PUSH)
 def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
     """Pushes sessions, or deletes them from a remote."""
+    if params.prune or params.older_than_days is not None:
+        return _prune(context, params)
     if params.delete:
         return _delete(context, params)
     _check_sessions(params)
@@ -34,7 +39,7 @@ def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushRe
         remote=pushed.remote,
         sessions=list(pushed.sessions),
         bytes_=pushed.size,
-        new_files=new_files(context, pushed.new_files),
+        new_files=_new_files(context, pushed.new_files),
     )
 
 
@@ -45,7 +50,7 @@ def _check_sessions(params: wire.SessionPushParams | wire.SessionExportParams) -
         )
 
 
-def new_files(context: Context, found: Iterable[NewFile]) -> list[wire.NewFile]:
+def _new_files(context: Context, found: Iterable[NewFile]) -> list[wire.NewFile]:
     """Converts the files that leave the machine."""
     return [
         wire.NewFile(**convert.name(context.workspace.root, file.path), size=file.size, reason=file.reason)
@@ -61,6 +66,38 @@ def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPus
         raise InvalidParams("sessionIds: no session is named", hint="name those to delete", field="sessionIds")
     remote, deleted = context.workspace.pushing.delete(params.remote, params.session_ids, context.call)
     return wire.SessionPushResult(applied=True, remote=remote, sessions=list(deleted), bytes_=0, new_files=[])
+
+
+def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
+    given = {
+        "sessionIds": params.session_ids is not None,
+        "exclude": params.exclude is not None,
+        "delete": params.delete,
+    }
+    for name in (name for name, is_given in given.items() if is_given):
+        raise InvalidParams(f"{name}: not together with prune", hint="leave it out", field=name)
+    if not params.prune or params.older_than_days is None:
+        raise InvalidParams(
+            "prune, olderThanDays: give both, or neither", hint="say from how many days on", field="olderThanDays"
+        )
+    options = PruneOptions(params.older_than_days, params.all_, params.dry_run)
+    remote, pruned = context.workspace.prune(params.remote, options, context.call)
+    return wire.SessionPushResult(
+        applied=not params.dry_run,
+        remote=remote,
+        sessions=[session.session_id for session in pruned if session.session_id is not None],
+        bytes_=0,
+        new_files=[],
+        pruned=[
+            wire.PrunedSession(
+                reference=session.reference,
+                session_id=session.session_id,
+                host=session.host,
+                last_at=convert.moment(session.newest),
+            )
+            for session in pruned
+        ],
+    )
 
 
 @handles(methods.SESSION_FETCH)
@@ -81,7 +118,7 @@ def export(context: Context, params: wire.SessionExportParams) -> wire.SessionEx
         applied=written.applied,
         sessions=list(written.sessions),
         bytes_=written.size,
-        new_files=new_files(context, written.new_files),
+        new_files=_new_files(context, written.new_files),
     )
 
 
@@ -107,3 +144,46 @@ def apply(context: Context, params: wire.SessionApplyParams) -> wire.SessionAppl
         details=convert.details(root, outcome.details),
         step_id=applied.step_id,
     )
+
+
+@handles(methods.SESSION_HANDOVER)
+def handover(context: Context, params: wire.SessionHandoverParams) -> wire.SessionHandoverResult:
+    """Hands the folder over."""
+    include = convert.paths(context, params.include, "include")
+    options = HandoverOptions(params.name, include, tuple(params.exclude or ()), params.dry_run)
+    made = context.workspace.hand_over(_carrier(context, params.remote, params.file), options, context.call)
+    return wire.SessionHandoverResult(
+        applied=made.applied,
+        name=made.name,
+        remote=made.remote,
+        sessions=list(made.sessions),
+        bytes_=made.size,
+        new_files=_new_files(context, made.new_files),
+    )
+
+
+@handles(methods.SESSION_TAKEOVER)
+def takeover(context: Context, params: wire.SessionTakeoverParams) -> wire.SessionTakeoverResult:
+    """Takes over what another machine handed over."""
+    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
+    there = _carrier(context, params.remote, params.file)
+    taken = context.workspace.take_over(there, params.name, asked, context.call)
+    root, outcome = context.workspace.root, taken.outcome
+    return wire.SessionTakeoverResult(
+        applied=outcome.applied,
+        before=outcome.before.hex(),
+        after=outcome.after.hex(),
+        files=convert.file_outcomes(root, outcome.files),
+        details=convert.details(root, outcome.details),
+        name=taken.name,
+        host=taken.host,
+        sessions=[history.session(view) for view in taken.sessions],
+        told=taken.is_marked,
+    )
+
+
+def _carrier(context: Context, remote: str | None, file: str | None) -> Carrier:
+    if (remote is None) == (file is None):
+        raise InvalidParams("remote, file: give one of them", hint="name a git repository, or a file", field="remote")
+    elsewhere = context.workspace.elsewhere
+    return elsewhere.bundle(file) if file is not None else elsewhere.remote(remote or "")

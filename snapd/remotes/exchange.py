@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from snapd.core.errors import RemoteChanged, StorageFull
 
@@ -87,9 +89,34 @@ class Exchange:
         # git also gives those whose names end like this
         return {name: found[name] for name in names if name in found}
 
+    def list_below(self, git_dir: str, prefix: str, call: Call) -> dict[str, ObjectId]:
+        """The references whose names begin like this, with their targets; raises `RemoteFailed`, `Cancelled`."""
+        return self._listed(git_dir, ["--refs", "--", self.address, f"{prefix}*"], call)
+
     def branches(self, git_dir: str, call: Call) -> frozenset[ObjectId]:
         """The newest commits of its branches; raises `RemoteFailed`, `Cancelled`."""
         return frozenset(self._listed(git_dir, ["--heads", "--", self.address], call).values())
+
+    def fetch_tips(self, git_dir: str, prefix: str, call: Call) -> None:
+        """Fetches the newest commits of references, and of what they reach as little as the remote lets it.
+
+        Args:
+            git_dir: a repository that is removed afterwards: most of what these commits name is not there.
+            prefix: what the names of the references begin with, up to a slash.
+            call: the request.
+
+        Raises:
+            RemoteFailed, Cancelled: they were not fetched.
+        """
+        # git takes no path for the name of a remote that has the rest
+        address = f"file://{quote(self.address)}" if os.path.isabs(self.address) else self.address
+        # one pattern: git compares each of many names with each reference
+        words = ["fetch", *_QUIET, "--depth=1", "--filter=tree:0", "--", address, f"+{prefix}*:{prefix}*"]
+        done = self._git.run(git_dir, words, call)
+        # with a depth, git says no more than this where there is no such reference
+        is_empty = done.code == 1 and not done.said
+        if done.code and not is_empty:
+            raise failed(self.address, done)
 
     def _listed(self, git_dir: str, words: Sequence[str], call: Call) -> dict[str, ObjectId]:
         done = self._git.run(git_dir, ["ls-remote", "--quiet", *words], call)

@@ -95,11 +95,11 @@ class Weighing:
             IoError, Cancelled: git did not say.
         """
         known = self.there(tips, call)
-        # without that, git would not look at the trees of commits that no session goes on from
+        # by default, git looks only at what the sessions go on from, and they go on from no commit of the project; with
+        # this word it looks at the trees of all that is known, and names these commits with a dash before them
         words = ["rev-list", "--objects-edge-aggressive", "--stdin"]
-        listed = self._run(words, call, data=self._revisions(known)).splitlines(keepends=True)
-        # it also lists the commits at which it stopped
-        reached = b"".join(line for line in listed if not line.startswith(b"-"))
+        lines = self._run(words, call, data=self._revisions(known)).splitlines(keepends=True)
+        reached = b"".join(line for line in lines if not line.startswith(b"-"))
         form = "--batch-check=%(objectname) %(objecttype) %(objectsize) %(rest)"
         found = []
         for line in self._run(["cat-file", form], call, data=reached).splitlines():
@@ -127,13 +127,13 @@ class Weighing:
         return {bytes.fromhex(field[3].decode()) for field in fields}
 
     def there(self, wanted: Collection[ObjectId], call: Call) -> list[ObjectId]:
-        """Those of some commits and tags that this machine has; raises `IoError`, `Cancelled`."""
+        """Those of some commits that this machine has, those behind tags too; raises `IoError`, `Cancelled`."""
         if not wanted:
             return []
-        data = b"".join(b"%s\n" % oid.hex().encode() for oid in sorted(wanted))
+        data = b"".join(b"%s^{commit}\n" % oid.hex().encode() for oid in sorted(wanted))
         lines = self._run(["cat-file", "--batch-check=%(objectname) %(objecttype)"], call, data=data).splitlines()
         pairs = [line.split(b" ", 1) for line in lines]
-        return [bytes.fromhex(oid.decode()) for oid, kind in pairs if kind in (b"commit", b"tag")]
+        return [bytes.fromhex(oid.decode()) for oid, kind in pairs if kind == b"commit"]
 
     def _revisions(self, known: Iterable[ObjectId]) -> bytes:
         lines = [*(head.hex() for head in self.heads), *(f"^{oid.hex()}" for oid in known)]

@@ -17,7 +17,7 @@ from snapd.store.timeline.chain import SESSIONS, chain_of_session
 from snapd.worktree.git.elsewhere import Tips, likely_shared, tips
 
 from .bundled_copies import BundledCopies
-from .fetched import FetchedSession
+from .fetched import ListedSession
 from .handovers import chosen
 from .new_file import check_new
 
@@ -84,7 +84,7 @@ class Bundle:
         with OutgoingRepository(self._borrowed(), self._host) as repository:
             yield BundledCopies(repository, self._git, known, shared, self.address)
 
-    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> tuple[FetchedSession, ...]:
+    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
         """Takes sessions from the file, None for all that it has; gives those that are new, or others than before.
 
         Raises:
@@ -99,7 +99,7 @@ class Bundle:
             return name.startswith(SESSIONS) if names is None else name in names
 
         mirror, fresh = self._take(is_wanted, call)
-        return tuple(FetchedSession.of(self._shown, mirror, name, head) for name, head in fresh.items())
+        return [ListedSession(self._shown, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
         """Takes a handover from the file, None for the only one; raises as `fetch`, and `InvalidParams`."""
@@ -122,7 +122,7 @@ class Bundle:
             heads = {name: head for name, head in header.heads.items() if is_wanted(name)}
             mirror = self._mirror()
             borrowed = self._borrowed()
-            with mirror.quarantine(borrowed) as quarantine:
+            with mirror.changing, mirror.quarantine(borrowed, tuple(heads)) as quarantine:
                 self._check_needed(header, quarantine, call)
                 unpack(self._git, quarantine, file, self._shown, self._limits.bytes, call)
                 _name(quarantine, heads)

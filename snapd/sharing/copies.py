@@ -61,7 +61,7 @@ class Copies(Prepared):
         """The bytes that a push would send, as far as this machine knows what the remote has; raises `RemoteFailed`."""
         weighing = self._weighing()
         there = self._exchange.branches(self._repository.path, call)
-        known = weighing.there({*there, *self._mirror.known().values()}, call)
+        known = weighing.there({*there, *self._mirror.known(self._repository.heads).values()}, call)
         look_at_trees(self._repository.path, there.intersection(known))
         return weighing.bytes_beside(known, call)
 
@@ -71,20 +71,28 @@ class Copies(Prepared):
             self._push(call)
         except RemoteChanged:
             # perhaps it was this machine, before it lost its memory of that; or a copy that this one goes on from
-            self._fetch(tuple(self._repository.heads), call)
+            names = tuple(self._repository.heads)
+            there = self._exchange.list(self._repository.path, names, call)
+            self._fetch(names, call)
+            fetched = {**self._mirror.heads(names), **self._mirror.handover_heads()}
+            # what was moved in between is not what was looked at: pushing over it fails
+            known = {name: there.get(name) for name in names if there.get(name) in (None, fetched.get(name))}
+            self._mirror.note_there(known)
             self._push(call)
 
     def _push(self, call: Call) -> None:
         ours = self._repository
-        for name, head in self._mirror.heads().items():
-            if ours.heads.get(name) in (None, head):
+        known = self._mirror.known(ours.heads)
+        for name, head in self._mirror.heads(ours.heads).items():
+            # what was fetched may be gone from there, or replaced by this machine
+            if head != known.get(name) or head == ours.heads[name]:
                 continue
             if not identities(self._mirror.events(name, head)) <= ours.identities[name]:
                 shown = without_secret(self._exchange.address)
                 raise RemoteChanged(f"{shown} has steps of a session that this machine does not have", remote=shown)
         self._check_handovers(ours.heads)
-        self._exchange.push(ours.path, ours.heads, self._mirror.known(), call)
-        self._mirror.note_pushed(ours.heads)
+        self._exchange.push(ours.path, ours.heads, known, call)
+        self._mirror.note_there(ours.heads)
 
     def _check_handovers(self, names: Iterable[str]) -> None:
         """Raises `RemoteChanged` if somebody else's handover has the name of ours."""

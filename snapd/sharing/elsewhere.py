@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 import attrs
@@ -15,31 +16,38 @@ from snapd.remotes.address import is_relative, resolve, without_secret
 from snapd.remotes.program import GitProgram
 from snapd.store.files.durable import make_directories, write_file
 from snapd.store.files.walking import names_if_there, read_if_there
+from snapd.store.maintenance.erase import LINEAGE, MIRROR_INDEX, MIRRORS
+from snapd.store.sharing.index import SessionIndex
 from snapd.store.sharing.inspection import Limits
 from snapd.store.sharing.mirror import Mirror
+from snapd.store.sharing.upkeep import Upkeep
 from snapd.worktree.git.elsewhere import Tips, access_settings, named_remotes, tips
 from snapd.worktree.git.repository import find_repository
 from snapd.worktree.repair_sources import own_object_directories
 
 from .bundle import Bundle
 from .commits import ProjectCommits
-from .fetched import FetchedSession
+from .fetched import FetchedSession, ListedSession
 from .lineage import Lineage
 from .remote import Remote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from snapd.core.call import Call
     from snapd.core.model import ObjectId
-    from snapd.core.ports.sharing import Fetched
+    from snapd.core.ports.sharing import Fetched, Listed
     from snapd.core.timeline.handover import Handover
+    from snapd.core.timeline.model import SessionId
+    from snapd.core.timeline.queries import StepQuery
+    from snapd.store.sharing.index import Indexed
     from snapd.store.store import Store
     from snapd.worktree.git.repository import GitUser, Repository
 
-MIRRORS = "mirrors"
-_HANDOVERS = "handovers.json"
 _ADDRESS = "address"
+MOST_OPEN = 32
+"""How many fetched sessions stay in memory once they were read: those that were used last."""
 
 
 @attrs.frozen
@@ -88,8 +96,10 @@ class Elsewhere:
         self._machine = machine
         self._limits = limits or Limits()
         self._lock = threading.RLock()
+        self._index = SessionIndex(os.path.join(store.path, MIRROR_INDEX))
         self._mirrors: dict[str, Mirror] = {}
-        self._sessions: dict[tuple[str, str, ObjectId], FetchedSession] = {}
+        self._upkeep: dict[str, Upkeep] = {}
+        self._sessions: OrderedDict[tuple[str, str, ObjectId], FetchedSession] = OrderedDict()
 
     def remote(self, named: str) -> Remote:
         """See `core.ports.sharing.Elsewhere`."""
@@ -139,43 +149,106 @@ class Elsewhere:
     @property
     def lineage(self) -> Lineage:
         """See `core.ports.sharing.Elsewhere`."""
-        return Lineage(os.path.join(self._store.path, _HANDOVERS))
+        return Lineage(os.path.join(self._store.path, LINEAGE))
 
-    def fetched(self) -> Sequence[FetchedSession]:
+    def page(self, after: int, limit: int) -> Sequence[ListedSession]:
         """See `core.ports.sharing.Elsewhere`."""
-        found: list[FetchedSession] = []
+        self._refresh()
+        return self._listed(self._index.page(after, limit))
+
+    def with_steps(self, wanted: StepQuery, after: int, limit: int) -> Sequence[ListedSession]:
+        """See `core.ports.sharing.Elsewhere`."""
+        self._refresh()
+        return self._listed(self._index.with_steps(wanted, after, limit))
+
+    def session(self, session_id: SessionId) -> ListedSession | None:
+        """See `core.ports.sharing.Elsewhere`."""
+        self._refresh()
+        found = self._index.of_session(session_id)
+        return None if found is None else self._listed([found])[0]
+
+    def read(self, listed: Listed) -> FetchedSession:
+        """See `core.ports.sharing.Elsewhere`."""
+        assert isinstance(listed, ListedSession)
+        indexed = listed.indexed
+        key = (indexed.mirror, indexed.chain, indexed.head)
         with self._lock:
-            for name, address, mirror in self._all_mirrors():
-                for chain, head in mirror.heads().items():
-                    key = (name, chain, head)
-                    if key not in self._sessions:
-                        remote = shown(os.fsencode(without_secret(address)))
-                        self._sessions[key] = FetchedSession.of(remote, mirror, chain, head)
-                    found.append(self._sessions[key])
-        return found
+            found = self._sessions.get(key)
+            if found is None:
+                found = self._sessions[key] = FetchedSession.of(listed, self._known_mirrors()[indexed.mirror])
+            self._sessions.move_to_end(key)
+            while len(self._sessions) > MOST_OPEN:
+                _, oldest = self._sessions.popitem(last=False)
+                # whoever still reads it has it read again
+                oldest.log.timeline.close()
+            return found
 
     def handovers(self) -> Sequence[tuple[str, Handover]]:
         """See `core.ports.sharing.Elsewhere`."""
-        found: list[tuple[str, Handover]] = []
-        with self._lock:
-            for _, address, mirror in self._all_mirrors():
-                found += [(without_secret(address), handover) for handover in mirror.handovers()]
-        return found
+        return [
+            (self._shown(address), handover)
+            for name, mirror in sorted(self._known_mirrors().items())
+            if (address := self._mirror_address(name)) is not None
+            for handover in mirror.handovers()
+        ]
 
-    def _all_mirrors(self) -> Iterator[tuple[str, str, Mirror]]:
-        """The mirrors of all remotes, with their names and addresses."""
-        for name in sorted(names_if_there(self._mirror_path(""))):
-            address = self._mirror_address(name)
-            if address is not None:
-                yield name, address, self._mirror(address)
+    def clean(self, before: int, call: Call) -> int:
+        """See `core.ports.sharing.Elsewhere`."""
+        return sum(upkeep.keep(before, call) for upkeep in self._upkeeps())
+
+    def clean_in_background(self, before: int, call: Call) -> int:
+        """See `core.ports.sharing.Elsewhere`."""
+        return sum(upkeep.keep_in_background(before, call) for upkeep in self._upkeeps())
 
     def close(self) -> None:
         """See `core.ports.sharing.Elsewhere`."""
         with self._lock:
+            for upkeep in self._upkeep.values():
+                upkeep.close()
             for session in self._sessions.values():
                 session.log.timeline.close()
+            self._upkeep.clear()
             self._sessions.clear()
             self._mirrors.clear()
+            self._index.close()
+
+    def _refresh(self) -> None:
+        mirrors = self._known_mirrors()
+        for mirror in mirrors.values():
+            mirror.refresh()
+        for name in self._index.mirrors() - mirrors.keys():
+            self._index.remove(name)
+
+    def _listed(self, found: Sequence[Indexed]) -> list[ListedSession]:
+        addresses = {name: self._mirror_address(name) for name in {indexed.mirror for indexed in found}}
+        # one that was purged meanwhile has no address
+        return [
+            ListedSession(self._shown(address), indexed)
+            for indexed in found
+            if (address := addresses[indexed.mirror]) is not None
+        ]
+
+    @staticmethod
+    def _shown(address: str) -> str:
+        return shown(os.fsencode(without_secret(address)))
+
+    def _upkeeps(self) -> list[Upkeep]:
+        with self._lock:
+            for name, mirror in self._known_mirrors().items():
+                if name not in self._upkeep or self._upkeep[name].mirror is not mirror:
+                    self._upkeep[name] = Upkeep(mirror, self._index, name)
+            return list(self._upkeep.values())
+
+    def _known_mirrors(self) -> dict[str, Mirror]:
+        """All mirrors, by name."""
+        with self._lock:
+            names = names_if_there(self._mirror_path(""))
+            for name in names:
+                if name not in self._mirrors and (address := self._mirror_address(name)) is not None:
+                    self._mirror(address)
+            # they are gone if everything was purged
+            self._mirrors = {name: mirror for name, mirror in self._mirrors.items() if name in names}
+            return dict(self._mirrors)
 
     def _repository(self) -> Repository | None:
         with os_errors(os.fsdecode(self._root)):
@@ -191,13 +264,13 @@ class Elsewhere:
     def _mirror(self, address: str) -> Mirror:
         name = hashlib.sha1(address.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         with self._lock:
+            path = self._mirror_path(name)
             mirror = self._mirrors.get(name)
-            if mirror is None:
-                path = self._mirror_path(name)
+            if mirror is None or not os.path.isdir(path):
                 make_directories(path)
                 # before anything that was fetched from there
                 write_file(os.path.join(path, _ADDRESS), address.encode("utf-8", "surrogateescape"))
-                mirror = self._mirrors[name] = Mirror(path)
+                mirror = self._mirrors[name] = Mirror(path, self._index)
             return mirror
 
     def _mirror_address(self, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""A session that was fetched, as the core reads it."""
+"""Sessions that were fetched, as the core lists and reads them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,38 @@ from typing import TYPE_CHECKING
 import attrs
 
 if TYPE_CHECKING:
-    from snapd.core.model import ObjectId
+    from snapd.core.timeline.model import Session
     from snapd.store.object_store import ObjectStore
+    from snapd.store.sharing.index import Indexed
     from snapd.store.sharing.mirror import Mirror, MirrorLog
+
+
+@attrs.frozen
+class ListedSession:
+    """A session that was fetched, as a list has it; implements `core.ports.sharing.Listed`.
+
+    Attributes:
+        remote: the address that it came from, without a password.
+        indexed: what the index has of it.
+    """
+
+    remote: str
+    indexed: Indexed
+
+    @property
+    def place(self) -> int:
+        """Its place among all of them."""
+        return self.indexed.place
+
+    @property
+    def session(self) -> Session:
+        """What its events say of it."""
+        return self.indexed.session
+
+    @property
+    def host(self) -> str:
+        """The machine that added to it last."""
+        return self.indexed.host
 
 
 @attrs.frozen
@@ -31,16 +60,8 @@ class FetchedSession:
     log: MirrorLog
 
     @classmethod
-    def of(cls, remote: str, mirror: Mirror, name: str, head: ObjectId) -> FetchedSession:
-        """A session of a mirror.
-
-        Args:
-            remote: the address, without a password.
-            mirror: what this machine has of it.
-            name: the reference of the session.
-            head: its newest commit.
-
-        Raises:
-            StoreCorrupt, IoError: it cannot be read.
-        """
-        return cls(remote, mirror.host(head), mirror.objects, mirror.directory, mirror.log(name, head))
+    def of(cls, listed: ListedSession, mirror: Mirror) -> FetchedSession:
+        """A session of a mirror, of which nothing was read yet."""
+        indexed = listed.indexed
+        log = mirror.log(indexed.chain, indexed.head)
+        return cls(listed.remote, listed.host, mirror.objects, mirror.directory, log)

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.ports.sharing import PrunedSession
 from snapd.core.timeline.handover import Taken
 from snapd.remotes.address import without_secret
 from snapd.remotes.exchange import Exchange
 from snapd.store.sharing.handover_commit import HANDOVERS
-from snapd.store.sharing.outgoing import OutgoingRepository, look_at_trees
+from snapd.store.sharing.outgoing import OutgoingRepository, as_host, look_at_trees
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 
 from .copies import Copies
-from .fetched import FetchedSession
+from .fetched import ListedSession
 from .handovers import chosen
+from .pruning import Pruning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -81,27 +83,47 @@ class Remote:
         """Deletes sessions there, all or none; gives those that were there."""
         mirror = self._mirror()
         names = {chain_of_session(session_id): session_id for session_id in session_ids}
-        with mirror.quarantine(self._borrowed()) as quarantine:
+        with mirror.quarantine((), ()) as quarantine:
             there = self._exchange.list(quarantine, tuple(names), call)
             if there:
                 self._exchange.delete(quarantine, there, call)
-        mirror.forget(there)
+        mirror.note_there(dict.fromkeys(there))
         return tuple(names[name] for name in there)
 
-    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> tuple[FetchedSession, ...]:
+    def prune(
+        self, before: int, ours: Collection[SessionId], call: Call, *, everybody: bool, dry_run: bool
+    ) -> Sequence[PrunedSession]:
+        """Deletes sessions that nobody added to since a time; see `core.ports.sharing.Remote`."""
+        mirror = self._mirror()
+        pruning = Pruning(self._git, self._exchange)
+        old = pruning.old(before, call)
+        known = {chain_of_session(session_id): session_id for session_id in ours}
+        if not everybody:
+            host = as_host(self._host)
+            old = [tip for tip in old if tip.host == host or tip.reference in known]
+        if not dry_run:
+            gone = []
+            for lot in pruning.delete(old, call):
+                mirror.note_there({tip.reference: None for tip in lot})
+                gone += lot
+            old = gone
+        fetched = mirror.listed([tip.reference for tip in old])
+        names = {**{indexed.chain: indexed.session.session_id for indexed in fetched}, **known}
+        return [PrunedSession(tip.reference, names.get(tip.reference), tip.host, tip.newest) for tip in old]
+
+    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before."""
         mirror = self._mirror()
         names = (SESSIONS,) if session_ids is None else tuple(map(chain_of_session, session_ids))
         fresh = self._fetch(mirror, (*names, *(HANDOVERS + name for name in self._handed_over())), call)
-        sessions = [(name, head) for name, head in fresh.items() if name.startswith(SESSIONS)]
-        return tuple(FetchedSession.of(self.address, mirror, name, head) for name, head in sessions)
+        return [ListedSession(self.address, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
         """Fetches a handover, None for the only one that nobody took over yet."""
         mirror = self._mirror()
         self._fetch(mirror, (HANDOVERS if name is None else HANDOVERS + name,), call)
-        with mirror.quarantine(self._borrowed()) as quarantine:
-            there = self._exchange.list(quarantine, (f"{HANDOVERS}*",), call)
+        with mirror.quarantine(self._borrowed(), ()) as quarantine:
+            there = self._exchange.list_below(quarantine, HANDOVERS, call)
         return chosen(self.address, mirror, there, name)
 
     def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
@@ -112,13 +134,13 @@ class Remote:
         with OutgoingRepository([mirror.repository.objects, *self._borrowed()], self._host) as repository:
             repository.add_taken(marked, taken.newest)
             repository.finish()
-            self._exchange.push(repository.path, repository.heads, mirror.known(), call)
-            mirror.note_pushed(repository.heads)
+            self._exchange.push(repository.path, repository.heads, mirror.known(repository.heads), call)
+            mirror.note_there(repository.heads)
         return True
 
-    def _fetch(self, mirror: Mirror, names: Sequence[str], call: Call) -> dict[str, ObjectId]:
+    def _fetch(self, mirror: Mirror, names: Sequence[str] | None, call: Call) -> dict[str, ObjectId]:
         borrowed = self._borrowed()
-        with mirror.quarantine(borrowed) as quarantine:
+        with mirror.changing, mirror.quarantine(borrowed, names) as quarantine:
             look_at_trees(quarantine, self._tips.branches)
-            self._exchange.fetch(quarantine, names, call)
+            self._exchange.fetch(quarantine, (SESSIONS,) if names is None else names, call)
             return mirror.take(quarantine, borrowed, self._limits, call)

@@ -8,7 +8,7 @@ import attrs
 
 from .session import Session
 from .snapshot import DETAILS, DRY_RUN
-from .values import Detail, OnConflict, Outcome, RequestParams
+from .values import Days, Detail, OnConflict, Outcome, RequestParams
 
 _REMOTE = (
     "The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of "
@@ -30,6 +30,16 @@ class NewFile:
 
 
 @attrs.frozen(kw_only=True)
+class PrunedSession:
+    """A session that is deleted from a remote because it is old."""
+
+    reference: Annotated[str, "The name of its git reference there."]
+    session_id: Annotated[str | None, "Its name. Absent if this machine does not know it."] = None
+    host: Annotated[str, "The machine that added to it last."]
+    last_at: Annotated[str, "When that was, as RFC 3339 in UTC with milliseconds."]
+
+
+@attrs.frozen(kw_only=True)
 class SessionPushParams(RequestParams):
     """Pushes sessions to a git repository, or deletes them there: all or none.
 
@@ -40,7 +50,10 @@ class SessionPushParams(RequestParams):
 
     remote: Annotated[str, _REMOTE]
     session_ids: Annotated[list[str] | None, "The sessions. Not with `all`."] = None
-    all_: Annotated[bool, "Whether to push all sessions of the folder."] = False
+    all_: Annotated[
+        bool,
+        "Whether to push all sessions of the folder. With `prune`: whether to delete those of other machines, too.",
+    ] = False
     exclude: Annotated[list[str] | None, "The files that stay on this machine, as patterns in `.gitignore` syntax."] = (
         None
     )
@@ -50,6 +63,15 @@ class SessionPushParams(RequestParams):
         "Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude` "
         "or `dryRun`.",
     ] = False
+    prune: Annotated[
+        bool,
+        "Whether to delete old sessions from the remote instead: with `olderThanDays`; also with `dryRun` and `all`. "
+        "Without `all`, only those of the folder, and those that this machine added to last. Every machine keeps its "
+        "own, and what it has fetched.",
+    ] = False
+    older_than_days: Annotated[
+        Days | None, "With `prune`: delete sessions to which nobody added for this many days, 0 or more."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -58,9 +80,15 @@ class SessionPushResult:
 
     applied: Annotated[bool, "False for a dry run."]
     remote: Annotated[str, "The address, without a password."]
-    sessions: Annotated[list[str], "The sessions that were pushed; or those that were there and are deleted."]
+    sessions: Annotated[
+        list[str],
+        "The sessions that were pushed; or those that were there and are deleted, as far as their names are known.",
+    ]
     bytes_: Annotated[int, "How much is sent, in bytes, as far as is known of what the remote has."]
     new_files: Annotated[list[NewFile], "The files that no commit of the project has, ordered by file."]
+    pruned: Annotated[
+        list[PrunedSession] | None, "With `prune`: the sessions that are deleted, or would be, the oldest first."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

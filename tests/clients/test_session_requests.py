@@ -216,6 +216,11 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         "session/push",
         {"remote": "origin", "sessionIds": ["s"], "delete": True},
     ),
+    (
+        lambda it: it.session_prune("origin", 30, everybody=True, dry_run=True),
+        "session/push",
+        {"remote": "origin", "prune": True, "olderThanDays": 30, "all": True, "dryRun": True},
+    ),
     (lambda it: it.session_fetch("origin", ["s"]), "session/fetch", {"remote": "origin", "sessionIds": ["s"]}),
     (lambda it: it.session_export("/s"), "session/export", {"file": "/s", "all": True}),
     (

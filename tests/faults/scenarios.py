@@ -22,7 +22,7 @@ import attrs
 
 from snapd.core.call import Call
 from snapd.core.errors import FileNotInSnapshot
-from snapd.core.operations.writer import OperationOptions
+from snapd.core.operations.options import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.store import adopt, batch, log
 from snapd.store.journal import journal

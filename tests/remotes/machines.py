@@ -13,6 +13,7 @@ from snapd.core.ports.store import Store
 from snapd.core.sharing.projection import Projection
 from snapd.remotes.exchange import Exchange
 from snapd.remotes.program import GitProgram
+from snapd.store.sharing.index import SessionIndex
 from snapd.store.sharing.inspection import Limits
 from snapd.store.sharing.mirror import Mirror
 from snapd.store.sharing.outgoing import OutgoingRepository
@@ -40,7 +41,7 @@ class Machine:
         self.agents = agents
         self.name = name
         self.git = GitProgram(dict(os.environ))
-        self.mirror = Mirror(str(agents.bench.folder / "mirror"))
+        self.mirror = Mirror(str(agents.bench.folder / "mirror"), SessionIndex(str(agents.bench.folder / "mirrors.db")))
 
     @property
     def store(self) -> Store:

@@ -131,7 +131,10 @@ def test_it_costs_what_the_remote_does_not_have(here: Agents, there: Agents, rem
     project(here, "commit", "--quiet", "--message=many")
     for number in range(3):
         here.step("one", {"a.txt": text(l2=b"%d" % number)})
-    whole = push(here, remote, options=DRY).size
+    plan = push(here, remote, options=DRY)
+    # what did not change is not even looked at
+    assert [file.path for file in plan.new_files] == [b"a.txt"] * 2
+    whole = plan.size
     run_git(here.bench.root, "push", "--quiet", remote, "HEAD:refs/heads/main")
     project(here, "tag", "--annotate", "--message=tag", "v1")
     run_git(here.bench.root, "push", "--quiet", remote, "HEAD:refs/heads/main", "v1")
@@ -166,8 +169,9 @@ def test_pushing_again(here: Agents, remote: str) -> None:
     push(here, remote)
     assert first.decode().strip() in run_git(Path(remote), "rev-list", name).decode().split()
     # even if this machine does not remember what it pushed
-    (mirror,) = Path(here.bench.workspace._store.path, "mirrors").iterdir()
-    (mirror / "pushed.json").unlink()
+    index = Path(here.bench.workspace._store.path, "mirrors.db")
+    here.bench.workspace.elsewhere.close()
+    index.unlink()
     here.step("one", {"a.txt": text(l2=b"3")})
     push(here, remote)
     # and without a file that it leaves out now

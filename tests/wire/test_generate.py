@@ -69,8 +69,8 @@ REQUESTS = {
     "review/revert": (f"{CHOICE} expect? dryRun? onConflict? details?", OUTCOME),
     "snapshot/blame": ("file hash? range? content? encoding? at?", "lines"),
     "session/push": (
-        "remote sessionIds? all? exclude? dryRun? delete?",
-        "applied remote sessions bytes newFiles",
+        "remote sessionIds? all? exclude? dryRun? delete? prune? olderThanDays?",
+        "applied remote sessions bytes newFiles pruned?",
     ),
     "session/fetch": ("remote sessionIds?", "sessions"),
     "session/export": ("file sessionIds? all? exclude? dryRun?", "applied sessions bytes newFiles"),

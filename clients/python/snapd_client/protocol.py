@@ -65,6 +65,7 @@ __all__ = [
     "PendingFile",
     "PendingHunk",
     "Problem",
+    "PrunedSession",
     "PurgeParams",
     "PurgeResult",
     "PurgedFile",
@@ -1555,7 +1556,7 @@ class SessionPushParams(_SessionPushParamsRequired, total=False):
     sessionIds: list[str]
     """The sessions. Not with `all`."""
     all: bool
-    """Whether to push all sessions of the folder."""
+    """Whether to push all sessions of the folder. With `prune`: whether to delete those of other machines, too."""
     exclude: list[str]
     """The files that stay on this machine, as patterns in `.gitignore` syntax."""
     dryRun: bool
@@ -1564,6 +1565,13 @@ class SessionPushParams(_SessionPushParamsRequired, total=False):
     """Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude` or
     `dryRun`.
     """
+    prune: bool
+    """Whether to delete old sessions from the remote instead: with `olderThanDays`; also with `dryRun` and `all`.
+    Without `all`, only those of the folder, and those that this machine added to last. Every machine keeps its own, and
+    what it has fetched.
+    """
+    olderThanDays: float
+    """With `prune`: delete sessions to which nobody added for this many days, 0 or more."""
 
 
 class _NewFileRequired(TypedDict):
@@ -1582,19 +1590,40 @@ class NewFile(_NewFileRequired, total=False):
     """Why somebody should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more."""
 
 
-class SessionPushResult(TypedDict):
-    """What left the machine, or would."""
+class _PrunedSessionRequired(TypedDict):
+    reference: str
+    """The name of its git reference there."""
+    host: str
+    """The machine that added to it last."""
+    lastAt: str
+    """When that was, as RFC 3339 in UTC with milliseconds."""
 
+
+class PrunedSession(_PrunedSessionRequired, total=False):
+    """A session that is deleted from a remote because it is old."""
+
+    sessionId: str
+    """Its name. Absent if this machine does not know it."""
+
+
+class _SessionPushResultRequired(TypedDict):
     applied: bool
     """False for a dry run."""
     remote: str
     """The address, without a password."""
     sessions: list[str]
-    """The sessions that were pushed; or those that were there and are deleted."""
+    """The sessions that were pushed; or those that were there and are deleted, as far as their names are known."""
     bytes: int
     """How much is sent, in bytes, as far as is known of what the remote has."""
     newFiles: list[NewFile]
     """The files that no commit of the project has, ordered by file."""
+
+
+class SessionPushResult(_SessionPushResultRequired, total=False):
+    """What left the machine, or would."""
+
+    pruned: list[PrunedSession]
+    """With `prune`: the sessions that are deleted, or would be, the oldest first."""
 
 
 class _SessionFetchParamsRequired(RequestParams):

@@ -459,6 +459,28 @@ class SessionRequests(Requests):
         result: types.Pushed = self._ask("session/push", params, workspace_uri, timeout, on_progress)
         return result
 
+    def session_prune(
+        self,
+        remote: str,
+        older_than_days: float,
+        *,
+        everybody: bool = False,
+        dry_run: bool = False,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Pushed:
+        """Deletes sessions from a git repository to which nobody added for some days; those of others only if asked."""
+        params = {
+            "remote": remote,
+            "prune": True,
+            "olderThanDays": older_than_days,
+            "all": everybody or None,
+            "dryRun": dry_run or None,
+        }
+        result: types.Pushed = self._ask("session/push", params, workspace_uri, timeout, on_progress)
+        return result
+
     def session_fetch(
         self,
         remote: str,

@@ -1078,7 +1078,7 @@ export interface SessionPushParams extends RequestParams {
   remote: string;
   /** The sessions. Not with `all`. */
   sessionIds?: string[];
-  /** Whether to push all sessions of the folder. */
+  /** Whether to push all sessions of the folder. With `prune`: whether to delete those of other machines, too. */
   all?: boolean;
   /** The files that stay on this machine, as patterns in `.gitignore` syntax. */
   exclude?: string[];
@@ -1086,6 +1086,10 @@ export interface SessionPushParams extends RequestParams {
   dryRun?: boolean;
   /** Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude` or `dryRun`. */
   delete?: boolean;
+  /** Whether to delete old sessions from the remote instead: with `olderThanDays`; also with `dryRun` and `all`. Without `all`, only those of the folder, and those that this machine added to last. Every machine keeps its own, and what it has fetched. */
+  prune?: boolean;
+  /** With `prune`: delete sessions to which nobody added for this many days, 0 or more. */
+  olderThanDays?: number;
 }
 
 /** A file that leaves the machine although no commit of the project has it. */
@@ -1100,18 +1104,32 @@ export interface NewFile {
   reason?: "secret" | "large";
 }
 
+/** A session that is deleted from a remote because it is old. */
+export interface PrunedSession {
+  /** The name of its git reference there. */
+  reference: string;
+  /** Its name. Absent if this machine does not know it. */
+  sessionId?: string;
+  /** The machine that added to it last. */
+  host: string;
+  /** When that was, as RFC 3339 in UTC with milliseconds. */
+  lastAt: string;
+}
+
 /** What left the machine, or would. */
 export interface SessionPushResult {
   /** False for a dry run. */
   applied: boolean;
   /** The address, without a password. */
   remote: string;
-  /** The sessions that were pushed; or those that were there and are deleted. */
+  /** The sessions that were pushed; or those that were there and are deleted, as far as their names are known. */
   sessions: string[];
   /** How much is sent, in bytes, as far as is known of what the remote has. */
   bytes: number;
   /** The files that no commit of the project has, ordered by file. */
   newFiles: NewFile[];
+  /** With `prune`: the sessions that are deleted, or would be, the oldest first. */
+  pruned?: PrunedSession[];
 }
 
 /** The params of `session/fetch`. */

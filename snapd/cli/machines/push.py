@@ -14,6 +14,7 @@ from snapd.cli.terminal.output import print_json
 from snapd.core.errors import InvalidParams
 
 from .leaving import Leaving, leave
+from .prune import prune
 from .remote import counted, readers_of, remote_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
 
 
 def push(options: argparse.Namespace) -> int:
-    """Shows what would leave the machine, asks, and pushes it; or deletes it from there."""
+    """Shows what would leave the machine, asks, and pushes it; or deletes sessions from there."""
+    if options.prune:
+        return prune(options)
+    for name, is_given in (("--older-than", options.older_than is not None), ("--all", options.all)):
+        if is_given:
+            raise InvalidParams(f"{name}: only together with --prune", hint="add --prune, or leave it out", field=name)
     with backend(options) as found:
         params = _params(options, found)
         if options.delete:

@@ -33,7 +33,14 @@ def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     push.add_argument("remote", metavar="REMOTE", help=_REMOTE)
     push.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions (default: all of this folder)")
     push.add_argument("--delete", action="store_true", help="delete the sessions from there instead")
-    _add_leaving(push)
+    push.add_argument(
+        "--prune", action="store_true", help="delete old sessions from there instead: of this folder and this machine"
+    )
+    push.add_argument(
+        "--older-than", metavar="DAYS", type=float, help="with --prune: sessions that nobody added to for so long"
+    )
+    push.add_argument("--all", action="store_true", help="with --prune: the sessions of everybody else, too")
+    _add_leaving(push, "only show what would leave this machine, or be deleted")
     fetch = commands.add_parser(
         "fetch", parents=[common()], help="fetch sessions from a git repository; the folder is not touched"
     )
@@ -89,7 +96,7 @@ def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
 
 
-def _add_leaving(parser: argparse.ArgumentParser) -> None:
+def _add_leaving(parser: argparse.ArgumentParser, dry_run: str = "only show what would leave this machine") -> None:
     """What all commands have that let something leave the machine."""
     parser.add_argument(
         "--exclude",
@@ -97,5 +104,5 @@ def _add_leaving(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="leave these files out of what leaves this machine, as in a .gitignore (repeatable)",
     )
-    parser.add_argument("-n", "--dry-run", action="store_true", help="only show what would leave this machine")
+    parser.add_argument("-n", "--dry-run", action="store_true", help=dry_run)
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")

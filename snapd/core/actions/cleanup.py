@@ -1,4 +1,4 @@
-"""Drops the snapshots and sessions that retention does not keep."""
+"""Drops the snapshots and sessions that retention does not keep, those that were fetched included."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from snapd.core.ports.maintenance import Maintenance
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.policy import Policy
+    from snapd.core.ports.sharing import Elsewhere
+    from snapd.core.rules.retention import Limits
 
 
 class Cleanup:
@@ -24,13 +26,17 @@ class Cleanup:
         objects: of the store.
         maintenance: of the store.
         policy: says what to keep for how long.
+        elsewhere: the other machines.
     """
 
-    def __init__(self, writer: Writer, objects: Objects, maintenance: Maintenance, policy: Policy) -> None:
+    def __init__(
+        self, writer: Writer, objects: Objects, maintenance: Maintenance, policy: Policy, elsewhere: Elsewhere
+    ) -> None:
         self._writer = writer
         self._objects = objects
         self._maintenance = maintenance
         self._policy = policy
+        self._elsewhere = elsewhere
 
     def cleanup(self, older_than_days: float | None, call: Call) -> tuple[int, int]:
         """Drops what retention does not keep, and packs the rest.
@@ -48,7 +54,10 @@ class Cleanup:
         with self._writer.turn(call):
             self._objects.check_present()
             limits = self._policy.kept.limits(time.time(), older_than_days)
-            return self._maintenance.expire(limits, self._cached_tree(), call)
+            removed, freed = self._maintenance.expire(limits, self._cached_tree(), call)
+            before = self._maintenance.bytes_on_disk()
+            self._elsewhere.clean(_before(limits), call)
+            return removed, freed + max(0, before - self._maintenance.bytes_on_disk())
 
     def keep_house(self, now: float) -> int | None:
         """Does some of the same while nobody else wants to write; stops as soon as somebody does.
@@ -65,7 +74,10 @@ class Cleanup:
         try:
             with self._writer.idle_turn() as call:
                 self._objects.check_present()
-                return self._maintenance.expire_in_background(self._policy.kept.limits(now), self._cached_tree(), call)
+                limits = self._policy.kept.limits(now)
+                removed = self._maintenance.expire_in_background(limits, self._cached_tree(), call)
+                self._elsewhere.clean_in_background(_before(limits), call)
+                return removed
         except (Cancelled, WorkspaceNotOpen):
             return None
 
@@ -76,3 +88,8 @@ class Cleanup:
             # no tree says which objects the work tree takes for stored
             self._writer.work_tree.forget_all()
         return tree
+
+
+def _before(limits: Limits) -> int:
+    """The time before which fetched sessions go, milliseconds since 1970."""
+    return int((limits.now - limits.older_than) * 1000)

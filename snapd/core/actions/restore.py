@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, Outcome, RelPath
-    from snapd.core.operations.writer import OperationOptions, Writer
+    from snapd.core.operations.options import OperationOptions
+    from snapd.core.operations.writer import Writer
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.objects import Objects
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -25,6 +25,7 @@ from .concurrent_edits import without_concurrent_edits
 from .details import details_of
 from .editor_saves import EditorSaves
 from .ignored_targets import ignored_files
+from .options import Prepared
 from .planner import Planner
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from snapd.core.feed.events import Notice, Reverted
-    from snapd.core.model import CaptureSettings, FileOutcome, OnConflict, RelPath, Snapshot
+    from snapd.core.model import CaptureSettings, FileOutcome, RelPath, Snapshot
     from snapd.core.plan import Plan
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.policy import Policy
@@ -41,52 +42,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import EventPayload, Intent, OperationKind, StepId
 
     from .editors import Editors
-
-
-@attrs.frozen
-class OperationOptions:
-    """How a client wants an operation done, whatever the operation is.
-
-    Attributes:
-        on_conflict: what to do with files that are not what the agent left.
-        by_name: whether the client chose `on_conflict` itself.
-        dry_run: only say what would be done.
-        details: what to say besides: how many lines change, and who changed the files in conflict; or the diff, too.
-    """
-
-    on_conflict: OnConflict
-    by_name: bool
-    dry_run: bool
-    details: Literal["counts", "diff"] | None = None
-
-    @property
-    def respects_editors(self) -> bool:
-        """Whether to leave files alone that have unsaved text in an editor."""
-        return not (self.on_conflict == "overwrite" and self.by_name)
-
-
-Arriving = Callable[[Event, SnapshotId], "Sequence[Event]"]
-"""Gives the events that came from another machine, numbered, between two of this one: the first is given, with what
-changed here before; the last has the given snapshot as its head."""
-
-
-@attrs.frozen
-class Prepared:
-    """What an operation starts from.
-
-    Attributes:
-        seen: the work tree, without the ignored files in `forced`: they are nobody's change.
-        before: the work tree with them.
-        forced: ignored files and directories that the operation looks at all the same.
-        options: how the client wants it done.
-        planner: makes the plan.
-    """
-
-    seen: Snapshot
-    before: Snapshot
-    forced: tuple[RelPath, ...]
-    options: OperationOptions
-    planner: Planner
+    from .options import Arriving, OperationOptions
 
 
 class Writer:

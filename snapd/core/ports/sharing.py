@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+import attrs
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from contextlib import AbstractContextManager
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Coverage, ObjectId, RelPath, Snapshot, TreeEntry
     from snapd.core.timeline.handover import HandedOver, Handover
-    from snapd.core.timeline.model import Event, SessionId, SnapshotId
+    from snapd.core.timeline.model import Event, Session, SessionId, SnapshotId
+    from snapd.core.timeline.queries import StepQuery
 
     from .objects import Objects
     from .timeline import TimelineView
@@ -74,8 +77,28 @@ class RemoteLog(Protocol):
         """Loads a snapshot that an event names; raises `StoreCorrupt`."""
 
 
+class Listed(Protocol):
+    """A session that was fetched, as a list has it: nothing of it was read."""
+
+    @property
+    def place(self) -> int:
+        """Its place among all of them, which stays: those that are fetched later have greater ones."""
+
+    @property
+    def session(self) -> Session:
+        """What its events say of it."""
+
+    @property
+    def remote(self) -> str:
+        """The address that it came from, without a password."""
+
+    @property
+    def host(self) -> str:
+        """The machine that added to it last."""
+
+
 class Fetched(Protocol):
-    """Sessions of elsewhere: one that was fetched, or those of another folder of this machine."""
+    """Sessions of elsewhere: one that was fetched, or those of another folder of this machine, to be read."""
 
     @property
     def remote(self) -> str:
@@ -122,10 +145,28 @@ class FetchedHandover(Protocol):
         """The git `objects` directory that holds them."""
 
 
+@attrs.frozen
+class PrunedSession:
+    """A session that was deleted from a remote because it is old, or would be.
+
+    Attributes:
+        reference: its name there.
+        session_id: its name; None if this machine does not know that.
+        host: the machine that added to it last.
+        newest: when that was, milliseconds since 1970.
+    """
+
+    reference: str
+    session_id: SessionId | None
+    host: str
+    newest: int
+
+
 class Carrier(Protocol):
     """What carries sessions to other machines, and back: a git repository, or a file.
 
-    Every method that speaks with it raises `RemoteFailed` if that fails, and `Cancelled`; nothing is half done then.
+    Every method that speaks with it raises `RemoteFailed` if that fails, and `Cancelled`; but for `Remote.prune`,
+    nothing is half done then.
     """
 
     @property
@@ -139,7 +180,7 @@ class Carrier(Protocol):
             InvalidParams, IoError: it is a file that cannot be made.
         """
 
-    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> tuple[Fetched, ...]:
+    def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[Listed]:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before.
 
         Raises:
@@ -196,6 +237,25 @@ class Remote(Carrier, Protocol):
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
         """Deletes sessions there, all or none; gives those that were there."""
 
+    def prune(
+        self, before: int, ours: Collection[SessionId], call: Call, *, everybody: bool, dry_run: bool
+    ) -> Sequence[PrunedSession]:
+        """Deletes sessions there that nobody added to since a time; one that somebody adds to meanwhile stays.
+
+        Args:
+            before: milliseconds since 1970.
+            ours: these, and those that this machine added to last.
+            call: the request.
+            everybody: whether to delete all others, too.
+            dry_run: whether only to find them.
+
+        Returns:
+            Those that are gone now, or would be, the oldest first.
+
+        Raises:
+            RemoteFailed, RemoteChanged, Cancelled: some may be gone; asked again, it goes on with the others.
+        """
+
 
 class Elsewhere(Protocol):
     """All other machines, as far as this workspace knows them."""
@@ -218,8 +278,34 @@ class Elsewhere(Protocol):
     def bundle(self, path: str) -> Carrier:
         """A file that sessions are written to, all at once, or read from; raises `InvalidParams`."""
 
-    def fetched(self) -> Sequence[Fetched]:
-        """All sessions that were fetched."""
+    def page(self, after: int, limit: int) -> Sequence[Listed]:
+        """The sessions that were fetched, at most `limit`, in the order of their places, which are above `after`."""
+
+    def with_steps(self, wanted: StepQuery, after: int, limit: int) -> Sequence[Listed]:
+        """Those with a step that a query may mean, as `page`; its `session_id` and `parent` do not count."""
+
+    def session(self, session_id: SessionId) -> Listed | None:
+        """A session that was fetched, by its name."""
+
+    def read(self, listed: Listed) -> Fetched:
+        """Reads a session at its first use; a few of them stay in memory."""
+
+    def clean(self, before: int, call: Call) -> int:
+        """Drops sessions that were fetched, and makes room.
+
+        Args:
+            before: milliseconds since 1970; sessions that nobody added to since then, and that were fetched before, go.
+            call: the request.
+
+        Returns:
+            How many sessions were dropped.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError, Cancelled: the rest goes the next time.
+        """
+
+    def clean_in_background(self, before: int, call: Call) -> int:
+        """Does some of the same, as long as nobody fetches; a part of it may go on afterwards."""
 
     def handovers(self) -> Sequence[tuple[str, Handover]]:
         """The records of all handovers that were fetched, each with the address that it came from."""

@@ -23,8 +23,28 @@ from snapd.store.files.walking import names_if_there
 
 NOTE = "erasing"
 
-_DIRECTORIES = ("journal", "packing", QUARANTINE, "logs", "mirrors")
-_FILES = ("packed-refs", "intent", "unswept", "worktree", "timeline.db", "timeline.db.sha1", "timeline.db-journal")
+MIRRORS = "mirrors"
+"""The directory of a store with what came from other machines."""
+
+MIRROR_INDEX = "mirrors.db"
+"""The file of a store with the names of that."""
+
+LINEAGE = "handovers.json"
+"""The file of the handovers that the folder made and took over."""
+
+_DIRECTORIES = ("journal", "packing", QUARANTINE, "logs", MIRRORS)
+_FILES = (
+    "packed-refs",
+    "intent",
+    "unswept",
+    "worktree",
+    "timeline.db",
+    "timeline.db.sha1",
+    "timeline.db-journal",
+    "mirrors.db",
+    "mirrors.db-journal",
+    LINEAGE,
+)
 
 
 def note_erasing(path: str) -> None:

@@ -17,6 +17,7 @@ from snapd.failpoints import failpoint
 from snapd.store.files.quarantine import remove_quarantine
 
 from .cancel_token import Revoked
+from .erase import MIRRORS
 from .pending_sweep import PendingSweep
 from .repack import drop_packing, drop_unindexed
 from .sizes import own_bytes, sizes
@@ -183,7 +184,8 @@ class Maintenance:
         """What to drop so that the store is not larger than the limit."""
         if limits.max_bytes is None:
             return Removal()
-        excess = own_bytes(self._repository.path) - limits.max_bytes
+        # nothing that is dropped here would make fetched sessions smaller
+        excess = own_bytes(self._repository.path, MIRRORS) - limits.max_bytes
         pieces = droppable(self._inventory(), limits.now, _trees(keep)) if excess > 0 else []
         if not pieces:
             if excess > 0:

@@ -54,10 +54,17 @@ def sizes(objects: str) -> Sizes:
     return found
 
 
-def own_bytes(path: str) -> int:
-    """The bytes of all files in a directory that have no other hard link; raises `IoError`."""
+def own_bytes(path: str, without: str = "") -> int:
+    """The bytes of all files in a directory that have no other hard link; raises `IoError`.
+
+    Args:
+        path: the directory.
+        without: the name of a directory in it that does not count.
+    """
     return sum(
-        status.st_size for _, status in files_below(path) if stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+        status.st_size
+        for _, status in files_below(path, without)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1
     )
 
 

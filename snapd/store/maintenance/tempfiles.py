@@ -33,7 +33,7 @@ def remove_tempfiles(path: str, *, at_once: bool = False) -> int:
     """Removes temporary files.
 
     Args:
-        path: the directory of a store that this process owns, and that nobody writes to meanwhile.
+        path: the directory of a store that this process owns, or of a mirror in it; nobody writes to it meanwhile.
         at_once: whether to remove young files of a git command run on the store too, which then fails: they may hold
             contents that must not stay. Its locks are never removed.
 
@@ -45,7 +45,8 @@ def remove_tempfiles(path: str, *, at_once: bool = False) -> int:
     """
     count = 0
     with os_errors(path):
-        owned = os.stat(os.path.join(path, OWNER)).st_ctime_ns
+        owner = status_if_there(os.path.join(path, OWNER))
+        owned = 0 if owner is None else owner.st_ctime_ns
         for file, name in _files(path):
             is_own = _OWN.fullmatch(name)
             status = status_if_there(file) if is_own or _GITS.fullmatch(name) else None

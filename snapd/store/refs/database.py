@@ -78,10 +78,20 @@ def read_references(store: str) -> References:
     Args:
         store: its directory.
     """
+    return references_below(store, OURS)
+
+
+def references_below(store: str, prefix: str) -> References:
+    """Reads the references below a directory of snapd's own, and no others; raises `IoError`.
+
+    Args:
+        store: its directory.
+        prefix: what their names begin with, up to a slash.
+    """
     targets = {}
     damaged = set()
     # files first: one that is removed meanwhile was packed before
-    for name in _files(store):
+    for name in _files(store, prefix):
         data = read_if_there(os.path.join(store, name))
         if data is None:
             continue
@@ -92,7 +102,8 @@ def read_references(store: str) -> References:
             targets[name] = bytes.fromhex(found[1].decode())
     packed = read_packed(store)
     # a file hides the packed reference, even a damaged file
-    shown = {name: target for name, target in packed.targets.items() if name not in damaged}
+    below = {name: target for name, target in packed.targets.items() if name.startswith(prefix)}
+    shown = {name: target for name, target in below.items() if name not in damaged}
     if packed.is_damaged:
         damaged.add(PACKED)
     return References(dict(sorted({**shown, **targets}.items())), tuple(sorted(damaged)))
@@ -290,9 +301,9 @@ def _identity(lock: str) -> tuple[int, int] | None:
     return (status.st_ino, status.st_ctime_ns) if status is not None else None
 
 
-def _files(store: str) -> Iterator[str]:
-    """The names of snapd's own references that have a file."""
-    for above, _, files in walked(os.path.join(store, OURS)):
+def _files(store: str, prefix: str = OURS) -> Iterator[str]:
+    """The names of snapd's own references, below a directory, that have a file."""
+    for above, _, files in walked(os.path.join(store, prefix)):
         for file in files:
             name = os.path.relpath(os.path.join(above, file), store)
             if is_ours(name):

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import json
-import logging
 import os
 import re
 import shutil
 import tempfile
+import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import os_errors
+from snapd.core.errors import StoreCorrupt, Untrusted, os_errors
 from snapd.core.model import Snapshot
 from snapd.failpoints import failpoint
 from snapd.store.adopt import adopt
 from snapd.store.coverage import Coverages
-from snapd.store.files.durable import remove_if_there, sync_directory, sync_if_there, write_file
-from snapd.store.files.walking import read_if_there
+from snapd.store.files.durable import remove_if_there, sync_directory, sync_if_there
+from snapd.store.files.walking import status_if_there
 from snapd.store.object_store import ObjectStore
-from snapd.store.refs.database import read_references
+from snapd.store.refs.database import read_references, references_below
+from snapd.store.refs.packed import PACKED, encode_packed
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.chain import SESSIONS, walk
 from snapd.store.timeline.fetched import FetchedTimeline
 
 from .handover_commit import HANDOVERS, decode
+from .index import Entry, IndexedStep
 from .inspection import Inspection
 from .outgoing import make_bare
 
@@ -39,11 +41,9 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Event, SnapshotId
 
     from .handover_commit import HandoverCommit
+    from .index import Indexed, SessionIndex
     from .inspection import Limits
 
-logger = logging.getLogger(__name__)
-
-_PUSHED = "pushed.json"
 _HOST = re.compile(rb"^committer [^\n]*<[^\n@]*@([^\n>]*)>", re.MULTILINE)
 _ENDINGS = ("pack", "rev", "idx")
 """The files of a pack, the index last: without it, git does not see the others."""
@@ -85,71 +85,104 @@ class FetchedHandover:
 
 
 class Mirror:
-    """The sessions and handovers of one remote.
+    """The sessions and handovers of one remote. Safe to use from several threads.
 
     Args:
         path: its directory; made, private, if it does not exist.
+        index: of all mirrors; it knows this one by the last part of the path.
 
     Attributes:
-        repository: has them; their references have the names that they have at the remote.
+        repository: has the sessions; their references have the names that they have at the remote.
         objects: of their snapshots.
+        changing: held by whoever fetches or sweeps: a sweep must not remove what a fetch counts on.
 
     Raises:
         StoreCorrupt, StorageFull, IoError: it could not be opened or made.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, index: SessionIndex) -> None:
         self.repository = ShadowRepository(path)
         self.objects = ObjectStore(self.repository)
+        self.changing = threading.RLock()
+        self._index = index
+        self._name = os.path.basename(path)
+        # references and index move together
+        self._moving = threading.RLock()
 
     @property
     def directory(self) -> bytes:
         """The git `objects` directory that holds them."""
         return os.fsencode(self.repository.objects)
 
-    def heads(self) -> dict[str, ObjectId]:
-        """The newest commit of each session, by the name of its reference; raises `StoreCorrupt`, `IoError`."""
-        return self._named(SESSIONS)
+    def refresh(self) -> None:
+        """Has the index agree with the references, as after a crash; costs two looks at the disk if it does.
 
-    def _named(self, *prefixes: str) -> dict[str, ObjectId]:
-        found = read_references(self.repository.path).whole()
-        return {name: head for name, head in found.items() if name.startswith(prefixes)}
+        Raises:
+            StoreCorrupt, StorageFull, IoError: they cannot be read, or the index cannot be written.
+        """
+        with self._moving:
+            stamp = self._stamp()
+            if stamp == self._index.stamp(self._name):
+                return
+            targets = read_references(self.repository.path).whole()
+            found = {name: head for name, head in targets.items() if name.startswith(SESSIONS)}
+            had = self._index.heads(self._name)
+            entries = [self._entry(name, head) for name, head in found.items() if had.get(name) != head]
+            self._index.put(self._name, entries, had.keys() - found.keys(), stamp, _now())
 
-    def known(self) -> dict[str, ObjectId]:
-        """What the remote was last known to have: what was fetched, and what was pushed since."""
-        data = read_if_there(os.path.join(self.repository.path, _PUSHED))
-        try:
-            pushed = {} if data is None else {name: bytes.fromhex(head) for name, head in json.loads(data).items()}
-        except (ValueError, AttributeError, TypeError):
-            # to know less costs one more question to the remote
-            logger.warning("%s of %s is damaged, and is made anew", _PUSHED, self.repository.path)
-            pushed = {}
-        return {**self._named(SESSIONS, HANDOVERS), **pushed}
+    def heads(self, names: Collection[str] | None = None) -> dict[str, ObjectId]:
+        """The newest commit of each session, by the name of its reference; of all, or of some; raises as `refresh`."""
+        self.refresh()
+        return self._index.heads(self._name, names)
 
-    def note_pushed(self, heads: Mapping[str, ObjectId]) -> None:
-        """Notes that the remote has these now."""
-        self._write_pushed({**self.known(), **heads})
+    def listed(self, names: Collection[str]) -> list[Indexed]:
+        """Sessions by the names of their references, in the order of their places."""
+        self.refresh()
+        return sorted(self._index.at(self._name, names), key=lambda indexed: indexed.place)
 
-    def forget(self, names: Collection[str]) -> None:
-        """Forgets sessions that the remote does not have any more; raises `StorageFull`, `IoError`."""
-        self._write_pushed({name: head for name, head in self.known().items() if name not in names})
-        there = self._named(SESSIONS, HANDOVERS)
-        for name in names:
-            if name in there:
+    def known(self, names: Collection[str]) -> dict[str, ObjectId]:
+        """What the remote was last known to have of some references: `heads`, and what is known since."""
+        self.refresh()
+        return self._index.there(self._name, names)
+
+    def note_there(self, heads: Mapping[str, ObjectId | None]) -> None:
+        """Notes what the remote has now of some references; None for what it does not have any more."""
+        self._index.note_there(self._name, heads)
+
+    def drop(self, names: Collection[str]) -> int:
+        """Drops sessions and handovers here; gives how many there were. `Upkeep` removes their objects.
+
+        Raises:
+            StorageFull, IoError: some may be dropped.
+        """
+        with self._moving:
+            handovers = self.handover_heads().keys() & set(names)
+            had = self.heads(names).keys() | handovers
+            for name in had:
                 self.repository.references.delete(name)
+            self.repository.references.sync()
+            self._index.put(self._name, (), had, self._stamp(), _now())
+            return len(had)
 
     def events(self, name: str, head: ObjectId) -> tuple[Event, ...]:
         """The events of a session, newest first; raises `StoreCorrupt`."""
         return tuple(link.event for link in walk(name, head, self.repository.read_commit))
 
-    def host(self, head: ObjectId) -> str:
-        """The machine that made a commit."""
-        found = _HOST.search(self.repository.read_commit(head))
-        return found[1].decode("utf-8", "replace") if found is not None else ""
+    def handover_heads(self) -> dict[str, ObjectId]:
+        """The commit of each handover, by the name of its reference; raises `StoreCorrupt`, `IoError`."""
+        return references_below(self.repository.path, HANDOVERS).whole()
 
     def handovers(self) -> Sequence[Handover]:
         """The records of all handovers that were fetched; raises `StoreCorrupt`, `IoError`."""
-        return [self._handover(head).handover for _, head in sorted(self._named(HANDOVERS).items())]
+        return [self._handover(head).handover for _, head in sorted(self.handover_heads().items())]
+
+    def handovers_before(self, milliseconds: int) -> list[str]:
+        """The references of handovers that were made, and taken over, before a time."""
+        return [
+            HANDOVERS + handover.name
+            for handover in self.handovers()
+            if max([handover.milliseconds, *(taken.milliseconds for taken in handover.taken)]) < milliseconds
+        ]
 
     def handover(self, name: str) -> FetchedHandover | None:
         """A handover that was fetched, by its name; None if there is none.
@@ -157,12 +190,12 @@ class Mirror:
         Raises:
             StoreCorrupt, IoError: it cannot be read.
         """
-        chain = HANDOVERS + name
-        head = self._named(chain).get(chain)
+        head = self.handover_heads().get(HANDOVERS + name)
         if head is None:
             return None
         found = self._handover(head)
-        links = () if found.events is None else tuple(walk(chain, found.events, self.repository.read_commit))
+        read = self.repository.read_commit
+        links = () if found.events is None else tuple(walk(HANDOVERS + name, found.events, read))
         events = tuple(link.event for link in reversed(links))
         return FetchedHandover(found.handover, events, self.objects, self.directory, found.events)
 
@@ -174,11 +207,12 @@ class Mirror:
         return MirrorLog(self.repository, FetchedTimeline(self.repository, name, head))
 
     @contextmanager
-    def quarantine(self, borrowed: Sequence[str]) -> Iterator[str]:
+    def quarantine(self, borrowed: Sequence[str], names: Collection[str] | None = None) -> Iterator[str]:
         """A repository to fetch into, which is removed at the end of the block.
 
         Args:
             borrowed: the `objects` directories of what else this machine has of the project.
+            names: the references that are fetched; None for all.
 
         Yields:
             Its directory. It knows what was fetched before, so that the remote need not send that again.
@@ -187,11 +221,9 @@ class Mirror:
         try:
             with os_errors(path):
                 make_bare(path, [self.repository.objects, *borrowed])
-                for name, head in self._named(SESSIONS, HANDOVERS).items():
-                    reference = os.path.join(path, name)
-                    os.makedirs(os.path.dirname(reference), exist_ok=True)
-                    with open(reference, "w") as file:
-                        file.write(f"{head.hex()}\n")
+                with open(os.path.join(path, PACKED), "wb") as file:
+                    heads = sorted({**self.heads(names), **self.handover_heads()}.items())
+                    file.write(encode_packed(f"{head.hex()} {name}\n".encode() for name, head in heads))
             yield path
         finally:
             shutil.rmtree(path, ignore_errors=True)
@@ -212,12 +244,10 @@ class Mirror:
             Untrusted: it is not what it says, or over a limit; nothing was taken.
             StorageFull, IoError, Cancelled: nothing was taken.
         """
-        known = self.known()
-        had = self._named(SESSIONS, HANDOVERS)
-        fetched = read_references(quarantine).whole().items()
-        fresh = {
-            name: head for name, head in fetched if name.startswith((SESSIONS, HANDOVERS)) and had.get(name) != head
-        }
+        targets = read_references(quarantine).whole()
+        fetched = {name: head for name, head in targets.items() if name.startswith((SESSIONS, HANDOVERS))}
+        had = {**self.heads(fetched), **self.handover_heads()}
+        fresh = {name: head for name, head in fetched.items() if had.get(name) != head}
         directories = [os.fsencode(directory) for directory in borrowed]
 
         def complete(wanted: Iterable[ObjectId]) -> frozenset[ObjectId]:
@@ -226,27 +256,54 @@ class Mirror:
         moved = self._move_in(os.path.join(quarantine, "objects", "pack"))
         try:
             inspection = Inspection(self.repository, complete, limits, call)
+            entries = []
             for name, head in fresh.items():
                 if name.startswith(HANDOVERS):
                     inspection.handover(name, head)
                     continue
                 inspection.session(name, head)
-                timeline = self.log(name, head).timeline
-                timeline.check()
-                timeline.close()
+                entries.append(self._trusted(name, head))
             failpoint("mirror.take")
-            self.repository.journal.flush(fresh)
-            self.repository.journal.checkpoint()
-            self._write_pushed({name: head for name, head in known.items() if name not in fresh})
+            with self._moving:
+                self.repository.journal.flush(fresh)
+                # from here on, the references need the packs
+                moved = []
+                self.repository.journal.checkpoint()
+                if fresh:
+                    self._index.put(self._name, entries, (), self._stamp(), _now())
+                    self.note_there({name: head for name, head in fresh.items() if name.startswith(HANDOVERS)})
         except BaseException:
             self._remove(moved)
             raise
         return fresh
 
-    def _write_pushed(self, known: Mapping[str, ObjectId]) -> None:
-        had = self._named(SESSIONS, HANDOVERS)
-        pushed = {name: head.hex() for name, head in known.items() if had.get(name) != head}
-        write_file(os.path.join(self.repository.path, _PUSHED), json.dumps(pushed).encode())
+    def _trusted(self, name: str, head: ObjectId) -> Entry:
+        try:
+            return self._entry(name, head)
+        except StoreCorrupt as error:
+            raise Untrusted(f"{name} cannot be used: {error.message}", reference=name) from error
+
+    def _entry(self, name: str, head: ObjectId) -> Entry:
+        """What the index has of a session; raises `StoreCorrupt` if its events cannot follow each other."""
+        timeline = self.log(name, head).timeline
+        try:
+            sessions = timeline.sessions()
+            if len(sessions) != 1:
+                raise StoreCorrupt(f"{name} has {len(sessions)} sessions instead of one", object=name)
+            steps = timeline.steps(sessions[0].session_id)
+            (last,) = timeline.events(None, 1)
+        finally:
+            timeline.close()
+        indexed = [IndexedStep(step.step_id, step.begun.message_id, step.state == "open") for step in steps]
+        return Entry(name, head, host_of(self.repository.read_commit(head)), last.milliseconds, sessions[0], indexed)
+
+    def _stamp(self) -> str:
+        """What the references look like from outside: every move of one changes a directory."""
+        parts = []
+        for name in (SESSIONS.rstrip("/"), PACKED):
+            status = status_if_there(os.path.join(self.repository.path, name))
+            parts.append("-" if status is None else f"{status.st_ino}:{status.st_size}:{status.st_mtime_ns}")
+        return " ".join(parts)
 
     def _move_in(self, source: str) -> list[str]:
         """Moves the packs of a quarantine in; gives their paths, without an ending."""
@@ -271,3 +328,13 @@ class Mirror:
                 for ending in reversed(_ENDINGS):
                     remove_if_there(f"{path}.{ending}")
         self.repository.forget_packs()
+
+
+def host_of(commit: bytes) -> str:
+    """The machine that made a commit, given as its bytes."""
+    found = _HOST.search(commit)
+    return found[1].decode("utf-8", "replace") if found is not None else ""
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

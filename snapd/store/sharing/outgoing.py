@@ -55,7 +55,7 @@ class OutgoingRepository:
     """
 
     def __init__(self, borrowed: Sequence[str], host: str) -> None:
-        self._host = _NOT_IN_A_HOST.sub("-", host).strip("-.") or "localhost"
+        self._host = as_host(host)
         self.heads: dict[str, ObjectId] = {}
         self.identities: dict[str, frozenset[tuple[str, str]]] = {}
         self.effects: dict[ObjectId, RelPath] = {}
@@ -152,6 +152,11 @@ class OutgoingRepository:
 
     def _remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def as_host(name: str) -> str:
+    """The name of a machine as the commits of its events have it."""
+    return _NOT_IN_A_HOST.sub("-", name).strip("-.") or "localhost"
 
 
 def make_bare(path: str, borrowed: Iterable[str]) -> None:

@@ -111,6 +111,34 @@ def test_deleting(home: Home, project: str, remote: str, steps: list[str]) -> No
     assert run_git(remote, "for-each-ref", "refs/snapd") == b""
 
 
+def test_pruning(home: Home, project: str, remote: str, steps: list[str]) -> None:
+    del steps
+    home.ok(project, "push", "origin", "--yes")
+    for words, said in (
+        (["--prune"], "expected --older-than DAYS"),
+        (["--prune", "--older-than", "-1"], "at least 0"),
+        (["--older-than", "1"], "only together with --prune"),
+        (["--all"], "only together with --prune"),
+        (["claude", "--prune", "--older-than", "1"], "SESSION: not together with --prune"),
+        (["--delete", "--prune", "--older-than", "1"], "--delete: not together with --prune"),
+        (["--prune", "--older-than", "0"], "this would delete 1 session for everybody"),
+    ):
+        done = home.run(project, "push", "origin", *words)
+        assert (done.code, said in done.err) == (2, True), done.err
+    prune = ["push", "origin", "--prune", "--older-than"]
+    assert home.ok(project, *prune, "1", "--yes") == f"no session at {remote} is so old\n"
+    told = home.ok(project, *prune, "0", "--dry-run").splitlines()
+    assert told[0] == f"{remote} has 1 session so old, which would be deleted:"
+    assert told[1].split()[1:] == ["claude", "from", os.uname().nodename]
+    no = Terminal(home, project, *prune, "0").answer(b"n\n")
+    assert (no.code, "Every machine keeps those" in no.err) == (1, True)
+    assert run_git(remote, "for-each-ref", "refs/snapd") != b""
+    yes = Terminal(home, project, *prune, "0").answer(b"y\n")
+    assert (yes.code, f"deleted 1 session from {remote}" in yes.err) == (0, True)
+    assert run_git(remote, "for-each-ref", "refs/snapd") == b""
+    assert "claude" in home.ok(project, "sessions")
+
+
 def test_what_goes_wrong(home: Home, project: str, steps: list[str]) -> None:
     for words, code, kind in (
         (["push", "nothing", "--yes"], 2, "invalidParams"),

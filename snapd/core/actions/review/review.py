@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Outcome, RelPath
     from snapd.core.operations.editors import Editors
-    from snapd.core.operations.writer import OperationOptions, Writer
+    from snapd.core.operations.options import OperationOptions
+    from snapd.core.operations.writer import Writer
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Store
     from snapd.core.review.fold import FileFold

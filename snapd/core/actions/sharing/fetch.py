@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING
 from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.steps.session_views import SessionViews
 from snapd.core.actions.steps.step_changes import StepChanges
-from snapd.core.answers import Origin, SessionView
+from snapd.core.answers import Origin, Page, SessionView
 from snapd.core.errors import UnknownSession, UnknownStep
+from snapd.core.timeline.queries import StepQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from snapd.core.call import Call
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.sharing import Elsewhere, Fetched
+    from snapd.core.ports.sharing import Elsewhere, Fetched, Listed
     from snapd.core.timeline.model import SessionId, Step, StepId
+
+_ALL = (1 << 63) - 1
+_AT_ONCE = 100
+"""How many sessions are looked up at once."""
 
 
 class FetchedReader:
@@ -123,7 +128,7 @@ class FetchedSessions(SessionsElsewhere):
             RemoteFailed, Untrusted: nothing was taken.
             StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
-        return self._views(self._elsewhere.remote(remote).fetch(session_ids, call))
+        return tuple(map(_view, self._elsewhere.remote(remote).fetch(session_ids, call)))
 
     def import_(self, file: str, call: Call) -> tuple[SessionView, ...]:
         """Takes the sessions of a file, as if they had been fetched; gives those that are new, or others than before.
@@ -137,14 +142,43 @@ class FetchedSessions(SessionsElsewhere):
             RemoteFailed, Untrusted: nothing was taken.
             StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
-        return self._views(self._elsewhere.bundle(file).fetch(None, call))
+        return tuple(map(_view, self._elsewhere.bundle(file).fetch(None, call)))
 
-    def _views(self, found: Sequence[Fetched]) -> tuple[SessionView, ...]:
-        return tuple(FetchedReader(each, self._texts).view() for each in found)
+    def page(self, after: int, limit: int | None) -> Page[SessionView]:
+        """Lists them in the order in which they were first fetched.
 
-    def readers(self) -> Iterator[FetchedReader]:
-        """Reads all that were fetched."""
-        return (FetchedReader(fetched, self._texts) for fetched in self._elsewhere.fetched())
+        Args:
+            after: where the page before ended; 0 for the first page.
+            limit: sessions on this page, at most; None for all.
+        """
+        listed = self._elsewhere.page(after, _ALL if limit is None else limit + 1)
+        shown = listed if limit is None else listed[:limit]
+        last = after if not shown else shown[-1].place
+        return Page(tuple(map(_view, shown)), last if len(listed) > len(shown) else None)
+
+    def readers(self, wanted: StepQuery | None = None) -> Iterator[FetchedReader]:
+        """Reads those that may have a step that is asked for, each when its turn comes; None for all."""
+        query = wanted or StepQuery("")
+        after = 0
+        while listed := self._elsewhere.with_steps(query, after, _AT_ONCE):
+            for each in listed:
+                yield self._reader(each)
+            after = listed[-1].place
+
+    def of_session(self, session_id: SessionId) -> FetchedReader | None:
+        """Reads a session; None if it was not fetched."""
+        listed = self._elsewhere.session(session_id)
+        return None if listed is None else self._reader(listed)
+
+    def of_step(self, step_id: StepId) -> FetchedReader | None:
+        """Reads the session of a step; None if it was not fetched."""
+        for reader in self.readers(StepQuery(step_id)):
+            if reader.fetched.log.timeline.step(step_id) is not None:
+                return reader
+        return None
+
+    def _reader(self, listed: Listed) -> FetchedReader:
+        return FetchedReader(self._elsewhere.read(listed), self._texts)
 
     def taken_over(self) -> dict[SessionId, Origin]:
         """Who took over what this folder handed over last, for each of its sessions; nobody, if that came back."""
@@ -165,3 +199,8 @@ class FetchedSessions(SessionsElsewhere):
             reader = FetchedReader(found, self._texts)
             hint = "'snapd -C FOLDER log' shows the sessions and steps of the other folder"
             yield SessionsElsewhere(lambda: (reader,), f"in {found.remote}", hint)
+
+
+def _view(listed: Listed) -> SessionView:
+    """Describes a session: nothing of it can be undone or redone here."""
+    return SessionView(listed.session, 0, 0, Origin(listed.remote, listed.host))

@@ -10,8 +10,6 @@ import attrs
 from snapd.core.answers import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from snapd.core.actions.session_diff import NetChanges
     from snapd.core.actions.steps.session_views import SessionViews
     from snapd.core.answers import SessionView, StepView
@@ -84,17 +82,9 @@ class Readers:
         else:
             start = after - _FETCHED
         room = None if limit is None else limit - len(views)
-        readers = islice(self._others(), start, None)
-        found = tuple(islice(readers, room))
-        is_last = next(readers, None) is None
-        last = None if is_last else _FETCHED + start + len(found)
-        return Page((*views, *(reader.view() for reader in found)), last)
-
-    def _others(self) -> Iterator[FetchedReader]:
-        """Reads the fetched sessions that are not of this folder as well."""
-        for reader in self._fetched.readers():
-            if self._timeline.session(reader.view().session.session_id) is None:
-                yield reader
+        fetched = self._fetched.page(start, room)
+        others = [view for view in fetched.views if self._timeline.session(view.session.session_id) is None]
+        return Page((*views, *others), None if fetched.after is None else _FETCHED + fetched.after)
 
     def find(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool = False) -> tuple[StepView, ...]:
         """Finds steps of the folder, newest first; if there is none, those of fetched sessions.
@@ -112,7 +102,7 @@ class Readers:
             return found
         elsewhere = (
             view
-            for reader in self._fetched.readers()
+            for reader in self._fetched.readers(wanted)
             for view in reader.views.find(wanted, limit, call, renames=renames)
         )
         return tuple(islice(elsewhere, limit))

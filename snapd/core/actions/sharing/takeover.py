@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from snapd.core.answers import SessionView
     from snapd.core.call import Call
     from snapd.core.model import Change, ObjectId, Outcome, RelPath
-    from snapd.core.operations.writer import OperationOptions, Writer
+    from snapd.core.operations.options import OperationOptions
+    from snapd.core.operations.writer import Writer
     from snapd.core.ports.sharing import Carrier, Elsewhere, FetchedHandover
     from snapd.core.ports.store import Store
     from snapd.core.timeline.handover import Handover

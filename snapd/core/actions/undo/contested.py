@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.model import Dispute, Entry, FileOutcome, ObjectId, RelPath
-    from snapd.core.operations.writer import Prepared, Writer
+    from snapd.core.operations.options import Prepared
+    from snapd.core.operations.writer import Writer
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.timeline import Timeline

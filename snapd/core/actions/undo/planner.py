@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.model import Entry, OnConflict, RelPath, Snapshot
+    from snapd.core.operations.options import Prepared
     from snapd.core.operations.planner import Planner
-    from snapd.core.operations.writer import Prepared
     from snapd.core.plan import Plan
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.objects import Objects

@@ -1,0 +1,421 @@
+"""Which sessions of other machines this one has: their names, their steps, and what the remotes are known to have.
+
+Everything in it follows from the references of the mirrors and the events that these name, so it is made anew where it
+is missing, damaged or of another version. Only what was pushed does not: to know less of that costs one more question
+to the remote.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sqlite3
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from snapd.core.errors import IoError, SnapdError, from_os_error, os_errors
+from snapd.core.timeline.model import Session
+from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there
+from snapd.store.timeline import codec
+from snapd.store.timeline.chain import chain_of_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from snapd.core.model import ObjectId
+    from snapd.core.timeline.model import SessionId, StepId
+    from snapd.core.timeline.queries import StepQuery
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+VERSION = 1
+
+_TABLES = (
+    "CREATE TABLE mirrors (mirror TEXT PRIMARY KEY, stamp TEXT NOT NULL, dropped INTEGER NOT NULL)",
+    # AUTOINCREMENT: a place is never given again, so a page of a list goes on where the one before it ended
+    (
+        "CREATE TABLE sessions (place INTEGER PRIMARY KEY AUTOINCREMENT, mirror TEXT NOT NULL, chain TEXT NOT NULL, "
+        "head BLOB NOT NULL, host TEXT NOT NULL, taken INTEGER NOT NULL, session_id TEXT NOT NULL, agent TEXT, "
+        "title TEXT, started INTEGER NOT NULL, ended INTEGER, step_count INTEGER NOT NULL, newest INTEGER NOT NULL, "
+        "UNIQUE (mirror, chain))"
+    ),
+    "CREATE INDEX sessions_by_chain ON sessions (chain)",
+    (
+        "CREATE TABLE steps (step_id TEXT NOT NULL, place INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE, "
+        "message_id TEXT, is_open INTEGER NOT NULL, PRIMARY KEY (step_id, place)) WITHOUT ROWID"
+    ),
+    "CREATE INDEX steps_by_place ON steps (place)",
+    "CREATE INDEX steps_by_message ON steps (message_id) WHERE message_id IS NOT NULL",
+    "CREATE INDEX open_steps ON steps (place) WHERE is_open",
+    # what a remote has other than what was fetched from there; no head for a session that it does not have any more
+    (
+        "CREATE TABLE there (mirror TEXT NOT NULL, chain TEXT NOT NULL, head BLOB, PRIMARY KEY (mirror, chain)) "
+        "WITHOUT ROWID"
+    ),
+)
+_LISTED = (
+    "SELECT place, mirror, chain, head, host, session_id, agent, title, started, ended, step_count, newest, taken "
+    "FROM sessions "
+)
+_LAST_CHARACTER = "\U0010ffff"
+_MOST_NAMES = 500
+"""How many names one statement has: SQLite allows 999 in all."""
+
+
+@attrs.frozen
+class IndexedStep:
+    """What the index has of a step.
+
+    Attributes:
+        step_id: its name.
+        message_id: the message that it belongs to.
+        is_open: whether it had not ended.
+    """
+
+    step_id: StepId
+    message_id: str | None
+    is_open: bool
+
+
+@attrs.frozen
+class Entry:
+    """A session to be put into the index.
+
+    Attributes:
+        chain: the name of its reference.
+        head: its newest commit.
+        host: the machine that made that.
+        newest: when that was, milliseconds since 1970.
+        session: what its events say of it.
+        steps: all of its steps.
+    """
+
+    chain: str
+    head: ObjectId
+    host: str
+    newest: int
+    session: Session
+    steps: Sequence[IndexedStep]
+
+
+@attrs.frozen
+class Indexed:
+    """A session in the index.
+
+    Attributes:
+        place: in the list of all: later ones have greater numbers.
+        mirror: the name of the mirror that has it.
+        chain: the name of its reference.
+        head: its newest commit.
+        host: the machine that made that.
+        session: what its events say of it.
+        newest: when the newest commit was made, milliseconds since 1970.
+        taken: when this machine got that, milliseconds since 1970.
+    """
+
+    place: int
+    mirror: str
+    chain: str
+    head: ObjectId
+    host: str
+    session: Session
+    newest: int
+    taken: int
+
+
+class SessionIndex:
+    """The index of all mirrors of a store. Safe to use from several threads.
+
+    The file is opened at the first question.
+
+    Args:
+        path: the file.
+
+    Attributes:
+        opened: how often the file was opened.
+
+    Every method raises `StorageFull` or `IoError` if the file cannot be read or written.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self.opened = 0
+
+    def close(self) -> None:
+        """Closes the file; the next question opens it again."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+    # -- what it knows of a mirror
+
+    def mirrors(self) -> set[str]:
+        """The names of those that it knows."""
+        return {name for (name,) in self._ask("SELECT mirror FROM mirrors")}
+
+    def stamp(self, mirror: str) -> str | None:
+        """What the references of a mirror looked like when they were last read; None if they never were."""
+        found: str | None = self._first(self._ask("SELECT stamp FROM mirrors WHERE mirror = ?", mirror))
+        return found
+
+    def heads(self, mirror: str, names: Collection[str] | None = None) -> dict[str, ObjectId]:
+        """The newest commits of the sessions of a mirror, by the names of their references; of all, or of some."""
+        return dict(self._named("SELECT chain, head FROM sessions WHERE mirror = ?", mirror, names))
+
+    def there(self, mirror: str, names: Collection[str]) -> dict[str, ObjectId]:
+        """What the remote of a mirror was last known to have of some references."""
+        noted = dict(self._named("SELECT chain, head FROM there WHERE mirror = ?", mirror, names))
+        found = {**self.heads(mirror, names), **noted}
+        return {chain: head for chain, head in found.items() if head is not None}
+
+    def dropped(self, mirror: str) -> int:
+        """How many sessions, or versions of them, were dropped from a mirror since its last `note_swept`."""
+        return self._first(self._ask("SELECT dropped FROM mirrors WHERE mirror = ?", mirror)) or 0
+
+    def count(self, mirror: str) -> int:
+        """How many sessions a mirror has."""
+        return self._first(self._ask("SELECT COUNT(*) FROM sessions WHERE mirror = ?", mirror)) or 0
+
+    # -- questions
+
+    def page(self, after: int, limit: int) -> list[Indexed]:
+        """Sessions of all mirrors in the order of their places, which are greater than `after`."""
+        return self._sessions("WHERE place > ? ORDER BY place LIMIT ?", after, limit)
+
+    def of_session(self, session_id: SessionId) -> Indexed | None:
+        """A session by its name."""
+        found = self._sessions(
+            "WHERE chain = ? AND session_id = ? ORDER BY place LIMIT 1", chain_of_session(session_id), session_id
+        )
+        return next(iter(found), None)
+
+    def at(self, mirror: str, names: Collection[str]) -> list[Indexed]:
+        """Sessions of a mirror by the names of their references."""
+        return [_indexed(row) for row in self._named(f"{_LISTED} WHERE mirror = ?", mirror, names)]
+
+    def with_steps(self, wanted: StepQuery, after: int, limit: int) -> list[Indexed]:
+        """Sessions with a step that a query may mean, as `page`; its `session_id` and `parent` do not count."""
+        conditions: list[str] = ["place > ?"]
+        values: list[Any] = [after]
+        if wanted.prefix:
+            conditions.append("step_id >= ? AND step_id < ?")
+            values += [wanted.prefix, wanted.prefix + _LAST_CHARACTER]
+        if wanted.message_id is not None:
+            conditions.append("message_id = ?")
+            values.append(wanted.message_id)
+        if wanted.is_open:
+            conditions.append("is_open")
+        if len(conditions) == 1:
+            return self.page(after, limit)
+        # the conditions are constants
+        places = f"SELECT DISTINCT place FROM steps WHERE {' AND '.join(conditions)} ORDER BY place LIMIT ?"  # noqa: S608
+        return self._sessions(f"WHERE place IN ({places}) ORDER BY place", *values, limit)
+
+    def older_than(self, mirror: str, milliseconds: int) -> list[Indexed]:
+        """Sessions of a mirror that neither anybody added to, nor this machine fetched, since a time."""
+        return self._sessions("WHERE mirror = ? AND newest < ? AND taken < ?", mirror, milliseconds, milliseconds)
+
+    # -- changes
+
+    def put(self, mirror: str, entries: Iterable[Entry], gone: Iterable[str], stamp: str, taken: int) -> None:
+        """Puts sessions in, in place of what was known of them, and takes others out: all or nothing.
+
+        Args:
+            mirror: the name of the mirror.
+            entries: those that are new or others than before.
+            gone: the names of the references that the mirror does not have any more.
+            stamp: what the references look like now.
+            taken: the time, milliseconds since 1970.
+        """
+        with self._transaction() as connection:
+            dropped = 0
+            for chain in gone:
+                dropped += connection.execute(
+                    "DELETE FROM sessions WHERE mirror = ? AND chain = ?", (mirror, chain)
+                ).rowcount
+            for entry in entries:
+                dropped += _put(connection, mirror, entry, taken)
+                # what was fetched is newer than what was noted before
+                connection.execute("DELETE FROM there WHERE mirror = ? AND chain = ?", (mirror, entry.chain))
+            connection.execute(
+                "INSERT INTO mirrors VALUES (?, ?, ?) ON CONFLICT (mirror) DO UPDATE "
+                "SET stamp = excluded.stamp, dropped = dropped + excluded.dropped",
+                (mirror, stamp, dropped),
+            )
+
+    def note_there(self, mirror: str, heads: Mapping[str, ObjectId | None]) -> None:
+        """Notes what the remote of a mirror has now of some references; None for what it does not have any more."""
+        with self._transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO there VALUES (?, ?, ?)", [(mirror, *each) for each in heads.items()]
+            )
+
+    def remove(self, mirror: str) -> None:
+        """Takes a mirror out with all of its sessions."""
+        with self._transaction() as connection:
+            for table in ("sessions", "there", "mirrors"):
+                # the names of the tables are constants
+                connection.execute(f"DELETE FROM {table} WHERE mirror = ?", (mirror,))  # noqa: S608
+
+    def note_swept(self, mirror: str) -> None:
+        """Notes that nothing is left of what was dropped from a mirror."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE mirrors SET dropped = 0 WHERE mirror = ?", (mirror,))
+
+    # -- the file
+
+    def _sessions(self, clause: str, *values: Any) -> list[Indexed]:
+        return [_indexed(row) for row in self._ask(_LISTED + clause, *values)]
+
+    def _named(self, statement: str, mirror: str, names: Collection[str] | None) -> Iterator[tuple[Any, ...]]:
+        if names is None:
+            yield from self._ask(statement, mirror)
+            return
+        wanted = list(names)
+        for at in range(0, len(wanted), _MOST_NAMES):
+            some = wanted[at : at + _MOST_NAMES]
+            yield from self._ask(f"{statement} AND chain IN ({', '.join('?' * len(some))})", mirror, *some)
+
+    def _ask(self, statement: str, *values: Any) -> list[Any]:
+        return self._do(lambda connection: connection.execute(statement, values).fetchall())
+
+    @staticmethod
+    def _first(rows: list[Any]) -> Any:
+        return rows[0][0] if rows else None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            self._do(lambda connection: connection.execute("BEGIN IMMEDIATE"))
+            connection = self._connection
+            assert connection is not None
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                # the file is as it was; what is left of the transaction goes when it is closed
+                self.close()
+                raise self._failed(error) from error
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._lock:
+            try:
+                return work(self._opened())
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError):
+                    # it could not be read now, which says nothing about what is in it
+                    raise self._failed(error) from error
+                logger.warning("%s is damaged, and is made anew: %s", self._path, error)
+                self._remove()
+                raise IoError(
+                    f"{self._path} was damaged, and is made anew", hint="try again", errno="EIO", path=self._path
+                ) from error
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            connection = self._open()
+            if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION << 8 | codec.VERSION:
+                connection.close()
+                self._remove()
+                connection = self._open()
+                try:
+                    _create(connection)
+                except BaseException:
+                    connection.close()
+                    raise
+            self._connection = connection
+            self.opened += 1
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        make_directories(os.path.dirname(self._path))
+        with os_errors(self._path):
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE))
+        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _remove(self) -> None:
+        self.close()
+        with os_errors(self._path):
+            for path in (f"{self._path}-journal", self._path):
+                remove_if_there(path)
+
+    def _failed(self, error: sqlite3.Error) -> SnapdError:
+        if "disk is full" in str(error):
+            return from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), self._path)
+        return IoError(
+            f"{self._path} could not be used: {error}",
+            hint="see that its disk is not read-only, then try again",
+            errno="EIO",
+            path=self._path,
+        )
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN")
+    for statement in _TABLES:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION << 8 | codec.VERSION}")
+    connection.execute("COMMIT")
+
+
+def _put(connection: sqlite3.Connection, mirror: str, entry: Entry, taken: int) -> int:
+    """Puts a session in; gives how many versions of it that replaces."""
+    had = connection.execute(
+        "SELECT place, head FROM sessions WHERE mirror = ? AND chain = ?", (mirror, entry.chain)
+    ).fetchone()
+    session = entry.session
+    values = (
+        entry.head,
+        entry.host,
+        taken,
+        session.session_id,
+        session.agent,
+        session.title,
+        session.started,
+        session.ended,
+        session.step_count,
+        entry.newest,
+    )
+    if had is None:
+        place = connection.execute(
+            "INSERT INTO sessions (head, host, taken, session_id, agent, title, started, ended, step_count, newest, "
+            "mirror, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*values, mirror, entry.chain),
+        ).lastrowid
+    else:
+        place = had[0]
+        connection.execute(
+            "UPDATE sessions SET head = ?, host = ?, taken = ?, session_id = ?, agent = ?, title = ?, started = ?, "
+            "ended = ?, step_count = ?, newest = ? WHERE place = ?",
+            (*values, place),
+        )
+        connection.execute("DELETE FROM steps WHERE place = ?", (place,))
+    connection.executemany(
+        "INSERT INTO steps VALUES (?, ?, ?, ?)",
+        [(step.step_id, place, step.message_id, step.is_open) for step in entry.steps],
+    )
+    return int(had is not None and had[1] != entry.head)
+
+
+def _indexed(row: tuple[Any, ...]) -> Indexed:
+    place, mirror, chain, head, host, *session, newest, taken = row
+    return Indexed(place, mirror, chain, head, host, Session(*session), newest, taken)
