@@ -12,9 +12,10 @@ from snapd.store.sharing.outgoing import look_at_trees
 from .prepared import Prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from snapd.core.call import Call
+    from snapd.core.model import ObjectId
     from snapd.remotes.exchange import Exchange
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.mirror import Mirror
@@ -59,13 +60,16 @@ class Copies(Prepared):
     def push(self, call: Call) -> None:
         """Pushes the copies: all or none; raises `RemoteChanged`, `RemoteFailed`."""
         try:
-            self._push(call)
+            self._push(self._mirror.known(), call)
         except RemoteChanged:
             # perhaps it was this machine, before it lost its memory of that; or a copy that this one goes on from
-            self._fetch(tuple(self._repository.heads), call)
-            self._push(call)
+            names = tuple(self._repository.heads)
+            self._fetch(names, call)
+            # or somebody deleted it there
+            there = self._exchange.list(self._repository.path, names, call)
+            self._push({name: head for name, head in self._mirror.known().items() if name in there}, call)
 
-    def _push(self, call: Call) -> None:
+    def _push(self, seen: Mapping[str, ObjectId], call: Call) -> None:
         ours = self._repository
         for name, head in self._mirror.heads().items():
             if ours.heads.get(name) in (None, head):
@@ -73,5 +77,5 @@ class Copies(Prepared):
             if not identities(self._mirror.events(name, head)) <= ours.identities[name]:
                 shown = without_secret(self._exchange.address)
                 raise RemoteChanged(f"{shown} has steps of a session that this machine does not have", remote=shown)
-        self._exchange.push(ours.path, ours.heads, self._mirror.known(), call)
+        self._exchange.push(ours.path, ours.heads, seen, call)
         self._mirror.note_pushed(ours.heads)
