@@ -73,8 +73,8 @@ class Weighing:
         self._run(words, call, data=revisions, into=path)
         return path
 
-    def has_of(self, commit: ObjectId, call: Call) -> bool:
-        """Whether the copies have a file or a directory of a commit of the project.
+    def bytes_of(self, commit: ObjectId, call: Call) -> int:
+        """How much of the copies a commit of the project has, as git keeps it there, bytes.
 
         Raises:
             IoError, Cancelled: git did not say.
@@ -82,7 +82,9 @@ class Weighing:
         listed = self._run(["ls-tree", "-r", "-t", commit.hex()], call, data=b"")
         there = {line.split()[2] for line in listed.splitlines()}
         words = ["rev-list", "--objects", "--no-object-names", "--stdin"]
-        return not there.isdisjoint(self._run(words, call, data=self._revisions(())).split())
+        shared = there.intersection(self._run(words, call, data=self._revisions(())).split())
+        data = b"".join(b"%s\n" % oid for oid in sorted(shared))
+        return sum(map(int, self._run(["cat-file", "--batch-check=%(objectsize:disk)"], call, data=data).split()))
 
     def new_blobs(self, tips: Collection[ObjectId], call: Call) -> list[NewBlob]:
         """The files that no commit of the project has; one too many rather than one too few.

@@ -20,15 +20,17 @@ if TYPE_CHECKING:
     from snapd.store.sharing.outgoing import OutgoingRepository
     from snapd.worktree.git.elsewhere import Tips
 
+_WORTH_IT = 16 << 10
+"""A file that would be larger by less than this (bytes) has no prerequisite: whoever gets it can read it."""
 _CHUNK = 1 << 20
 
 
 class BundledCopies(Prepared):
     """Copies of sessions for a file; implements `core.ports.sharing.Outgoing`.
 
-    The file leaves out what one commit of the project has, if others likely have this commit and it has any of the
-    files. `git bundle create` cannot be asked for that: it leaves out only what the sessions go on from, and a session
-    goes on from no commit of the project.
+    The file leaves out what one commit of the project has, if others likely have this commit and it makes a difference.
+    `git bundle create` cannot be asked for that: it leaves out only what the sessions go on from, and a session goes on
+    from no commit of the project.
 
     Args:
         repository: holds them.
@@ -66,7 +68,7 @@ class BundledCopies(Prepared):
         if self._parts is None:
             weighing = self._weighing()
             candidates = [] if self._shared is None else weighing.there([self._shared], call)
-            needed = [commit for commit in candidates if weighing.has_of(commit, call)]
+            needed = [commit for commit in candidates if weighing.bytes_of(commit, call) >= _WORTH_IT]
             # summaries of packs would have git leave out what older commits have, too
             look_at_trees(self._repository.path, needed)
             header = Header(needed, self._repository.heads).encode()

@@ -191,6 +191,24 @@ def test_it_builds_on_what_others_likely_have(here: Agents, file: str, tmp_path:
     assert Path(file).stat().st_size < with_mine + 1000
 
 
+def test_it_builds_on_the_nearest_branch(here: Agents, file: str) -> None:
+    first = project(here, "rev-parse", "HEAD").decode().strip()
+    here.bench.write({"second.txt": b"second\n"})
+    project(here, "add", ".")
+    project(here, "commit", "--quiet", "--message=second")
+    near = project(here, "rev-parse", "HEAD").decode().strip()
+    # a newer one, which went another way
+    tree = project(here, "rev-parse", f"{first}^{{tree}}").decode().strip()
+    who = "A <a@example.com> 4000000000 +0000"
+    commit = f"tree {tree}\nparent {first}\nauthor {who}\ncommitter {who}\n\nnewer\n".encode()
+    newer = run_git(here.bench.root, "hash-object", "-w", "-t", "commit", "--stdin", input=commit).decode().strip()
+    project(here, "update-ref", "refs/remotes/origin/near", near)
+    project(here, "update-ref", "refs/remotes/origin/newer", newer)
+    three_steps(here)
+    export(here, file)
+    assert prerequisites(file) == [near]
+
+
 def test_it_builds_on_one_commit_and_none_before(here: Agents, file: str, tmp_path: Path) -> None:
     """Git knows from its summaries of packs what older commits have, too; who has a shallow clone has none of that."""
     old = b"".join(b"%d of an old file\n" % number for number in range(1000))
@@ -211,11 +229,15 @@ def test_it_is_whole_where_no_commit_helps(tmp_path: Path, there: Agents, file: 
     unborn = at_work(tmp_path / "unborn", {"a.txt": TEXT}, git=True)
     empty = at_work(tmp_path / "empty", {"a.txt": TEXT}, git=True)
     project(empty, "commit", "--quiet", "--allow-empty", "--message=nothing")
-    unrelated = at_work(tmp_path / "unrelated", {"a.txt": TEXT}, git=True)
+    little = at_work(tmp_path / "little", {"a.txt": TEXT}, git=True)
+    project(little, "add", ".")
+    project(little, "commit", "--quiet", "--message=little")
+    large = {f"f{number}.bin": os.urandom(1000) for number in range(30)}
+    unrelated = at_work(tmp_path / "unrelated", large, git=True)
     project(unrelated, "add", ".")
     project(unrelated, "commit", "--quiet", "--message=one")
     project(unrelated, "update-ref", "refs/remotes/origin/main", _lone_commit(unrelated))
-    for agents in (unborn, empty, unrelated):
+    for agents in (unborn, empty, little, unrelated):
         agents.step("one", {"b.txt": b"b\n"})
         export(agents, file)
         assert prerequisites(file) == []

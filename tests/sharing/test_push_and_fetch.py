@@ -255,6 +255,24 @@ def test_what_somebody_pushed_in_the_meantime_stays(here: Agents, remote: str, a
     push(here, remote)
 
 
+def test_somebody_else_deleted_it(here: Agents, there: Agents, remote: str) -> None:
+    here.start("two")
+    push(here, remote)
+    there.bench.workspace.pushing.delete(remote, ["one"], Call())
+    assert len(references(remote)) == 1
+    push(here, remote)
+    assert len(references(remote)) == 2
+    # nor is it another one that is there now
+    there.bench.workspace.pushing.delete(remote, ["one"], Call())
+    there.step("one", {"other.txt": b"theirs\n"})
+    push(there, remote, "one")
+    before = run_git(Path(remote), "rev-parse", *references(remote))
+    here.step("one", {"a.txt": text(l2=b"1")})
+    with pytest.raises(RemoteChanged):
+        push(here, remote)
+    assert run_git(Path(remote), "rev-parse", *references(remote)) == before
+
+
 def test_the_remotes_of_the_project(here: Agents, there: Agents, remote: str) -> None:
     project(here, "remote", "add", "origin", remote)
     assert push(here, "origin").remote == remote

@@ -138,6 +138,60 @@ def export(bench: Bench) -> Any:
     return ["export", bench.tree, str(out)], lambda: (out / "a").read_text() == "1\n"
 
 
+def remote_of(bench: Bench) -> Path:
+    """A new git repository beside the folder."""
+    remote = bench.root.parent / f"{bench.root.name}-remote"
+    shutil.rmtree(remote, ignore_errors=True)
+    remote.mkdir()
+    run_git(remote, "init", "-q", "--bare", ".")
+    return remote
+
+
+def bundle_of(bench: Bench) -> Path:
+    """The path of a file that is not there yet."""
+    file = bench.root.parent / f"{bench.root.name}.bundle"
+    file.unlink(missing_ok=True)
+    return file
+
+
+def is_fetched(bench: Bench) -> bool:
+    return any("origin" in each for each in bench.client.session_list()["sessions"])
+
+
+def push(bench: Bench) -> Any:
+    bench.step()
+    remote = remote_of(bench)
+    return ["push", str(remote), "--yes"], lambda: run_git(remote, "for-each-ref") != b""
+
+
+def fetch(bench: Bench) -> Any:
+    bench.step()
+    remote = remote_of(bench)
+    bench.client.session_push(str(remote))
+    return ["fetch", str(remote)], lambda: is_fetched(bench)
+
+
+def bundle(bench: Bench) -> Any:
+    bench.step()
+    file = bundle_of(bench)
+    return ["bundle", str(file), "--all", "--yes"], file.exists
+
+
+def unbundle(bench: Bench) -> Any:
+    bench.step()
+    file = bundle_of(bench)
+    bench.client.session_export(str(file))
+    return ["unbundle", str(file)], lambda: is_fetched(bench)
+
+
+def apply(bench: Bench) -> Any:
+    step, file = bench.step(), bundle_of(bench)
+    bench.client.session_export(str(file))
+    bench.client.session_import(str(file))
+    (bench.root / "a").write_text("1\n")
+    return ["apply", step, "--yes"], lambda: bench.text == "2\n"
+
+
 def keep(bench: Bench) -> Any:
     bench.step()
     return ["keep", "--all"], lambda: bench.client.review_list()["pendingFiles"] == 0
@@ -204,6 +258,11 @@ CASES: list[tuple[Callable[[Bench], Any], int]] = [
     (always("blame", "a"), 0),
     (keep, 0),
     (stage, 0),
+    (push, 0),
+    (fetch, 0),
+    (bundle, 0),
+    (unbundle, 0),
+    (apply, 0),
     (always("gc"), 0),
     (always("du"), 0),
     (purge, 0),
