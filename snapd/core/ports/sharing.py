@@ -46,6 +46,7 @@ class Outgoing(Protocol):
         Raises:
             RemoteChanged: the remote has events of one of the sessions that the copy does not have.
             RemoteFailed: the remote has what it had.
+            Untrusted: the same; what it has of these sessions is not what it says.
         """
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import os_errors
+from snapd.core.errors import StoreCorrupt, Untrusted, os_errors
 from snapd.core.model import Snapshot
 from snapd.failpoints import failpoint
 from snapd.store.adopt import adopt
@@ -23,7 +22,7 @@ from snapd.store.files.walking import read_if_there
 from snapd.store.object_store import ObjectStore
 from snapd.store.refs.database import read_references
 from snapd.store.repository import ShadowRepository
-from snapd.store.timeline.chain import SESSIONS, walk
+from snapd.store.timeline.chain import SESSIONS, host_of, walk
 from snapd.store.timeline.fetched import FetchedTimeline
 
 from .inspection import Inspection
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _PUSHED = "pushed.json"
-_HOST = re.compile(rb"^committer [^\n]*<[^\n@]*@([^\n>]*)>", re.MULTILINE)
 _ENDINGS = ("pack", "rev", "idx")
 """The files of a pack, the index last: without it, git does not see the others."""
 
@@ -118,8 +116,7 @@ class Mirror:
 
     def host(self, head: ObjectId) -> str:
         """The machine that made a commit."""
-        found = _HOST.search(self.repository.read_commit(head))
-        return found[1].decode("utf-8", "replace") if found is not None else ""
+        return host_of(self.repository.read_commit(head))
 
     def log(self, name: str, head: ObjectId) -> MirrorLog:
         """The log of a session, of which nothing was read yet."""
@@ -173,13 +170,18 @@ class Mirror:
         def complete(wanted: Iterable[ObjectId]) -> frozenset[ObjectId]:
             return adopt(self.repository, directories, set(wanted))
 
+        if len(fresh) > limits.sessions:
+            raise Untrusted(f"{len(fresh)} sessions are new there, which is over the limit of {limits.sessions}")
         moved = self._move_in(os.path.join(quarantine, "objects", "pack"))
         try:
             inspection = Inspection(self.repository, complete, limits, call)
             for name, head in fresh.items():
                 inspection.session(name, head)
                 timeline = self.log(name, head).timeline
-                timeline.check()
+                try:
+                    timeline.check()
+                except StoreCorrupt as error:
+                    raise Untrusted(f"{name} cannot be used: {error.message}", reference=name) from error
                 timeline.close()
             failpoint("mirror.take")
             self.repository.journal.flush(fresh)
