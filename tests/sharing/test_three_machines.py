@@ -92,12 +92,18 @@ class History:
     def _begin_or_end(self, machine: Machine) -> object:
         if machine.name in self._open:
             step = self._open.pop(machine.name)
+            # with something in between, these are changes of the same files
+            machine.go_on(step, frozenset(each for each in self._changes() if self._may_add(step, each)))
             machine.end(step)
             # what was undone before is not redone over newer changes
             self._last_undone.pop(step.session, None)
         else:
             step = self._open[machine.name] = self._begin(machine)
         return step
+
+    def _may_add(self, step: ModelStep, change: Change) -> bool:
+        # somebody may have typed into a file that the step did not have for its own
+        return not step.has_claims or change.kind != "line" or change.names <= names(step.changes)
 
     def _undo(self, machine: Machine) -> object:
         steps = [step for step in machine.idle() if step.is_in_force and step.changes]
@@ -160,7 +166,8 @@ class History:
         if not of_sessions:
             return None
         steps = self._chance.choice(of_sessions)
-        chosen = self._chance.sample(steps, self._chance.randint(1, len(steps)))
+        undone = [step for step in steps if not step.is_in_force]
+        chosen = undone[:1] or self._chance.sample(steps, self._chance.randint(1, len(steps)))
         machine.apply(None, chosen)
         return [step.step_id for step in chosen]
 

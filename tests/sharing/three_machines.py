@@ -210,6 +210,11 @@ class Machine:
         self.write(changes)
         return step
 
+    def go_on(self, step: ModelStep, changes: frozenset[Change]) -> None:
+        """Makes more changes in an open step."""
+        self.write(changes)
+        step.changes |= changes
+
     def end(self, step: ModelStep) -> None:
         """Ends a step."""
         self.agents.end(step.step_id, sorted(names(step.changes)) if step.has_claims else None)
