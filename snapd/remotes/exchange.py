@@ -7,10 +7,11 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from snapd.core.errors import RemoteChanged, StorageFull
+from snapd.core.errors import RemoteChanged, StorageFull, Untrusted
 
 from .address import without_secret
-from .failures import error, failed, is_full_here, remote_said
+from .failures import error, failed, is_full_here, remote_said, what_is_wrong
+from .program import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
 
-    from .program import GitProgram
+    from .program import Finished, GitProgram
 
 _PUSH = ("push", "--porcelain", "--atomic", "--no-verify", "--no-signed")
 _QUIET = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
@@ -33,14 +34,16 @@ class Exchange:
 
     Args:
         git: the program.
+        bounds: the most that it may use where the other side sends.
         address: the repository, as `address.resolve` gives it.
 
     Attributes:
         address: as given.
     """
 
-    def __init__(self, git: GitProgram, address: str) -> None:
+    def __init__(self, git: GitProgram, address: str, bounds: Bounds | None = None) -> None:
         self._git = git
+        self._bounds = bounds or Bounds()
         self.address = address
 
     def push(self, git_dir: str, heads: Mapping[str, ObjectId], seen: Mapping[str, ObjectId], call: Call) -> None:
@@ -119,7 +122,11 @@ class Exchange:
             raise failed(self.address, done)
 
     def _listed(self, git_dir: str, words: Sequence[str], call: Call) -> dict[str, ObjectId]:
-        done = self._git.run(git_dir, ["ls-remote", "--quiet", *words], call)
+        done = self._git.run(git_dir, ["ls-remote", "--quiet", *words], call, bounds=self._bounds)
+        shown = without_secret(self.address)
+        if done.is_cut:
+            raise Untrusted(f"{shown} lists more references than there can be", remote=shown)
+        self._check_sent(done)
         if done.code:
             raise failed(self.address, done)
         lines = [line.partition(b"\t") for line in done.out.splitlines()]
@@ -134,16 +141,26 @@ class Exchange:
             call: the request.
 
         Raises:
+            Untrusted: what the remote sends is no sound git data, or over the bounds.
             RemoteFailed, StorageFull: nothing was fetched.
             Cancelled: the request was cancelled.
         """
         # with a star, git asks for what there is; a reference that is not there would be an error
         refs = [f"+{name}*:{name}*" for name in names]
-        done = self._git.run(git_dir, ["fetch", *_QUIET, "--", self.address, *refs], call)
+        words = ["fetch", *_QUIET, "--", self.address, *refs]
+        done = self._git.run(git_dir, words, call, bounds=self._bounds)
+        shown = without_secret(self.address)
         if done.code and is_full_here(done):
-            raise StorageFull(f"no space is left for what comes from {without_secret(self.address)}")
+            raise StorageFull(f"no space is left for what comes from {shown}")
+        self._check_sent(done)
         if done.code:
             raise failed(self.address, done)
+
+    def _check_sent(self, done: Finished) -> None:
+        """Raises `Untrusted` if git failed because of what the remote sent."""
+        if done.code and (found := what_is_wrong(done)):
+            shown = without_secret(self.address)
+            raise Untrusted(f"what {shown} sends cannot be used: {found}", remote=shown)
 
 
 def _hex(oid: ObjectId | None) -> str:

@@ -49,6 +49,13 @@ _HINTS: dict[Reason, str] = {
 }
 _NOISE = ("hint:", "warning:", "To ", "From ")
 _FULL = re.compile(r"^(?!remote:).*(no space left on device|disk quota exceeded)", re.MULTILINE | re.IGNORECASE)
+_UNSOUND = re.compile(
+    r"^(?!remote:).*?(object [0-9a-f]{40}: .*|fsck error.*|pack has bad object.*|pack is corrupted.*|bad object type.*"
+    r"|object of unexpected type.*|inflate returned.*|serious inflate.*|unknown object type.*|unresolved deltas.*"
+    r"|delta base offset.*|failed to apply delta.*|did not send all necessary objects|sha1 collision.*|hash mismatch.*"
+    r"|index-pack died of signal 2[45]|out of memory.*|attempting to allocate.*)",
+    re.MULTILINE | re.IGNORECASE,
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
@@ -70,6 +77,12 @@ def failed(address: str, done: Finished) -> RemoteFailed:
 def is_full_here(done: Finished) -> bool:
     """Whether a fetch failed because this machine has no space left."""
     return _FULL.search(done.said) is not None
+
+
+def what_is_wrong(done: Finished) -> str:
+    """What git found wrong with what a remote sent: forged, damaged, or more than it may use; or nothing."""
+    found = _UNSOUND.search(done.said)
+    return "" if found is None else _CONTROL.sub(" ", found[1])
 
 
 def remote_said(done: Finished) -> str:

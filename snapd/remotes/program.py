@@ -18,11 +18,14 @@ import attrs
 from snapd.core.errors import IoError
 
 from .address import PROTOCOLS
+from .pipes import Drain, Feeder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from snapd.core.call import Call
+
+    from .pipes import Pipe
 
 _KEPT = ("HOME", "LOGNAME", "PATH", "TMPDIR", "USER", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR")
 _LETS_IN = (
@@ -43,6 +46,9 @@ _OURS = (
     ("transfer.unpackLimit", "1"),
 )
 _PATIENCE = 0.1
+_MOST_SAID = 1 << 16
+_BLOCK = 512
+_KIB = 1024
 
 
 @attrs.frozen
@@ -52,12 +58,45 @@ class Finished:
     Attributes:
         code: its exit code.
         out: its standard output; nothing if that went into a file.
-        said: its standard error, as text.
+        said: the beginning of its standard error, as text.
+        is_cut: whether it was ended because its output was over the bounds.
     """
 
     code: int
     out: bytes
     said: str
+    is_cut: bool = False
+
+
+@attrs.frozen
+class Bounds:
+    """The most that a command may use where it speaks to somebody who may send anything, for as long as they want.
+
+    Attributes:
+        output_bytes: its standard output.
+        file_bytes: one file that it writes, such as a pack.
+        object_bytes: one object in memory.
+        memory_bytes: the memory of one process.
+        seconds: the processor time of one process.
+    """
+
+    output_bytes: int = 64 << 20
+    file_bytes: int = 16 << 30
+    object_bytes: int = 1 << 30
+    memory_bytes: int = 4 << 30
+    seconds: int = 3600
+
+    @property
+    def words(self) -> list[str]:
+        """A command that runs the one that follows it with less: where a limit is lower already, that one holds."""
+        limits = {"f": self.file_bytes // _BLOCK, "d": self.memory_bytes // _KIB, "t": self.seconds}
+        script = "".join(f"ulimit -{name} {most} 2>/dev/null; " for name, most in limits.items())
+        return ["/bin/sh", "-c", f'{script}exec "$@"', "sh"]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What git reads of it."""
+        return {"GIT_ALLOC_LIMIT": str(self.object_bytes)}
 
 
 @attrs.frozen
@@ -81,6 +120,7 @@ class GitProgram:
         data: bytes = b"",
         source: BinaryIO | None = None,
         into: str | None = None,
+        bounds: Bounds | None = None,
     ) -> Finished:
         """Runs a command in a repository.
 
@@ -91,6 +131,7 @@ class GitProgram:
             data: its standard input.
             source: an open file that is its standard input instead, from where its descriptor stands.
             into: the file that gets its standard output; None to return that.
+            bounds: the most that it may use; None for a command that speaks with nobody.
 
         Raises:
             IoError: git cannot be run.
@@ -99,7 +140,7 @@ class GitProgram:
         with ExitStack() as opened:
             out = subprocess.PIPE if into is None else opened.enter_context(open(into, "wb"))
             try:
-                process = self._start(git_dir, words, source or subprocess.PIPE, out)
+                process = self._start(git_dir, words, source or subprocess.PIPE, out, bounds)
             except OSError as error:
                 raise IoError(
                     f"git cannot be run: {os.strerror(error.errno or 0)}",
@@ -107,15 +148,24 @@ class GitProgram:
                     errno=errno.errorcode.get(error.errno or 0, "EIO"),
                     path="git",
                 ) from error
-            return _finished(process, None if source else data, call)
+            given = None if source is not None else data
+            return _finished(process, given, call, None if bounds is None else bounds.output_bytes)
 
     def _start(
-        self, git_dir: str, words: Sequence[str], source: int | BinaryIO, out: int | BinaryIO
+        self,
+        git_dir: str,
+        words: Sequence[str],
+        source: int | BinaryIO,
+        out: int | BinaryIO,
+        bounds: Bounds | None,
     ) -> subprocess.Popen[bytes]:
+        environment = self._environment()
+        if bounds is not None:
+            environment |= bounds.environment
         return subprocess.Popen(
-            ["git", f"--git-dir={git_dir}", *words],
+            [*(bounds.words if bounds is not None else ()), "git", f"--git-dir={git_dir}", *words],
             cwd=git_dir,
-            env=self._environment(),
+            env=environment,
             stdin=source,
             stdout=out,
             stderr=subprocess.PIPE,
@@ -149,28 +199,39 @@ class GitProgram:
         }
 
 
-def _finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call) -> Finished:
-    """Waits for a process; ends it once the request is cancelled."""
-    given = data
+def _finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, most: int | None) -> Finished:
+    """Waits for a process; ends it once the request is cancelled, or its output is over the bounds."""
+    assert process.stderr is not None
+    pipes: list[Pipe] = [said := Drain(process.stderr, _MOST_SAID)]
+    if process.stdin is not None:
+        pipes.insert(0, Feeder(process.stdin, data or b""))
+    out = None
+    if process.stdout is not None:
+        pipes.append(out := Drain(process.stdout, most))
     try:
-        while True:
-            try:
-                out, said = process.communicate(given, timeout=_PATIENCE)
-                break
-            except subprocess.TimeoutExpired:
-                given = None
-                call.check()
+        for pipe in pipes:
+            pipe.start()
+        while (alive := [pipe for pipe in pipes if pipe.is_alive()]) and not (out is not None and out.is_over):
+            alive[-1].join(_PATIENCE)
+            call.check()
     except BaseException:
-        _end(process)
+        _end(process, pipes)
         raise
-    return Finished(process.returncode, out or b"", said.decode("utf-8", "replace").strip())
+    if out is not None and out.is_over:
+        _end(process, pipes)
+    code = process.wait()
+    kept = b"" if out is None else out.kept
+    return Finished(code, kept, said.kept.decode("utf-8", "replace").strip(), out is not None and out.is_over)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], pipes: Sequence[Pipe]) -> None:
     """Ends a process and those that it started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         # it has ended meanwhile; or on macOS, all that is left of the group are zombies
         process.kill()
-    process.communicate()
+    for pipe in pipes:
+        if pipe.is_alive():
+            pipe.join()
+    process.wait()

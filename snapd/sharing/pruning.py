@@ -10,9 +10,8 @@ import attrs
 
 from snapd.core.errors import IoError, RemoteChanged, StoreCorrupt
 from snapd.store.refs.database import read_references
-from snapd.store.sharing.mirror import host_of
 from snapd.store.sharing.outgoing import make_bare
-from snapd.store.timeline.chain import SESSIONS, decode_link
+from snapd.store.timeline.chain import SESSIONS, decode_link, host_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

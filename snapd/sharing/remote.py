@@ -11,6 +11,7 @@ from snapd.core.ports.sharing import PrunedSession
 from snapd.core.timeline.handover import Taken
 from snapd.remotes.address import without_secret
 from snapd.remotes.exchange import Exchange
+from snapd.remotes.program import Bounds
 from snapd.store.sharing.handover_commit import HANDOVERS
 from snapd.store.sharing.outgoing import OutgoingRepository, as_host, look_at_trees
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from snapd.store.sharing.inspection import Limits
     from snapd.store.sharing.mirror import Mirror
     from snapd.worktree.git.elsewhere import Tips
+
+
+_BESIDE = 1 << 20
+"""What git needs in memory beside the bytes of an object."""
 
 
 class Remote:
@@ -60,7 +65,13 @@ class Remote:
     ) -> None:
         self.address = without_secret(address)
         self._git = git
-        self._exchange = Exchange(git, address)
+        bounds = Bounds(
+            file_bytes=limits.pack_bytes,
+            object_bytes=limits.blob_bytes + _BESIDE,
+            memory_bytes=limits.memory_bytes,
+            seconds=limits.seconds,
+        )
+        self._exchange = Exchange(git, address, bounds)
         self._mirror = mirror
         self._borrowed = borrowed
         self._host = host

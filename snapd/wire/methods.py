@@ -191,7 +191,7 @@ SESSION_PUSH = Method(
     sharing.SessionPushParams,
     sharing.SessionPushResult,
     "reads",
-    ("unknownSession", "remoteFailed", "remoteChanged"),
+    ("unknownSession", "remoteFailed", "remoteChanged", "untrusted"),
 )
 SESSION_FETCH = Method(
     "session/fetch", sharing.SessionFetchParams, sharing.SessionFetchResult, "reads", ("remoteFailed", "untrusted")

@@ -1,7 +1,8 @@
 """`make fuzz`: looks for input that breaks something, for as long as it is told.
 
-Half of the time goes to atheris, on framing, parsing and params in its own process; half to hypothesis, which asks real
-daemons. What atheris finds is left in `--keep`: put it into the corpus, where every run tries it again.
+A third of the time goes to atheris, on framing, parsing and params in its own process; a third to hypothesis, which
+asks real daemons; and a third to remotes whose sessions are forged. What atheris finds is left in `--keep`: put it into
+the corpus, where every run tries it again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from snapd.wire.methods import METHODS
 from tests.fuzz.counting import COUNT
+from tests.fuzz.hostile import Hostile, check_hostile
 from tests.fuzz.properties import check_corpus, check_framing, check_notifications, check_params, check_streams
 from tests.fuzz.strategies import CORPUS
 from tests.fuzz.target import Target
@@ -37,8 +39,9 @@ def main() -> int:
     options = parser.parse_args()
     keep = options.keep or Path(tempfile.mkdtemp(prefix="snapd-fuzz-"))
     keep.mkdir(parents=True, exist_ok=True)
-    failures = _covered(options.seconds / 2, keep)
-    failures += _asked(time.monotonic() + options.seconds / 2)
+    failures = _covered(options.seconds / 3, keep)
+    failures += _asked(time.monotonic() + options.seconds / 3)
+    failures += _fetched(time.monotonic() + options.seconds / 3)
     print(f"failures: {failures}" + (f"; see above and {keep}" if failures else ""))
     return 1 if failures else 0
 
@@ -90,6 +93,27 @@ def _asked(until: float) -> int:
             failures += 1
             traceback.print_exc()
     print(f"hypothesis: {frames} frames, {daemons} daemons", flush=True)
+    return failures
+
+
+def _fetched(until: float) -> int:
+    fetched = refused = failures = 0
+    while time.monotonic() < until:
+        # each fetch leaves something that all later ones read
+        hostile = Hostile()
+        try:
+            check_hostile(hostile, 40, random=True)
+        except Exception:
+            failures += 1
+            traceback.print_exc()
+        fetched += hostile.fetched
+        refused += hostile.refused
+        try:
+            hostile.close()
+        except AssertionError:
+            failures += 1
+            traceback.print_exc()
+    print(f"forged: {fetched} fetches, {refused} of them refused", flush=True)
     return failures
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.fuzz.hostile import Hostile
 from tests.fuzz.target import Target
 
 if TYPE_CHECKING:
@@ -18,3 +19,11 @@ def target() -> Iterator[Target]:
     target = Target()
     yield target
     target.close()
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[Hostile]:
+    """A daemon and a remote that nobody should believe."""
+    hostile = Hostile()
+    yield hostile
+    hostile.close()

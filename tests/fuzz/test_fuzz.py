@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd.wire.methods import METHODS
+from tests.fuzz.hostile import check_hostile
 from tests.fuzz.properties import check_corpus, check_framing, check_notifications, check_params, check_streams
 from tests.support.amounts import amount
 
 if TYPE_CHECKING:
+    from tests.fuzz.hostile import Hostile
     from tests.fuzz.target import Target
 
 _COSTLY = {"snapshot/cleanup": 1}
@@ -35,3 +37,7 @@ def test_notifications_of_any_shape_are_never_answered(target: Target) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_any_params_get_one_answer_that_the_method_is_said_to_give(target: Target, method: str) -> None:
     check_params(target, method, _COSTLY.get(method, amount(8, 100)), random=False)
+
+
+def test_what_a_remote_forges_is_refused_or_can_be_read(hostile: Hostile) -> None:
+    check_hostile(hostile, amount(10, 80), random=False)

@@ -136,6 +136,21 @@ def test_across_renames(here: Agents, there: Agents, remote: str) -> None:
     assert "dir/b.txt" not in found
 
 
+def test_a_line_that_a_step_changed_twice(here: Agents, there: Agents, remote: str) -> None:
+    """With a look at the folder in between, so that these are two changes, of which the first one comes first."""
+    step = here.begin("one")
+    here.bench.write({"a.txt": text(l2=b"first"), "new.txt": b"first\n"})
+    here.start("two")
+    here.step("two", {"other.txt": b"other\n"})
+    here.bench.write({"a.txt": text(l2=b"second"), "new.txt": b"second\n"})
+    here.end(step, ["a.txt", "new.txt"])
+    sent(here, there, remote)
+    assert outcomes(apply(there, steps=[step]).outcome) == {"a.txt": "restored", "new.txt": "restored"}
+    found = read(there.bench.root)
+    assert (found["a.txt"], found["new.txt"]) == (text(l2=b"second"), b"second\n")
+    assert "other.txt" not in found
+
+
 def test_what_cannot_be_taken_in(here: Agents, there: Agents, remote: str) -> None:
     nothing = here.step("one", {})
     step = here.step("one", {"a.txt": text(l2=b"1")})

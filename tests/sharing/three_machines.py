@@ -104,6 +104,7 @@ class ModelStep:
         changes: what it changed.
         is_in_force: whether it was not taken back.
         is_open: whether it goes on.
+        has_claims: whether its agent says at its end which files it changed.
     """
 
     step_id: str
@@ -111,6 +112,7 @@ class ModelStep:
     changes: frozenset[Change]
     is_in_force: bool = True
     is_open: bool = False
+    has_claims: bool = False
 
 
 @attrs.frozen
@@ -199,18 +201,23 @@ class Machine:
             self.agents.bench.remove(name)
         write(self.agents.bench.root, {name: item for name, item in files.items() if had.get(name) != item})
 
-    def begin(self, session: str, changes: frozenset[Change]) -> ModelStep:
+    def begin(self, session: str, changes: frozenset[Change], *, has_claims: bool) -> ModelStep:
         """Begins a step, and makes its changes."""
         if session not in self.sessions:
             self.sessions.add(self.agents.start(session))
-        step = ModelStep(self.agents.begin(session), session, changes, is_open=True)
+        step = ModelStep(self.agents.begin(session), session, changes, is_open=True, has_claims=has_claims)
         self.steps[step.step_id] = step
         self.write(changes)
         return step
 
+    def go_on(self, step: ModelStep, changes: frozenset[Change]) -> None:
+        """Makes more changes in an open step."""
+        self.write(changes)
+        step.changes |= changes
+
     def end(self, step: ModelStep) -> None:
         """Ends a step."""
-        self.agents.end(step.step_id)
+        self.agents.end(step.step_id, sorted(names(step.changes)) if step.has_claims else None)
         step.is_open = False
 
     def undo(self, step: ModelStep) -> None:

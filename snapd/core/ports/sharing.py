@@ -63,6 +63,7 @@ class Outgoing(Protocol):
             RemoteChanged: the remote has events of one of the sessions that the copy does not have, or somebody else's
                 handover of the same name.
             RemoteFailed: the remote has what it had.
+            Untrusted: the same; what it has of these sessions is not what it says.
         """
 
 

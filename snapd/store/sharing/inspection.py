@@ -7,20 +7,23 @@ tree means something outside of it, that all of it is there, and that it is not 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.errors import StoreCorrupt, Untrusted
-from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE
+from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage
 from snapd.core.paths import is_restorable_name
-from snapd.core.timeline.model import Edited, Kept, Operated, StepEnded
-from snapd.store.coverage import decode
-from snapd.store.objects.codec import decode_commit
-from snapd.store.timeline.chain import chain_of_session, decode_link
+from snapd.core.timeline.model import Edited, Kept, Operated, StepBegun, StepEnded
+from snapd.store.coverage import decode, encode
+from snapd.store.files.disk_errors import WrittenByNewer
+from snapd.store.objects.codec import decode_commit, encode_tree, object_id
+from snapd.store.timeline.chain import chain_of_session, decode_link, encode_link, host_of
 from snapd.store.timeline.pins import effect_blobs, pins, snapshots
 
 from . import handover_commit
+from .outgoing import is_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 _MODES = (REGULAR, EXECUTABLE, SYMLINK, TREE)
 _LONGEST_LINK = 4096
+_LARGEST = 1 << 53
+"""From here on, JSON does not have every number; and no time is as late."""
 
 
 @attrs.frozen
@@ -45,6 +50,11 @@ class Limits:
         blob_bytes: the size of one file.
         bytes: the sizes of all files together.
         path_bytes: the length of a path below the folder.
+        sessions: that are new, or others than before.
+        event_bytes: the size of one event, of one directory without what is below, or of one list of directories.
+        pack_bytes: what git takes from the line, in one file.
+        memory_bytes: what a process of git takes of the memory.
+        seconds: of processor time that a process of git takes.
     """
 
     events: int = 1_000_000
@@ -52,6 +62,11 @@ class Limits:
     blob_bytes: int = 1 << 30
     bytes: int = 64 << 30
     path_bytes: int = 4096
+    sessions: int = 100_000
+    event_bytes: int = 64 << 20
+    pack_bytes: int = 16 << 30
+    memory_bytes: int = 4 << 30
+    seconds: int = 3600
 
 
 class Inspection:
@@ -92,14 +107,12 @@ class Inspection:
             Untrusted: it is not what it says, or over a limit.
             IoError, Cancelled: it could not be looked at.
         """
-        try:
+        with _refusing(chain):
             events = self._events(chain, head)
             if not all(_begins(chain, event) for event in events[:1]):
                 raise Untrusted(f"{chain} is not the session that its first event names", reference=chain)
             self._all_trees([tree for event in events for tree in _trees(event)])
             self._files({oid for event in events for _, oid in effect_blobs(event)})
-        except StoreCorrupt as error:
-            raise Untrusted(f"{chain} cannot be used: {error.message}", reference=chain) from error
 
     def handover(self, name: str, head: ObjectId) -> None:
         """Looks at a handover, and at the events that come with it.
@@ -111,12 +124,17 @@ class Inspection:
         Raises:
             Untrusted, IoError, Cancelled: as of `session`.
         """
-        try:
+        with _refusing(name):
             self._present([head])
-            self._present([decode_commit(self._repository.read_commit(head), head)[0]])
-            found = handover_commit.decode(head, self._repository.read_commit(head), self._repository.read_tree)
+            self._small(head)
+            data = self._repository.read_commit(head)
+            tree, _ = decode_commit(data, head)
+            self._present([tree])
+            self._small(tree)
+            found = handover_commit.decode(head, data, self._repository.read_tree)
             handover = found.handover
-            if handover_commit.tree_of(handover)[0] != found.tree or handover_commit.HANDOVERS + handover.name != name:
+            is_named = handover_commit.HANDOVERS + handover.name == name and is_host(host := host_of(data))
+            if not is_named or handover_commit.encode(handover, found.events, host) != data:
                 raise Untrusted(f"{name} has other files or another name than its record says", reference=name)
             self._check_paths(handover.kept, name)
             self._coverages_are_safe({handover.folder.coverage})
@@ -128,8 +146,6 @@ class Inspection:
             committed = () if handover.committed is None else (handover.committed,)
             self._all_trees([handover.folder.tree, *committed, *trees])
             self._files({oid for event in events for _, oid in effect_blobs(event)})
-        except StoreCorrupt as error:
-            raise Untrusted(f"{name} cannot be used: {error.message}", reference=name) from error
 
     def _events(self, chain: str, head: ObjectId | None) -> list[Event]:
         """The events, oldest first."""
@@ -140,8 +156,14 @@ class Inspection:
             if len(events) == self._limits.events:
                 raise Untrusted(f"{chain} has more than {self._limits.events} events", reference=chain)
             self._present([commit])
-            link, commit = decode_link(chain, commit, self._repository.read_commit(commit))
+            self._small(commit)
+            data = self._repository.read_commit(commit)
+            link, parent = decode_link(chain, commit, data)
+            host = host_of(data)
+            if encode_link(link.event, link.payload, link.tree, parent, host) != data or not is_host(host):
+                raise Untrusted(f"commit {commit.hex()} has more than an event", reference=chain)
             self._link(link)
+            commit = parent
             events.append(link.event)
         events.reverse()
         if [event.seq for event in events] != list(range(1, len(events) + 1)):
@@ -154,12 +176,13 @@ class Inspection:
             raise Untrusted(f"commit {link.commit.hex()} has other files than its event names", reference=link.chain)
         self._present(kept.trees)
         self._check_paths(_paths(link.event), link.chain)
+        if any(number > _LARGEST for number in _numbers(link.event)):
+            raise Untrusted(f"commit {link.commit.hex()} has a number that nothing can have", reference=link.chain)
         self._coverages_are_safe({snapshot.coverage for snapshot in snapshots(link.event).values()})
 
     def _check_paths(self, paths: Iterable[RelPath], chain: str) -> None:
-        for path in paths:
-            if len(path) > self._limits.path_bytes or not all(map(is_restorable_name, path.split(b"/"))):
-                raise Untrusted(f"{chain} names a path that no folder can have", reference=chain)
+        if not all(map(self._is_path, paths)):
+            raise Untrusted(f"{chain} names a path that no folder can have", reference=chain)
 
     def _coverages_are_safe(self, named: set[ObjectId]) -> None:
         fresh = named - self._coverages
@@ -169,14 +192,29 @@ class Inspection:
                 self._coverage(oid)
             self._coverages |= fresh
 
+    def _is_path(self, path: RelPath) -> bool:
+        is_short = len(path) <= self._limits.path_bytes
+        return is_short and b"\0" not in path and all(map(is_restorable_name, path.split(b"/")))
+
     def _coverage(self, oid: ObjectId) -> None:
+        """Looks at the coverage of a snapshot, of which nothing but the empty directories travels."""
+        self._small(oid)
+        data = self._repository.read_blob(oid)
         try:
-            coverage = decode(self._repository.read_blob(oid))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            found = decode(data)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Untrusted(f"blob {oid.hex()} is not the list of directories that it should be") from error
-        for path in (*coverage.empty_dirs, *coverage.forced):
-            if not all(map(is_restorable_name, path.split(b"/"))):
-                raise Untrusted(f"blob {oid.hex()} names a directory that no folder can have")
+        # of a handover, also the ignored files that go with it
+        if data != encode(Coverage(empty_dirs=found.empty_dirs, forced=found.forced)):
+            raise Untrusted(f"blob {oid.hex()} has more than a list of directories and ignored files")
+        if not all(map(self._is_path, (*found.empty_dirs, *found.forced))):
+            raise Untrusted(f"blob {oid.hex()} names a path that no folder can have")
+
+    def _small(self, oid: ObjectId) -> None:
+        """Makes sure that an object that is read as a whole is none of enormous size."""
+        _, size = self._repository.describe(oid)
+        if size > self._limits.event_bytes:
+            raise Untrusted(f"object {oid.hex()} has {size} bytes, which is over the limit")
 
     def _all_trees(self, roots: Sequence[ObjectId]) -> None:
         """Looks at directories and all below them, level by level."""
@@ -187,6 +225,7 @@ class Inspection:
             links: set[ObjectId] = set()
             for tree in level:
                 self._call.check()
+                self._small(tree)
                 entries = self._repository.read_tree(tree)
                 self._names(tree, entries)
                 self._trees[tree] = entries
@@ -200,6 +239,9 @@ class Inspection:
 
     def _names(self, tree: ObjectId, entries: Sequence[TreeEntry]) -> None:
         names = {entry.name for entry in entries}
+        # git compares the order only where it speaks a newer protocol than plain HTTP
+        if object_id("tree", encode_tree(entries)) != tree:
+            raise Untrusted(f"tree {tree.hex()} is not written as git writes it")
         if len(names) < len(entries) or not all(
             entry.mode in _MODES and is_restorable_name(entry.name) for entry in entries
         ):
@@ -255,9 +297,27 @@ class Inspection:
             raise Untrusted(f"it has more than {self._limits.objects} files and directories")
 
 
+@contextmanager
+def _refusing(name: str) -> Iterator[None]:
+    """Refuses a reference if something in the block cannot be read."""
+    try:
+        yield
+    except WrittenByNewer as error:
+        hint = "update snapd, then fetch again"
+        raise Untrusted(f"{name} cannot be used: {error.message}", hint=hint, reference=name) from error
+    except StoreCorrupt as error:
+        raise Untrusted(f"{name} cannot be used: {error.message}", reference=name) from error
+
+
 def _begins(chain: str, event: Event) -> bool:
     session_id = getattr(event.what, "session_id", None)
     return session_id is not None and chain_of_session(session_id) == chain
+
+
+def _numbers(event: Event) -> Iterator[int]:
+    yield event.milliseconds
+    if isinstance(event.what, StepBegun):
+        yield event.what.index
 
 
 def _trees(event: Event) -> Iterator[ObjectId]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 import threading
@@ -24,7 +23,7 @@ from snapd.store.object_store import ObjectStore
 from snapd.store.refs.database import read_references, references_below
 from snapd.store.refs.packed import PACKED, encode_packed
 from snapd.store.repository import ShadowRepository
-from snapd.store.timeline.chain import SESSIONS, walk
+from snapd.store.timeline.chain import SESSIONS, host_of, walk
 from snapd.store.timeline.fetched import FetchedTimeline
 
 from .handover_commit import HANDOVERS, decode
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from .index import Indexed, SessionIndex
     from .inspection import Limits
 
-_HOST = re.compile(rb"^committer [^\n]*<[^\n@]*@([^\n>]*)>", re.MULTILINE)
 _ENDINGS = ("pack", "rev", "idx")
 """The files of a pack, the index last: without it, git does not see the others."""
 
@@ -253,6 +251,8 @@ class Mirror:
         def complete(wanted: Iterable[ObjectId]) -> frozenset[ObjectId]:
             return adopt(self.repository, directories, set(wanted))
 
+        if len(fresh) > limits.sessions:
+            raise Untrusted(f"{len(fresh)} sessions are new there, which is over the limit of {limits.sessions}")
         moved = self._move_in(os.path.join(quarantine, "objects", "pack"))
         try:
             inspection = Inspection(self.repository, complete, limits, call)
@@ -328,12 +328,6 @@ class Mirror:
                 for ending in reversed(_ENDINGS):
                     remove_if_there(f"{path}.{ending}")
         self.repository.forget_packs()
-
-
-def host_of(commit: bytes) -> str:
-    """The machine that made a commit, given as its bytes."""
-    found = _HOST.search(commit)
-    return found[1].decode("utf-8", "replace") if found is not None else ""
 
 
 def _now() -> int:

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Event, SessionId
     from snapd.store.objects.codec import ObjectKind
 
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _NOT_IN_A_HOST = re.compile(r"[^A-Za-z0-9.-]+")
+
+
+def is_host(name: str) -> bool:
+    """Whether a machine may be named like this in what travels."""
+    return _HOST.fullmatch(name) is not None
 
 
 class OutgoingRepository:

@@ -42,6 +42,7 @@ _COMMIT = re.compile(
     r"tree (?P<tree>[0-9a-f]{40})\n(?:parent (?P<parent>[0-9a-f]{40})\n)?"
     r"author [^\n]*\ncommitter [^\n]*\n\n(?P<name>[a-zA-Z]+)\n\n(?P<payload>[^\n]*)\n"
 )
+_HOST = re.compile(rb"^committer [^\n]*<[^\n@]*@([^\n>]*)>", re.MULTILINE)
 
 
 @attrs.frozen
@@ -221,6 +222,12 @@ def walk(chain: str, head: ObjectId, read_commit: Callable[[ObjectId], bytes]) -
 def encode_link(event: Event, payload: str, tree: ObjectId, parent: ObjectId | None, host: str = "localhost") -> bytes:
     """The bytes of the commit of an event; `host` names the machine of one that travels."""
     return encode_commit(tree, parent, event.milliseconds // 1000, f"{name_of(event.what)}\n\n{payload}", host)
+
+
+def host_of(data: bytes) -> str:
+    """The machine that made a commit, given its bytes."""
+    found = _HOST.search(data)
+    return found[1].decode("utf-8", "replace") if found is not None else ""
 
 
 def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[Link, ObjectId | None]:

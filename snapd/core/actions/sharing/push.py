@@ -105,6 +105,7 @@ class Push:
             InvalidParams: the remote cannot be one.
             UnknownSession: there is no such session.
             RemoteFailed, RemoteChanged: the remote has what it had.
+            Untrusted: the same; what it has of these sessions is not what it says.
             StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
         return self._send(self._elsewhere.remote(remote), session_ids, options, call)
@@ -153,7 +154,7 @@ class Push:
         This machine keeps its own. Whoever fetched them keeps theirs, and a host may keep the objects for a time.
 
         Raises:
-            InvalidParams, RemoteFailed, RemoteChanged, Cancelled: nothing was deleted.
+            InvalidParams, RemoteFailed, RemoteChanged, Untrusted, Cancelled: nothing was deleted.
         """
         there = self._elsewhere.remote(remote)
         return there.address, there.delete(session_ids, call)
