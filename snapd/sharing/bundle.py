@@ -14,7 +14,6 @@ from snapd.remotes.weighing import Weighing
 from snapd.store.sharing.handover_commit import HANDOVERS
 from snapd.store.sharing.outgoing import OutgoingRepository
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
-from snapd.worktree.git.elsewhere import Tips, likely_shared, tips
 
 from .bundled_copies import BundledCopies
 from .fetched import ListedSession
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.inspection import Limits
     from snapd.store.sharing.mirror import Mirror
-    from snapd.worktree.git.repository import Repository
+
+    from .commits import ProjectCommits
 
 
 class Bundle:
@@ -44,7 +44,7 @@ class Bundle:
         mirror: opens what this machine has of the file.
         borrowed: gives the `objects` directories of what else this machine has of the project.
         host: the name of this machine.
-        repository: the project's git; None if it has none.
+        project: the commits of the project.
         store: the directory of the workspace's store.
         limits: the most that is taken.
     """
@@ -56,7 +56,7 @@ class Bundle:
         mirror: Callable[[], Mirror],
         borrowed: Callable[[], Sequence[str]],
         host: str,
-        repository: Repository | None,
+        project: ProjectCommits,
         store: str,
         limits: Limits,
     ) -> None:
@@ -66,7 +66,7 @@ class Bundle:
         self._mirror = mirror
         self._borrowed = borrowed
         self._host = host
-        self._repository = repository
+        self._project = project
         self._store = store
         self._limits = limits
 
@@ -78,11 +78,8 @@ class Bundle:
             InvalidParams: the file exists, or cannot be made there.
         """
         check_new(self.address, os.path.dirname(self._store))
-        known, shared = Tips(), None
-        if self._repository is not None:
-            known, shared = tips(self._repository), likely_shared(self._repository)
         with OutgoingRepository(self._borrowed(), self._host) as repository:
-            yield BundledCopies(repository, self._git, known, shared, self.address)
+            yield BundledCopies(repository, self._git, self._project, self.address)
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
         """Takes sessions from the file, None for all that it has; gives those that are new, or others than before.

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.core.call import Call
-    from snapd.core.model import ObjectId
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.outgoing import OutgoingRepository
-    from snapd.worktree.git.elsewhere import Tips
+
+    from .commits import ProjectCommits
 
 _WORTH_IT = 16 << 10
 """A file that would be larger by less than this (bytes) has no prerequisite: whoever gets it can read it."""
@@ -35,16 +35,12 @@ class BundledCopies(Prepared):
     Args:
         repository: holds them.
         git: the program.
-        tips: what the references of the project point to.
-        shared: a commit of the project that others are likely to have; None if there is none.
+        project: the commits of the project.
         path: of the file.
     """
 
-    def __init__(
-        self, repository: OutgoingRepository, git: GitProgram, tips: Tips, shared: ObjectId | None, path: str
-    ) -> None:
-        super().__init__(repository, git, tips)
-        self._shared = shared
+    def __init__(self, repository: OutgoingRepository, git: GitProgram, project: ProjectCommits, path: str) -> None:
+        super().__init__(repository, git, project)
         self._path = path
         self._parts: tuple[bytes, str] | None = None
 
@@ -67,7 +63,8 @@ class BundledCopies(Prepared):
         """The header of the file, and where its pack is."""
         if self._parts is None:
             weighing = self._weighing()
-            candidates = [] if self._shared is None else weighing.there([self._shared], call)
+            shared = self._project.likely_shared(call)
+            candidates = [] if shared is None else weighing.there([shared], call)
             needed = [commit for commit in candidates if weighing.bytes_of(commit, call) >= _WORTH_IT]
             # summaries of packs would have git leave out what older commits have, too
             look_at_trees(self._repository.path, needed)

@@ -18,6 +18,23 @@ if TYPE_CHECKING:
     from snapd.worktree.git.repository import Repository
 
 
+_NEAR = 1_000
+"""How many commits before HEAD are looked at for one that a branch of a remote names."""
+
+
+@attrs.frozen
+class Tips:
+    """What the references of a project point to.
+
+    Attributes:
+        branches: the newest commits of its branches and of those of its remotes, and that of HEAD.
+        tags: its tags, which may be objects of their own.
+    """
+
+    branches: frozenset[ObjectId] = frozenset()
+    tags: frozenset[ObjectId] = frozenset()
+
+
 @attrs.frozen
 class ProjectCommits:
     """The commits of a project.
@@ -36,6 +53,33 @@ class ProjectCommits:
     def directories(self) -> Sequence[bytes]:
         """The git `objects` directories of the project."""
         return own_object_directories(self.root)
+
+    def tips(self, call: Call) -> Tips:
+        """What the references of the project point to; raises `IoError`, `Cancelled`.
+
+        Nothing is said of what cannot be read: to take less for known makes a plan say more.
+        """
+        listed = self._ask(["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes"], call)
+        tagged = self._ask(["for-each-ref", "--format=%(objectname) %(refname)", "refs/tags"], call)
+        head = self._ids(["rev-parse", "--verify", "--quiet", "HEAD"], call)
+        return Tips(frozenset([*_first(listed), *head]), frozenset(_first(tagged)))
+
+    def likely_shared(self, call: Call) -> ObjectId | None:
+        """The commit that is nearest to HEAD and that others are likely to have; None if there is none.
+
+        It is one that a branch of a remote names, or from which one goes on; in a project without these, that of HEAD.
+
+        Raises:
+            IoError, Cancelled: git did not say.
+        """
+        newest_first = ["for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(refname)", "refs/remotes"]
+        published = _first(self._ask(newest_first, call))
+        if not published:
+            return next(iter(self.newest(0, call)), None)
+        near = self._ids(["rev-list", f"--max-count={_NEAR}", "HEAD", "--"], call)
+        named = next((commit for commit in near if commit in set(published)), None)
+        # otherwise HEAD has other commits than all of these, or is behind them
+        return named or next(iter(self._ids(["merge-base", "HEAD", published[0].hex()], call)), None)
 
     def newest(self, most: int, call: Call) -> tuple[ObjectId, ...]:
         """The commit that is checked out, and up to `most` before it, newest first; raises `IoError`, `Cancelled`."""
@@ -61,3 +105,8 @@ class ProjectCommits:
             return b""
         done = self.git.run(os.fsdecode(self.repository.git_dir), words, call, data=data)
         return b"" if done.code else done.out
+
+
+def _first(lines: bytes) -> list[ObjectId]:
+    """The object at the beginning of each line."""
+    return [bytes.fromhex(line.partition(b" ")[0].decode()) for line in lines.splitlines()]

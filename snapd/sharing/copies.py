@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.mirror import Mirror
     from snapd.store.sharing.outgoing import OutgoingRepository
-    from snapd.worktree.git.elsewhere import Tips
+
+    from .commits import ProjectCommits
 
 
 class Copies(Prepared):
@@ -33,7 +34,7 @@ class Copies(Prepared):
         git: the program.
         exchange: speaks with the remote.
         mirror: what this machine has of the remote.
-        tips: what the references of the project point to.
+        project: the commits of the project.
         fetch: fetches references of the remote into the mirror.
     """
 
@@ -43,10 +44,10 @@ class Copies(Prepared):
         git: GitProgram,
         exchange: Exchange,
         mirror: Mirror,
-        tips: Tips,
+        project: ProjectCommits,
         fetch: Callable[[Sequence[str], Call], object],
     ) -> None:
-        super().__init__(repository, git, tips)
+        super().__init__(repository, git, project)
         self._exchange = exchange
         self._mirror = mirror
         self._fetch = fetch

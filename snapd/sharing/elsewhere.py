@@ -21,7 +21,7 @@ from snapd.store.sharing.index import SessionIndex
 from snapd.store.sharing.inspection import Limits
 from snapd.store.sharing.mirror import Mirror
 from snapd.store.sharing.upkeep import Upkeep
-from snapd.worktree.git.elsewhere import Tips, access_settings, named_remotes, tips
+from snapd.worktree.git.elsewhere import access_settings, named_remotes
 from snapd.worktree.git.repository import find_repository
 from snapd.worktree.repair_sources import own_object_directories
 
@@ -112,7 +112,7 @@ class Elsewhere:
             lambda: self._mirror(address),
             self._borrowed,
             self._machine.host,
-            Tips() if repository is None else tips(repository),
+            self.project,
             self._limits,
             lambda: [entry.name for entry in self.lineage.all()[-1:] if entry.is_own],
         )
@@ -124,14 +124,13 @@ class Elsewhere:
                 f"file: {path!r} is no absolute path", hint="give the whole path, from the root on", field="file"
             )
         address = os.path.normpath(path)
-        repository = self._repository()
         return Bundle(
             address,
             GitProgram(self._machine.environment),
             lambda: self._mirror(address),
             self._borrowed,
             self._machine.host,
-            repository,
+            self.project,
             self._store.path,
             self._limits,
         )

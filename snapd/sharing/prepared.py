@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Event, SessionId, SnapshotId
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.outgoing import OutgoingRepository
-    from snapd.worktree.git.elsewhere import Tips
+
+    from .commits import ProjectCommits
 
 
 class Prepared:
@@ -25,13 +26,13 @@ class Prepared:
     Args:
         repository: holds them.
         git: the program.
-        tips: what the references of the project point to.
+        project: the commits of the project.
     """
 
-    def __init__(self, repository: OutgoingRepository, git: GitProgram, tips: Tips) -> None:
+    def __init__(self, repository: OutgoingRepository, git: GitProgram, project: ProjectCommits) -> None:
         self._repository = repository
         self._git = git
-        self._tips = tips
+        self._project = project
 
     def tree(self, data: bytes) -> ObjectId:
         """Adds a directory, given as the bytes of its tree object."""
@@ -61,7 +62,8 @@ class Prepared:
     def new_files(self, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
         """The files in the copies that no commit of the project has: path, blob and size, each blob once."""
         found = []
-        for blob in self._weighing().new_blobs({*self._tips.branches, *self._tips.tags}, call):
+        tips = self._project.tips(call)
+        for blob in self._weighing().new_blobs({*tips.branches, *tips.tags}, call):
             role, _, path = blob.path.partition(b"/")
             if role == EFFECTS:
                 path = self._repository.effects[blob.oid]

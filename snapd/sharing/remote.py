@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.inspection import Limits
     from snapd.store.sharing.mirror import Mirror
-    from snapd.worktree.git.elsewhere import Tips
+
+    from .commits import ProjectCommits
 
 
 _BESIDE = 1 << 20
@@ -47,7 +48,7 @@ class Remote:
         mirror: opens what this machine has of it.
         borrowed: gives the `objects` directories of what else this machine has of the project.
         host: the name of this machine.
-        tips: what the references of the project point to.
+        project: the commits of the project.
         limits: the most that is fetched.
         handed_over: gives the names of the handovers that the folder made.
     """
@@ -59,7 +60,7 @@ class Remote:
         mirror: Callable[[], Mirror],
         borrowed: Callable[[], Sequence[str]],
         host: str,
-        tips: Tips,
+        project: ProjectCommits,
         limits: Limits,
         handed_over: Callable[[], Sequence[str]],
     ) -> None:
@@ -75,7 +76,7 @@ class Remote:
         self._mirror = mirror
         self._borrowed = borrowed
         self._host = host
-        self._tips = tips
+        self._project = project
         self._limits = limits
         self._handed_over = handed_over
 
@@ -88,7 +89,7 @@ class Remote:
             self._fetch(mirror, names, call)
 
         with OutgoingRepository(self._borrowed(), self._host) as repository:
-            yield Copies(repository, self._git, self._exchange, mirror, self._tips, fetch)
+            yield Copies(repository, self._git, self._exchange, mirror, self._project, fetch)
 
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
         """Deletes sessions there, all or none; gives those that were there."""
@@ -152,6 +153,6 @@ class Remote:
     def _fetch(self, mirror: Mirror, names: Sequence[str] | None, call: Call) -> dict[str, ObjectId]:
         borrowed = self._borrowed()
         with mirror.changing, mirror.quarantine(borrowed, names) as quarantine:
-            look_at_trees(quarantine, self._tips.branches)
+            look_at_trees(quarantine, self._project.tips(call).branches)
             self._exchange.fetch(quarantine, (SESSIONS,) if names is None else names, call)
             return mirror.take(quarantine, borrowed, self._limits, call)

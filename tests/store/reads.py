@@ -236,7 +236,9 @@ def places(bench: Bench, trees: list[bytes]) -> dict[str, Callable[[], object]]:
         "diffFull": lambda: workspace.deltas(old, new, Call(), renames=True),
         "names": lambda: bench.names(old),
         "fileAt": lambda: workspace.file_at(old, b"d/1.txt"),
-        "sessionDiff": lambda: workspace.session_diff("s", None, None, Call(), contents=True, after=None, limit=None),
+        "sessionDiff": lambda: workspace.net_changes.page(
+            "s", None, None, Call(), contents=True, after=None, limit=None
+        ),
         "undo": lambda: agents.undo("s"),
         "dryRun": lambda: bench.restore(old, dry_run=True),
         "revert": lambda: bench.revert((old, ["d/1.txt", "d/3.txt"])),

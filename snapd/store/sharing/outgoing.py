@@ -8,8 +8,6 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING
 
-import pygit2
-
 from snapd.core.errors import os_errors
 from snapd.core.model import EMPTY_TREE
 from snapd.core.sharing.continuation import identities
@@ -175,12 +173,16 @@ def make_bare(path: str, borrowed: Iterable[str]) -> None:
     Raises:
         OSError: it could not be made.
     """
-    pygit2.init_repository(path, bare=True)
+    for directory in ("objects/info", "objects/pack", "refs"):
+        os.makedirs(os.path.join(path, directory))
+    with open(os.path.join(path, "HEAD"), "w") as file:
+        file.write("ref: refs/heads/main\n")
     with open(os.path.join(path, "objects", "info", "alternates"), "w", errors="surrogateescape") as file:
         file.writelines(f"{_quoted(directory)}\n" for directory in borrowed)
-    with open(os.path.join(path, "config"), "a") as file:
+    with open(os.path.join(path, "config"), "w") as file:
         # of the borrowed repositories, only what the project itself has is known elsewhere
-        file.write('[core]\n\talternateRefsPrefixes = "refs/heads/ refs/remotes/ refs/tags/"\n')
+        file.write("[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n")
+        file.write('\talternateRefsPrefixes = "refs/heads/ refs/remotes/ refs/tags/"\n')
 
 
 def look_at_trees(path: str, commits: Iterable[ObjectId]) -> None:
