@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import tempfile
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,7 @@ class MirrorLog:
 
 
 class Mirror:
-    """The sessions of one remote.
+    """The sessions of one remote. Safe to use from several threads.
 
     Args:
         path: its directory; made, private, if it does not exist.
@@ -77,6 +78,8 @@ class Mirror:
     def __init__(self, path: str) -> None:
         self.repository = ShadowRepository(path)
         self.objects = ObjectStore(self.repository)
+        # two requests may have fetched the same pack, of which one is refused
+        self._lock = threading.Lock()
 
     @property
     def directory(self) -> bytes:
@@ -101,14 +104,16 @@ class Mirror:
 
     def note_pushed(self, heads: Mapping[str, ObjectId]) -> None:
         """Notes that the remote has these now."""
-        self._write_pushed({**self.known(), **heads})
+        with self._lock:
+            self._write_pushed({**self.known(), **heads})
 
     def forget(self, names: Collection[str]) -> None:
         """Forgets sessions that the remote does not have any more; raises `StorageFull`, `IoError`."""
-        self._write_pushed({name: head for name, head in self.known().items() if name not in names})
-        for name in names:
-            if name in self.heads():
-                self.repository.references.delete(name)
+        with self._lock:
+            self._write_pushed({name: head for name, head in self.known().items() if name not in names})
+            for name in names:
+                if name in self.heads():
+                    self.repository.references.delete(name)
 
     def events(self, name: str, head: ObjectId) -> tuple[Event, ...]:
         """The events of a session, newest first; raises `StoreCorrupt`."""
@@ -161,6 +166,10 @@ class Mirror:
             Untrusted: it is not what it says, or over a limit; nothing was taken.
             StorageFull, IoError, Cancelled: nothing was taken.
         """
+        with call.holding(self._lock):
+            return self._take(quarantine, borrowed, limits, call)
+
+    def _take(self, quarantine: str, borrowed: Sequence[str], limits: Limits, call: Call) -> dict[str, ObjectId]:
         known = self.known()
         had = self.heads()
         fetched = read_references(quarantine).whole()
