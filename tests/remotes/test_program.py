@@ -13,7 +13,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, IoError
-from snapd.remotes.program import GitProgram
+from snapd.remotes.program import Bounds, GitProgram
 from tests.support.git import run_git
 
 from .machines import bare
@@ -82,3 +82,22 @@ def test_all_of_it_ends_when_the_request_is_cancelled(tmp_path: Path, repository
         assert time.monotonic() < deadline, subprocess.run(["ps", "-ef"], capture_output=True, check=False).stdout
         time.sleep(0.01)
     assert run_git(Path(repository), "rev-parse", "--is-bare-repository").strip() == b"true"
+
+
+def test_limits(repository: str) -> None:
+    git = GitProgram(dict(os.environ))
+    bounds = Bounds(file_bytes=1 << 20, memory_bytes=1 << 30, seconds=60, object_bytes=1 << 16)
+    script = "!ulimit -f; ulimit -d; ulimit -t; echo $GIT_ALLOC_LIMIT"
+    done = git.run(repository, ["-c", f"alias.limits={script}", "limits"], Call(), bounds=bounds)
+    assert done.out.split() == [b"2048", b"1048576", b"60", b"65536"]
+
+
+def test_output_is_kept_in_part(tmp_path: Path, repository: str) -> None:
+    """What is over the bounds ends the command; what is said beside it is only cut."""
+    git = GitProgram(dict(os.environ))
+    endless = ["-c", "alias.endless=!yes", "endless"]
+    done = git.run(repository, endless, Call(), bounds=Bounds(output_bytes=1000))
+    assert (done.is_cut, len(done.out)) == (True, 1000)
+    loud = ["-c", "alias.loud=!head -c 1000000 /dev/zero >&2; echo done", "loud"]
+    done = git.run(repository, loud, Call())
+    assert (done.is_cut, done.out, len(done.said)) == (False, b"done\n", 1 << 16)

@@ -137,18 +137,18 @@ def test_across_renames(here: Agents, there: Agents, remote: str) -> None:
 
 
 def test_a_line_that_a_step_changed_twice(here: Agents, there: Agents, remote: str) -> None:
-    """With a look at the folder in between, so that these are two changes, of which the first one comes first."""
-    step = here.begin("one")
-    here.bench.write({"a.txt": text(l2=b"first"), "new.txt": b"first\n"})
+    """With an undo of another step in the same file in between, so that these are two changes."""
     here.start("two")
-    here.step("two", {"other.txt": b"other\n"})
-    here.bench.write({"a.txt": text(l2=b"second"), "new.txt": b"second\n"})
-    here.end(step, ["a.txt", "new.txt"])
+    other = here.step("two", {"a.txt": text(l9=b"other")})
+    step = here.begin("one")
+    here.bench.write({"a.txt": text(l2=b"first", l9=b"other")})
+    here.undo("two", step=other)
+    here.bench.write({"a.txt": text(l2=b"second")})
+    here.end(step)
     sent(here, there, remote)
-    assert outcomes(apply(there, steps=[step]).outcome) == {"a.txt": "restored", "new.txt": "restored"}
-    found = read(there.bench.root)
-    assert (found["a.txt"], found["new.txt"]) == (text(l2=b"second"), b"second\n")
-    assert "other.txt" not in found
+    there.bench.write({"a.txt": text(l15=b"mine")})
+    assert outcomes(apply(there, steps=[step]).outcome) == {"a.txt": "merged"}
+    assert read(there.bench.root)["a.txt"] == text(l2=b"second", l15=b"mine")
 
 
 def test_what_cannot_be_taken_in(here: Agents, there: Agents, remote: str) -> None:

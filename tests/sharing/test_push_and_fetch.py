@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -207,6 +208,18 @@ def test_what_another_mirror_has_already(here: Agents, there: Agents, remote: st
     mirrors = list(Path(there.bench.workspace._store.path, "mirrors").iterdir())
     assert len(mirrors) == 2
     for mirror in mirrors:
+        assert run_git(mirror, "--git-dir=.", "fsck", "--strict", "--no-dangling") == b""
+
+
+def test_several_fetches_at_once(here: Agents, there: Agents, remote: str) -> None:
+    """Each session comes once, and the mirror is whole."""
+    for number in range(6):
+        here.step("one", {"a.txt": text(l2=b"%d" % number)})
+        push(here, remote)
+        with ThreadPoolExecutor(6) as threads:
+            found = [each for each in threads.map(lambda _: fetch(there, remote), range(6)) if each]
+        assert found == [["one"]]
+        (mirror,) = Path(there.bench.workspace._store.path, "mirrors").iterdir()
         assert run_git(mirror, "--git-dir=.", "fsck", "--strict", "--no-dangling") == b""
 
 

@@ -179,7 +179,7 @@ class History:
         return "again"
 
 
-@pytest.mark.parametrize("seed", range(amount(5, 120)))
+@pytest.mark.parametrize("seed", range(amount(3, 100)))
 def test_what_each_machine_has_is_what_the_model_has(tmp_path: Path, seed: int) -> None:
     history = History(tmp_path, seed)
     for _ in range(40):

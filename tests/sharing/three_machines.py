@@ -71,7 +71,7 @@ class Change:
 
 
 KINDS = ("line", "line", "line", "new", "gone", "moved")
-MOST = 200
+MOST = 120
 """Changes of one history, at most."""
 
 
