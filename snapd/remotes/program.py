@@ -10,12 +10,13 @@ import errno
 import os
 import signal
 import subprocess
+import tempfile
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 import attrs
 
-from snapd.core.errors import IoError
+from snapd.core.errors import IoError, os_errors
 
 from .address import PROTOCOLS
 
@@ -85,13 +86,18 @@ class GitProgram:
             into: the file that gets its standard output; None to return that.
 
         Raises:
-            IoError: git cannot be run.
+            StorageFull, IoError: git cannot be run.
             Cancelled: the request was cancelled.
         """
         with ExitStack() as opened:
             out = subprocess.PIPE if into is None else opened.enter_context(open(into, "wb"))
+            # a file, since `communicate` does not go on with what it has not written when its time is over
+            given = opened.enter_context(tempfile.TemporaryFile())
+            with os_errors(git_dir):
+                given.write(data)
+                given.seek(0)
             try:
-                process = self._start(git_dir, words, out)
+                process = self._start(git_dir, words, given, out)
             except OSError as error:
                 raise IoError(
                     f"git cannot be run: {os.strerror(error.errno or 0)}",
@@ -99,14 +105,16 @@ class GitProgram:
                     errno=errno.errorcode.get(error.errno or 0, "EIO"),
                     path="git",
                 ) from error
-            return _finished(process, data, call)
+            return _finished(process, call)
 
-    def _start(self, git_dir: str, words: Sequence[str], out: int | BinaryIO) -> subprocess.Popen[bytes]:
+    def _start(
+        self, git_dir: str, words: Sequence[str], given: IO[bytes], out: int | BinaryIO
+    ) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             ["git", f"--git-dir={git_dir}", *words],
             cwd=git_dir,
             env=self._environment(),
-            stdin=subprocess.PIPE,
+            stdin=given,
             stdout=out,
             stderr=subprocess.PIPE,
             # no terminal that could be asked for a password, and one group to end as a whole
@@ -139,16 +147,14 @@ class GitProgram:
         }
 
 
-def _finished(process: subprocess.Popen[bytes], data: bytes, call: Call) -> Finished:
+def _finished(process: subprocess.Popen[bytes], call: Call) -> Finished:
     """Waits for a process; ends it once the request is cancelled."""
-    given: bytes | None = data
     try:
         while True:
             try:
-                out, said = process.communicate(given, timeout=_PATIENCE)
+                out, said = process.communicate(timeout=_PATIENCE)
                 break
             except subprocess.TimeoutExpired:
-                given = None
                 call.check()
     except BaseException:
         _end(process)

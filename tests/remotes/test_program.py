@@ -13,6 +13,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, IoError
+from snapd.remotes import program
 from snapd.remotes.program import GitProgram
 from tests.support.git import run_git
 
@@ -82,3 +83,14 @@ def test_all_of_it_ends_when_the_request_is_cancelled(tmp_path: Path, repository
         assert time.monotonic() < deadline, subprocess.run(["ps", "-ef"], capture_output=True, check=False).stdout
         time.sleep(0.01)
     assert run_git(Path(repository), "rev-parse", "--is-bare-repository").strip() == b"true"
+
+
+@pytest.mark.timeout(60)
+def test_much_in_and_much_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of its input gets to git, however often it is looked whether the request was cancelled meanwhile."""
+    monkeypatch.setattr(program, "_PATIENCE", 0.001)
+    run_git(tmp_path, "init", "--quiet", "--bare", ".")
+    asked = b"".join(b"%040d\n" % number for number in range(100_000))
+    done = GitProgram(dict(os.environ)).run(str(tmp_path), ["cat-file", "--batch-check"], Call(), data=asked)
+    assert done.code == 0
+    assert done.out == asked.replace(b"\n", b" missing\n")
