@@ -164,9 +164,9 @@ def many_fetched(
 def main(arguments: Sequence[str]) -> int:
     """Measures, prints the table and writes the JSON."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description="many sessions at one git host")
-    parser.add_argument("--references", default="2000,10000", help="how many sessions the remote has (%(default)s)")
+    parser.add_argument("--references", default="1000,3000", help="how many sessions the remote has (%(default)s)")
     parser.add_argument(
-        "--fetched", type=int, default=2000, help="how many sessions a machine has fetched (%(default)s)"
+        "--fetched", type=int, default=1000, help="how many sessions a machine has fetched (%(default)s)"
     )
     parser.add_argument("--output", help="a file for the JSON")
     options = parser.parse_args(arguments)
