@@ -20,7 +20,7 @@ from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.sharing.outgoing import OutgoingRepository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from snapd.core.model import ObjectId
     from snapd.store.objects.codec import ObjectKind
@@ -169,8 +169,15 @@ def _move_packs(source: str, target: str) -> None:
         shutil.move(os.path.join(directory, name), os.path.join(target, name))
 
 
-def _set_references(remote: str, heads: dict[str, ObjectId]) -> None:
-    lines = "".join(f"create {name} {head.hex()}\n" for name, head in heads.items())
-    # through packed-refs, as a host that packs them now and then has them
-    subprocess.run(["git", "-C", remote, "update-ref", "--stdin"], input=lines.encode(), check=True)
-    subprocess.run(["git", "-C", remote, "pack-refs", "--all"], check=True)
+def _set_references(remote: str, heads: Mapping[str, ObjectId]) -> None:
+    # as a host that packs them now and then has them; `update-ref` would sync each by itself
+    listed = subprocess.run(
+        ["git", "-C", remote, "for-each-ref", "--format=%(refname) %(objectname)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    pairs = (line.split(" ") for line in listed.splitlines())
+    merged = {**dict(pairs), **{name: head.hex() for name, head in heads.items()}}
+    with open(os.path.join(remote, "packed-refs"), "w", encoding="ascii") as file:
+        file.writelines(f"{head} {name}\n" for name, head in sorted(merged.items()))

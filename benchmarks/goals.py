@@ -58,6 +58,17 @@ GOALS = {
     "flat-2000": Goal("ratio", 1.1),
     "flat-20000": Goal("ratio", 1.1),
     "check": Goal("ratio", 3),
+    # what a session costs on the line has nothing to do with the size of the project
+    "push-first-bytes": Goal("limit", 64 << 10),
+    "push-first-seconds": Goal("limit", 2),
+    "push-one-bytes": Goal("limit", 4 << 10),
+    "push-one-seconds": Goal("limit", 1),
+    "push-each-bytes": Goal("limit", 400 << 10),
+    "push-each-seconds": Goal("limit", 100),
+    "push-many-bytes": Goal("limit", 400 << 10),
+    "push-many-seconds": Goal("limit", 5),
+    "fetch-one-bytes": Goal("limit", 64 << 10),
+    "fetch-one-seconds": Goal("limit", 1),
 }
 
 

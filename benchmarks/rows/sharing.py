@@ -107,20 +107,20 @@ def fetch(bench: Bench) -> Iterator[Row]:
     many = bench.counts.sessions
     populate(remote, project, (Member(number, f"machine-{number % 50}.example.com", _BEGAN) for number in range(many)))
     run_git(["gc", "--quiet"], remote)
-    clone = os.path.join(directory, "clone.git")
-    run_git(["init", "--quiet", "--bare", clone], directory)
     sides: dict[str, list[tuple[float, float]]] = {"snapd": [], "git": []}
     with GitHost(directory).running() as host:
         address = host.address("crowd.git")
         for number in range(bench.counts.heavy):
             wanted = Member(many // 2 + number, "", 0).session_id
             reference = chain_of_session(wanted)
+            clone = os.path.join(directory, f"clone-{number}.git")
+            run_git(["init", "--quiet", "--bare", clone], directory)
 
             def with_snapd(wanted: str = wanted) -> None:
                 (session,) = pair.client.session_fetch(address, [wanted])["sessions"]
                 agree(session["sessionId"], wanted)
 
-            def with_git(reference: str = reference) -> None:
+            def with_git(reference: str = reference, clone: str = clone) -> None:
                 run_git(["fetch", "--quiet", address, f"{reference}:{reference}"], clone)
 
             for side, work in (("snapd", with_snapd), ("git", with_git)):

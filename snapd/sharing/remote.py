@@ -126,14 +126,14 @@ class Remote:
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before."""
         mirror = self._mirror()
-        names = (SESSIONS,) if session_ids is None else tuple(map(chain_of_session, session_ids))
-        fresh = self._fetch(mirror, (*names, *(HANDOVERS + name for name in self._handed_over())), call)
+        names = None if session_ids is None else tuple(map(chain_of_session, session_ids))
+        fresh = self._fetch(mirror, names, call, [HANDOVERS + name for name in self._handed_over()])
         return [ListedSession(self.address, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
         """Fetches a handover, None for the only one that nobody took over yet."""
         mirror = self._mirror()
-        self._fetch(mirror, (HANDOVERS if name is None else HANDOVERS + name,), call)
+        self._fetch(mirror, (), call, [HANDOVERS if name is None else HANDOVERS + name])
         with mirror.quarantine(self._borrowed(), ()) as quarantine:
             there = self._exchange.list_below(quarantine, HANDOVERS, call)
         return chosen(self.address, mirror, there, name)
@@ -150,9 +150,12 @@ class Remote:
             mirror.note_there(repository.heads)
         return True
 
-    def _fetch(self, mirror: Mirror, names: Sequence[str] | None, call: Call) -> dict[str, ObjectId]:
+    def _fetch(
+        self, mirror: Mirror, names: Sequence[str] | None, call: Call, handovers: Sequence[str] = ()
+    ) -> dict[str, ObjectId]:
+        """Fetches sessions by their references, None for all, and handovers by what the names of theirs begin with."""
         borrowed = self._borrowed()
         with mirror.changing, mirror.quarantine(borrowed, names) as quarantine:
             look_at_trees(quarantine, self._project.tips(call).branches)
-            self._exchange.fetch(quarantine, (SESSIONS,) if names is None else names, call)
+            self._exchange.fetch(quarantine, [*((SESSIONS,) if names is None else names), *handovers], call)
             return mirror.take(quarantine, borrowed, self._limits, call)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import attrs
 import pytest
@@ -85,8 +87,11 @@ def test_two_machines(between: Between) -> None:
         assert remote.references() == had
     # this machine forgot what it pushed, as one does whose store was copied
     there.step("one", {"b.txt": text(l2=b"later")})
-    (mirror,) = (path for path in there.bench.folder.rglob("pushed.json"))
-    mirror.unlink()
+    store = Path(there.bench.workspace._store.path)
+    there.bench.workspace.close()
+    shutil.rmtree(store / "mirrors")
+    (store / "mirrors.db").unlink()
+    there.bench.reopen()
     push(there, between.address)
     assert remote.references() != had
     remote.check()

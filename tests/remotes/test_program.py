@@ -13,6 +13,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, IoError
+from snapd.remotes import program
 from snapd.remotes.program import Bounds, GitProgram
 from tests.support.git import run_git
 
@@ -101,3 +102,14 @@ def test_output_is_kept_in_part(tmp_path: Path, repository: str) -> None:
     loud = ["-c", "alias.loud=!head -c 1000000 /dev/zero >&2; echo done", "loud"]
     done = git.run(repository, loud, Call())
     assert (done.is_cut, done.out, len(done.said)) == (False, b"done\n", 1 << 16)
+
+
+@pytest.mark.timeout(60)
+def test_much_in_and_much_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of its input gets to git, however often it is looked whether the request was cancelled meanwhile."""
+    monkeypatch.setattr(program, "_PATIENCE", 0.001)
+    run_git(tmp_path, "init", "--quiet", "--bare", ".")
+    asked = b"".join(b"%040d\n" % number for number in range(100_000))
+    done = GitProgram(dict(os.environ)).run(str(tmp_path), ["cat-file", "--batch-check"], Call(), data=asked)
+    assert done.code == 0
+    assert done.out == asked.replace(b"\n", b" missing\n")

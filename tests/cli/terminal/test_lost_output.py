@@ -154,10 +154,6 @@ def bundle_of(bench: Bench) -> Path:
     return file
 
 
-def is_fetched(bench: Bench) -> bool:
-    return any("origin" in each for each in bench.client.session_list()["sessions"])
-
-
 def push(bench: Bench) -> Any:
     bench.step()
     remote = remote_of(bench)
@@ -168,7 +164,7 @@ def fetch(bench: Bench) -> Any:
     bench.step()
     remote = remote_of(bench)
     bench.client.session_push(str(remote))
-    return ["fetch", str(remote)], lambda: is_fetched(bench)
+    return ["fetch", str(remote)], lambda: bench.client.session_fetch(str(remote))["sessions"] == []
 
 
 def bundle(bench: Bench) -> Any:
@@ -181,7 +177,19 @@ def unbundle(bench: Bench) -> Any:
     bench.step()
     file = bundle_of(bench)
     bench.client.session_export(str(file))
-    return ["unbundle", str(file)], lambda: is_fetched(bench)
+    return ["unbundle", str(file)], lambda: bench.client.session_import(str(file))["sessions"] == []
+
+
+def handover(bench: Bench) -> Any:
+    bench.step()
+    file = bundle_of(bench)
+    return ["handover", "--file", str(file), "--yes"], file.exists
+
+
+def takeover(bench: Bench) -> Any:
+    file = bundle_of(bench)
+    bench.client.session_handover(file=str(file))
+    return ["takeover", "--file", str(file), "--yes"], lambda: bench.client.session_takeover(file=str(file))["applied"]
 
 
 def apply(bench: Bench) -> Any:
@@ -262,6 +270,8 @@ CASES: list[tuple[Callable[[Bench], Any], int]] = [
     (fetch, 0),
     (bundle, 0),
     (unbundle, 0),
+    (handover, 0),
+    (takeover, 0),
     (apply, 0),
     (always("gc"), 0),
     (always("du"), 0),
