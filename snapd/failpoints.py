@@ -122,6 +122,7 @@ STEPS: Mapping[str, str] = MappingProxyType(
         "log.append": "a snapshot is about to be recorded",
         "log.appended": "it is durable, and no client knows",
         "log.rewrite": "a day of snapshots is about to be rewritten",
+        "mirror.take": "what was fetched was looked at, and its references are about to be made",
         "timeline.attach": "an event is durable, and not in the database",
         "journal.settle": "the contents of a journal file are about to be made durable in the repository",
         "expire.timeline": "the journal is empty, and sessions are about to expire",

@@ -20,6 +20,7 @@ from typing import Any
 
 import attrs
 
+from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.call import Call
 from snapd.core.errors import FileNotInSnapshot
 from snapd.core.operations.options import OperationOptions
@@ -32,12 +33,13 @@ from snapd.worktree.snapshot import reader as reading
 from tests.support.git import run_git
 from tests.support.secrets import check_gone
 from tests.support.sessions import Agents
-from tests.support.workspace import Bench, Executable, Items, Symlink, read
+from tests.support.workspace import Bench, Executable, Items, Symlink, make, read
 
 from .forks import Say
 from .inject import Fault
 
 SESSION = "s"
+HANDED = "handed"
 _DAYS = 3 * 86400.0
 _NOT_DONE = ("conflict", "kept", "skipped", "failed")
 
@@ -325,6 +327,64 @@ def _steps(act: Act) -> None:
     act.bench.close()
 
 
+# -- other machines
+
+
+_WITHOUT_EMPTY: Mapping[str, Items] = {
+    "first": {name: content for name, content in FIRST.items() if content is not None},
+    "second": SECOND,
+}
+"""A commit has no empty directory, so nobody knows that the other machine removed one."""
+
+
+def _handed_over(act: Act) -> None:
+    """A project in which nobody worked yet, and what was handed over of a copy of it."""
+    folder = act.bench.folder
+    act.open()
+    act.become("first")
+    act.track("first")
+    act.bench.close()
+    run_git(act.bench.root, "add", ".")
+    run_git(act.bench.root, "commit", "-q", "-m", "one")
+    other = make(folder / "other", act.states["first"], git=True)
+    run_git(other.root, "fetch", "-q", str(act.bench.root), "HEAD")
+    run_git(other.root, "reset", "-q", "FETCH_HEAD")
+    agents = Agents(other)
+    agents.start(HANDED)
+    step = agents.begin(HANDED)
+    other.become(act.states["second"])
+    agents.end(step)
+    carrier = other.workspace.elsewhere.bundle(str(folder / "handed.bundle"))
+    other.workspace.hand_over(carrier, HandoverOptions(), Call())
+    other.close()
+
+
+def _take_over(act: Act) -> None:
+    act.open()
+    act.settle()
+    now = "first" if act.bench.read() == act.states["first"] else "second"
+
+    def take_over() -> Any:
+        workspace = act.bench.workspace
+        carrier = workspace.elsewhere.bundle(str(act.bench.folder / "handed.bundle"))
+        return workspace.take_over(carrier, None, OperationOptions("fail", True, False), Call()).outcome
+
+    act.change(now, "second", take_over)
+    act.bench.close()
+
+
+def _goes_on_here(act: Act) -> None:
+    """The session is here with its step, which can be undone; or not at all."""
+    if HANDED not in {view.session.session_id for view in act.bench.workspace.sessions.all(Call()).views}:
+        return
+    (step,) = act.agents.steps(HANDED)
+    assert step.step.state == "applied"
+    assert act.agents.counts(HANDED) == (1, 0)
+
+
+# -- steps in a row
+
+
 def _follow(act: Act) -> None:
     """Steps each of which begins where the one before it ends."""
     act.open()
@@ -515,6 +575,7 @@ SCENARIOS = {
             killed=("redo", Fault("kill", "database.commit", 1)),
             moves=True,
         ),
+        Scenario("takeover", _WITHOUT_EMPTY, _handed_over, _take_over, git=True, after=_goes_on_here),
         Scenario("keep", STATES, _prepare_steps, _keep, after=_all_or_nothing_is_pending),
         Scenario("revert_pending", STATES, _prepare_steps, _revert_pending, small={(apply, "_PARALLEL_FROM"): 1000}),
         Scenario("cleanup", STATES, _prepare_old, _cleanup),
