@@ -206,6 +206,8 @@ class Elsewhere:
                 upkeep.close()
             for session in self._sessions.values():
                 session.log.timeline.close()
+            for mirror in self._mirrors.values():
+                mirror.close()
             self._upkeep.clear()
             self._sessions.clear()
             self._mirrors.clear()

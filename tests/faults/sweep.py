@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import subprocess
 import threading
@@ -151,8 +152,10 @@ class Sweep:
                     raise
                 # of an operation that began, the next one makes an end; what is in the journal is in use
                 if scenario.killed is None:
-                    going_on = ("intent", "journal/") if "apply.commit" in injector.came else ("journal/",)
-                    say(aside=[path for path in leftovers(self.folder) if not _inside(path).startswith(going_on)])
+                    going_on = "intent|" if "apply.commit" in injector.came else ""
+                    # a mirror has a journal as well
+                    used = re.compile(rf"{going_on}(mirrors/[0-9a-f]+/)?journal/")
+                    say(aside=[path for path in leftovers(self.folder) if not used.match(_inside(path))])
                 elif fault is not None and fault.point.startswith("apply."):
                     say(left=True)
                 # what failed can be done again

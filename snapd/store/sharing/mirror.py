@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt, Untrusted, os_errors
+from snapd.core.errors import SnapdError, StoreCorrupt, Untrusted, os_errors
 from snapd.core.model import Snapshot
 from snapd.failpoints import failpoint
 from snapd.store.adopt import adopt
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from .handover_commit import HandoverCommit
     from .index import Indexed, SessionIndex
     from .inspection import Limits
+
+logger = logging.getLogger(__name__)
 
 _ENDINGS = ("pack", "rev", "idx")
 """The files of a pack, the index last: without it, git does not see the others."""
@@ -111,6 +114,14 @@ class Mirror:
     def directory(self) -> bytes:
         """The git `objects` directory that holds them."""
         return os.fsencode(self.repository.objects)
+
+    def close(self) -> None:
+        """Writes the journal into the repository, as far as a fetch that failed left one."""
+        try:
+            self.repository.journal.checkpoint()
+        except SnapdError as error:
+            # nothing is lost: the next opening replays the journal
+            logger.warning("%s was closed with its journal: %s", self.repository.path, error.message)
 
     def refresh(self) -> None:
         """Has the index agree with the references, as after a crash; costs two looks at the disk if it does.
