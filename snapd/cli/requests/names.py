@@ -137,7 +137,7 @@ def find_message(found: Backend, word: str, session_id: str | None = None) -> di
 
 def step_id(found: Backend, word: str) -> str:
     """The name of the step that a word stands for; a full name needs no request. Raises as `find_step`."""
-    return word if _is_made(word) else str(find_step(found, word)["stepId"])
+    return word if len(word) == _MADE[-1] and _is_made(word) else str(find_step(found, word)["stepId"])
 
 
 def all_sessions(found: Backend) -> list[dict[str, Any]]:

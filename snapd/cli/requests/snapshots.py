@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _HASH = 40
-_STEP = 16
+_STEP = 32
+"""The most digits of the name of a step."""
 _LEAST = 6
 """Digits of a hash that are enough to look for it."""
 _SHORT = 8
@@ -98,7 +99,7 @@ def _find(found: Backend, word: str) -> Found:
     if len(name) == _HASH:
         return Found(name)
     steps = _steps(found, name)
-    is_whole = bool(steps) and len(name) == _STEP
+    is_whole = any(step["stepId"] == name for step in steps)
     hashes = [] if is_after or is_whole else _hashes(found, name)
     if len(steps) == 1:
         return _of_step(steps[0], word, hashes, is_after=is_after)

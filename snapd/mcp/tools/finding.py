@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from snapd.mcp.call import Call
 
 _HEXADECIMAL = frozenset("0123456789abcdef")
-_STEP = 16
+_STEP = 32
+"""The most digits of the id of a step."""
 _HASH = 40
 _LEAST = 6
 """Digits of a hash that are enough to look for it."""
