@@ -8,13 +8,15 @@ from .changes import lineage_of
 from .fold import FileFold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from snapd.core.model import RelPath
     from snapd.core.ports.timeline import Timeline
 
-    from .changes import Attributor, FileChange
+    from .changes import Attributor, FileChange, Lineage
     from .texts import Texts
+
+    Formers = dict[tuple[RelPath, int], FileFold | None]
 
 
 class FileHistory:
@@ -38,17 +40,15 @@ class FileHistory:
             StoreCorrupt: an object is missing or damaged.
             IoError, Cancelled: the texts were not compared.
         """
-        line = lineage_of(self._timeline, path, seq)
-        fold = None
-        for _, changes in self._attributor.attributed(line.rows):
-            fold = self.added(fold, changes, line.replaced, texts)
-        return fold
+        formers: Formers = {}
+        self._fold_all([(path, seq)], formers, texts)
+        return formers[path, seq]
 
     def added(
         self,
         fold: FileFold | None,
         changes: Iterable[FileChange],
-        replaced: Iterable[tuple[RelPath, int]],
+        replaced: Sequence[tuple[RelPath, int]],
         texts: Texts,
     ) -> FileFold | None:
         """Adds changes of one event to a fold.
@@ -59,11 +59,40 @@ class FileHistory:
             replaced: see `Lineage`.
             texts: reads and compares files.
         """
+        formers: Formers = {}
+        if fold is None:
+            self._fold_all(replaced, formers, texts)
+        return self._added(fold, changes, replaced, formers, texts)
+
+    def _fold_all(self, wanted: Iterable[tuple[RelPath, int]], formers: Formers, texts: Texts) -> None:
+        """Folds files, and those that were at their names before: where files take turns at a name, each once."""
+        lines: dict[tuple[RelPath, int], Lineage] = {}
+        waiting = list(wanted)
+        while waiting:
+            here = waiting.pop()
+            if here not in lines:
+                lines[here] = lineage_of(self._timeline, *here)
+                waiting += lines[here].replaced
+        # what a file replaced went before it came
+        for here in sorted(lines, key=lambda here: here[1]):
+            fold = None
+            for _, changes in self._attributor.attributed(lines[here].rows):
+                fold = self._added(fold, changes, lines[here].replaced, formers, texts)
+            formers[here] = fold
+
+    def _added(
+        self,
+        fold: FileFold | None,
+        changes: Iterable[FileChange],
+        replaced: Iterable[tuple[RelPath, int]],
+        formers: Formers,
+        texts: Texts,
+    ) -> FileFold | None:
         for change in changes:
             if fold is None:
                 fold = FileFold.begun(change.source or change.path, change.old, texts, is_reviewed=self._is_reviewed)
-                for name, seq in replaced:
-                    former = self.before(name, seq, texts)
+                for here in replaced:
+                    former = formers[here]
                     if former is not None:
                         fold.remember(former)
             fold.add(change, texts)

@@ -22,7 +22,7 @@ from snapd.core.trees import file_at
 from .blamed import blamed_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from snapd.core.call import Call
     from snapd.core.model import RelPath
@@ -136,7 +136,7 @@ class TextBlame:
         yield from _texts_of(self._folds(made, line.replaced, texts))
 
     def _folds(
-        self, made: Iterable[tuple[list[FileChange], int | None]], replaced: Iterable[tuple[RelPath, int]], texts: Texts
+        self, made: Iterable[tuple[list[FileChange], int | None]], replaced: Sequence[tuple[RelPath, int]], texts: Texts
     ) -> Iterator[tuple[FileFold, int | None]]:
         """A file as each change found and left it, with the time; it is one object, which the next change changes."""
         fold: FileFold | None = None
