@@ -62,6 +62,12 @@ export function sessionName(session: Session): string {
   return firstLine(session.title) ?? firstLine(session.agent) ?? `Session ${session.sessionId.slice(0, 8)}`;
 }
 
+/** Which other machine a session is from, or which one took it over; undefined for one of this folder alone. */
+export function otherMachine(session: Session): string | undefined {
+  if (session.origin !== undefined) return `from ${firstLine(session.origin.host) ?? "elsewhere"}`;
+  return session.takenOver === undefined ? undefined : `taken over by ${firstLine(session.takenOver.host) ?? "another machine"}`;
+}
+
 /** What a step is called. */
 export function stepName(step: Step): string {
   return firstLine(step.description) ?? firstLine(step.tool) ?? stepNumber(step);

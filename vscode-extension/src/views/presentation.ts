@@ -12,6 +12,7 @@ import {
   lines,
   linesInWords,
   moment,
+  otherMachine,
   sessionName,
   stateInWords,
   stepName,
@@ -116,20 +117,23 @@ function ofSession({ session, folder }: SessionItem, now: number): Presentation 
   const agent = session.agent === name ? undefined : session.agent;
   const steps = counted(session.stepCount, "step");
   const when = ago(lastActivity(session, folder.entries), now);
+  const machine = otherMachine(session);
   return {
     label: name,
-    description: joined([agent, steps, when]),
+    description: joined([agent, machine, steps, when]),
     tooltip: [
       name,
       session.agent === undefined ? undefined : `Agent: ${session.agent}`,
       `Session: ${session.sessionId}`,
+      session.origin === undefined ? undefined : `Fetched from: ${session.origin.remote} (${session.origin.host})`,
+      session.takenOver === undefined ? undefined : `Taken over by: ${session.takenOver.host}`,
       `Started: ${moment(session.startedAt)}`,
       session.endedAt === undefined ? undefined : `Ended: ${moment(session.endedAt)}`,
       `${steps}, ${session.undoable} to undo, ${session.redoable} to redo`,
     ]
       .filter((line) => line !== undefined)
       .join("\n"),
-    spoken: joined([`Session ${name}`, agent, steps, when], ", "),
+    spoken: joined([`Session ${name}`, agent, machine, steps, when], ", "),
     icon: "comment-discussion",
     quiet: session.endedAt !== undefined,
     mark: undefined,

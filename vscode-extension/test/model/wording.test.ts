@@ -9,6 +9,7 @@ import {
   lines,
   linesInWords,
   lowered,
+  otherMachine,
   sessionName,
   stepInSentence,
   stepName,
@@ -89,6 +90,10 @@ describe("words", () => {
     assert.equal(sessionName(session("0123456789", { title: " ", agent: "claude" })), "claude");
     assert.equal(sessionName(session("0123456789", { title: "Fix it\nsoon", agent: "claude" })), "Fix it");
     assert.equal(sessionName(session("0123456789")), "Session 01234567");
+    const there = { remote: "/shared.git", host: "laptop" };
+    assert.equal(otherMachine(session("0123456789")), undefined);
+    assert.equal(otherMachine(session("0123456789", { origin: there })), "from laptop");
+    assert.equal(otherMachine(session("0123456789", { takenOver: there })), "taken over by laptop");
     const bare = step("x", 2);
     assert.deepEqual([stepName(bare), stepInSentence(bare)], ["Step 3", "step 3"]);
     const tool = step("x", 2, { tool: "Edit" });

@@ -45,6 +45,12 @@ export function sessionName(session: Session): string {
   return firstLine(session.title) ?? firstLine(session.agent) ?? `Session ${visible(session.sessionId.slice(0, 8))}`;
 }
 
+/** Which other machine a session is from, or which one took it over; undefined for one of this folder alone. */
+export function otherMachine(session: Session): string | undefined {
+  if (session.origin !== undefined) return `from ${visible(session.origin.host)}`;
+  return session.takenOver === undefined ? undefined : `taken over by ${visible(session.takenOver.host)}`;
+}
+
 export function stepName(step: Step): string {
   return firstLine(step.description) ?? firstLine(step.tool) ?? `Step ${step.index + 1}`;
 }

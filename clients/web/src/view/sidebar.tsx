@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { fragmentOf, type Route } from "../model/route";
 import { firstLine } from "../model/names";
-import { counted, grouped, promptName, sessionName, stateName } from "../model/wording";
+import { counted, grouped, otherMachine, promptName, sessionName, stateName } from "../model/wording";
 import { totals } from "../store/review";
 import { route, shown } from "../store/route";
 import { sessions } from "../store/sessions";
@@ -87,6 +87,7 @@ function Place({ to, icon, text, isHere, count }: PlaceProps): JSX.Element {
 function SessionItem({ session, isHere }: { readonly session: Session; readonly isHere: boolean }): JSX.Element {
   const turns = isHere ? [...messages.value.values()].reverse() : [];
   const agent = firstLine(session.agent);
+  const machine = otherMachine(session);
   return (
     <li>
       <a
@@ -98,6 +99,7 @@ function SessionItem({ session, isHere }: { readonly session: Session; readonly 
         <span class="name">{sessionName(session)}</span>
         <span class="meta">
           {agent !== undefined && <span class="agent">{agent}</span>}
+          {machine !== undefined && <span>{machine}</span>}
           <span>{counted(session.stepCount, "step")}</span>
           <Age at={session.startedAt} />
         </span>
