@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.actions.sharing.prune import PruneOptions
@@ -32,7 +32,7 @@ def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushRe
     if params.delete:
         return _delete(context, params)
     _check_sessions(params)
-    options = PushOptions(tuple(params.exclude or ()), params.dry_run)
+    options = PushOptions(**_staying(context, params), dry_run=params.dry_run)
     pushed = context.workspace.pushing.push(params.remote, params.session_ids, options, context.call)
     return wire.SessionPushResult(
         applied=pushed.applied,
@@ -41,6 +41,17 @@ def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushRe
         bytes_=pushed.size,
         new_files=_new_files(context, pushed.new_files),
     )
+
+
+def _staying(
+    context: Context, params: wire.SessionPushParams | wire.SessionExportParams | wire.SessionHandoverParams
+) -> dict[str, Any]:
+    """What stays on this machine."""
+    return {
+        "exclude": tuple(params.exclude or ()),
+        "redact": convert.paths(context, params.redact, "redact"),
+        "without_prompts": params.without_prompts,
+    }
 
 
 def _check_sessions(params: wire.SessionPushParams | wire.SessionExportParams) -> None:
@@ -58,8 +69,16 @@ def _new_files(context: Context, found: Iterable[NewFile]) -> list[wire.NewFile]
     ]
 
 
+def _given_to_stay(params: wire.SessionPushParams) -> dict[str, bool]:
+    return {
+        "exclude": params.exclude is not None,
+        "redact": params.redact is not None,
+        "withoutPrompts": params.without_prompts,
+    }
+
+
 def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
-    given = {"all": params.all_, "exclude": params.exclude is not None, "dryRun": params.dry_run}
+    given = {"all": params.all_, **_given_to_stay(params), "dryRun": params.dry_run}
     for name in (name for name, is_given in given.items() if is_given):
         raise InvalidParams(f"{name}: not together with delete", hint="leave it out", field=name)
     if not params.session_ids:
@@ -71,7 +90,7 @@ def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPus
 def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
     given = {
         "sessionIds": params.session_ids is not None,
-        "exclude": params.exclude is not None,
+        **_given_to_stay(params),
         "delete": params.delete,
     }
     for name in (name for name, is_given in given.items() if is_given):
@@ -111,7 +130,7 @@ def fetch(context: Context, params: wire.SessionFetchParams) -> wire.SessionFetc
 def export(context: Context, params: wire.SessionExportParams) -> wire.SessionExportResult:
     """Writes sessions to a file."""
     _check_sessions(params)
-    options = PushOptions(tuple(params.exclude or ()), params.dry_run)
+    options = PushOptions(**_staying(context, params), dry_run=params.dry_run)
     file = os.fsdecode(convert.absolute(params.file, "file"))
     written = context.workspace.pushing.export(file, params.session_ids, options, context.call)
     return wire.SessionExportResult(
@@ -150,7 +169,7 @@ def apply(context: Context, params: wire.SessionApplyParams) -> wire.SessionAppl
 def handover(context: Context, params: wire.SessionHandoverParams) -> wire.SessionHandoverResult:
     """Hands the folder over."""
     include = convert.paths(context, params.include, "include")
-    options = HandoverOptions(params.name, include, tuple(params.exclude or ()), params.dry_run)
+    options = HandoverOptions(**_staying(context, params), name=params.name, include=include, dry_run=params.dry_run)
     made = context.workspace.hand_over(_carrier(context, params.remote, params.file), options, context.call)
     return wire.SessionHandoverResult(
         applied=made.applied,

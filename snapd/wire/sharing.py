@@ -14,6 +14,9 @@ _REMOTE = (
     "The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of "
     "a remote of the project's git."
 )
+_EXCLUDE = "The files that stay on this machine, as patterns in `.gitignore` syntax."
+_REDACT = "Files of which no contents that they ever had leave this machine, wherever else these are."
+_WITHOUT_PROMPTS = "Whether the texts of prompts stay on this machine."
 
 
 @attrs.frozen(kw_only=True)
@@ -54,14 +57,14 @@ class SessionPushParams(RequestParams):
         bool,
         "Whether to push all sessions of the folder. With `prune`: whether to delete those of other machines, too.",
     ] = False
-    exclude: Annotated[list[str] | None, "The files that stay on this machine, as patterns in `.gitignore` syntax."] = (
-        None
-    )
+    exclude: Annotated[list[str] | None, _EXCLUDE] = None
+    redact: Annotated[list[str] | None, _REDACT] = None
+    without_prompts: Annotated[bool, _WITHOUT_PROMPTS] = False
     dry_run: Annotated[bool, "Whether only to say what would leave the machine."] = False
     delete: Annotated[
         bool,
-        "Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude` "
-        "or `dryRun`.",
+        "Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, "
+        "`exclude`, `redact`, `withoutPrompts` or `dryRun`.",
     ] = False
     prune: Annotated[
         bool,
@@ -120,9 +123,9 @@ class SessionExportParams(RequestParams):
     file: Annotated[str, "Where to: an absolute path, or a `file:` URI, at which nothing is."]
     session_ids: Annotated[list[str] | None, "The sessions. Not with `all`."] = None
     all_: Annotated[bool, "Whether to write all sessions of the folder."] = False
-    exclude: Annotated[list[str] | None, "The files that stay on this machine, as patterns in `.gitignore` syntax."] = (
-        None
-    )
+    exclude: Annotated[list[str] | None, _EXCLUDE] = None
+    redact: Annotated[list[str] | None, _REDACT] = None
+    without_prompts: Annotated[bool, _WITHOUT_PROMPTS] = False
     dry_run: Annotated[bool, "Whether only to say what would be written."] = False
 
 
@@ -199,9 +202,9 @@ class SessionHandoverParams(RequestParams):
         "made of the names of the folder and of this machine, so a later handover takes the place of an earlier one.",
     ] = None
     include: Annotated[list[str] | None, "Ignored files that go with it, such as `.env`."] = None
-    exclude: Annotated[list[str] | None, "The files that stay on this machine, as patterns in `.gitignore` syntax."] = (
-        None
-    )
+    exclude: Annotated[list[str] | None, _EXCLUDE] = None
+    redact: Annotated[list[str] | None, _REDACT] = None
+    without_prompts: Annotated[bool, _WITHOUT_PROMPTS] = False
     dry_run: Annotated[bool, "Whether only to say what would leave the machine."] = False
 
 

@@ -53,7 +53,7 @@ def git(agents: Agents, *words: str) -> bytes:
 
 def hand_over(agents: Agents, remote: str, name: str | None = None, include: Sequence[bytes] = ()) -> MadeHandover:
     workspace = agents.bench.workspace
-    return workspace.hand_over(workspace.elsewhere.remote(remote), HandoverOptions(name, include), Call())
+    return workspace.hand_over(workspace.elsewhere.remote(remote), HandoverOptions(name=name, include=include), Call())
 
 
 def take_over(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from snapd.core.actions.sharing.push import NewFile, Pushed, PushOptions
 from snapd.core.call import Call
-from snapd.core.errors import InvalidParams, RemoteChanged, RemoteFailed, UnknownSession
+from snapd.core.errors import FileNotInSnapshot, InvalidParams, RemoteChanged, RemoteFailed, UnknownSession
 from snapd.core.timeline.queries import StepQuery
 from tests.core.sharing.test_projection import told
 from tests.remotes.machines import bare
@@ -307,3 +308,23 @@ def test_what_is_not_there(here: Agents, there: Agents, remote: str, tmp_path: P
     assert caught.value.data == {"remote": str(tmp_path / "no"), "reason": "unreachable"}
     assert fetch(there, remote) == []
     assert fetch(there, remote, "nothing") == []
+
+
+def test_contents_and_prompts_stay_here(here: Agents, there: Agents, remote: str) -> None:
+    secret, older = b"token = abc\n", b"token = xyz\n"
+    here.bench.workspace.messages.send("one", "m", "use token abc", Call())
+    here.step("one", {"a.txt": text(l2=b"1"), "key": older, "copy/of": older}, message="m")
+    here.step("one", {"key": secret})
+    other = here.step("one", lambda: os.rename(here.bench.path("key"), here.bench.path("moved")))
+    here.undo("one", step=other)
+    options = PushOptions(redact=[b"key"], without_prompts=True)
+    pushed = push(here, remote, options=options)
+    assert {file.path for file in pushed.new_files} == {b"a.txt"}
+    everything = run_git(Path(remote), "cat-file", "--batch", "--batch-all-objects")
+    assert b"token" not in everything
+    fetch(there, remote)
+    reader = there.bench.workspace.fetched.known_session("one")
+    assert len(reader.fetched.log.timeline.steps("one")) == 3
+    assert reader.fetched.log.timeline.message("one", "m").text is None
+    with pytest.raises(FileNotInSnapshot):
+        push(here, remote, options=PushOptions(redact=[b"never"]))

@@ -69,14 +69,17 @@ REQUESTS = {
     "review/revert": (f"{CHOICE} expect? dryRun? onConflict? details?", OUTCOME),
     "snapshot/blame": ("file hash? range? content? encoding? at?", "lines"),
     "session/push": (
-        "remote sessionIds? all? exclude? dryRun? delete? prune? olderThanDays?",
+        "remote sessionIds? all? exclude? redact? withoutPrompts? dryRun? delete? prune? olderThanDays?",
         "applied remote sessions bytes newFiles pruned?",
     ),
     "session/fetch": ("remote sessionIds?", "sessions"),
-    "session/export": ("file sessionIds? all? exclude? dryRun?", "applied sessions bytes newFiles"),
+    "session/export": (
+        "file sessionIds? all? exclude? redact? withoutPrompts? dryRun?",
+        "applied sessions bytes newFiles",
+    ),
     "session/import": ("file", "sessions"),
     "session/handover": (
-        "remote? file? name? include? exclude? dryRun?",
+        "remote? file? name? include? exclude? redact? withoutPrompts? dryRun?",
         "applied name remote sessions bytes newFiles",
     ),
     "session/takeover": (

@@ -1559,11 +1559,15 @@ class SessionPushParams(_SessionPushParamsRequired, total=False):
     """Whether to push all sessions of the folder. With `prune`: whether to delete those of other machines, too."""
     exclude: list[str]
     """The files that stay on this machine, as patterns in `.gitignore` syntax."""
+    redact: list[str]
+    """Files of which no contents that they ever had leave this machine, wherever else these are."""
+    withoutPrompts: bool
+    """Whether the texts of prompts stay on this machine."""
     dryRun: bool
     """Whether only to say what would leave the machine."""
     delete: bool
-    """Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude` or
-    `dryRun`.
+    """Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude`,
+    `redact`, `withoutPrompts` or `dryRun`.
     """
     prune: bool
     """Whether to delete old sessions from the remote instead: with `olderThanDays`; also with `dryRun` and `all`.
@@ -1661,6 +1665,10 @@ class SessionExportParams(_SessionExportParamsRequired, total=False):
     """Whether to write all sessions of the folder."""
     exclude: list[str]
     """The files that stay on this machine, as patterns in `.gitignore` syntax."""
+    redact: list[str]
+    """Files of which no contents that they ever had leave this machine, wherever else these are."""
+    withoutPrompts: bool
+    """Whether the texts of prompts stay on this machine."""
     dryRun: bool
     """Whether only to say what would be written."""
 
@@ -1729,6 +1737,10 @@ class SessionHandoverParams(RequestParams, total=False):
     """Ignored files that go with it, such as `.env`."""
     exclude: list[str]
     """The files that stay on this machine, as patterns in `.gitignore` syntax."""
+    redact: list[str]
+    """Files of which no contents that they ever had leave this machine, wherever else these are."""
+    withoutPrompts: bool
+    """Whether the texts of prompts stay on this machine."""
     dryRun: bool
     """Whether only to say what would leave the machine."""
 

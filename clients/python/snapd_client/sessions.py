@@ -440,6 +440,8 @@ class SessionRequests(Requests):
         session_ids: Iterable[str] | None = None,
         *,
         exclude: Iterable[str] | None = None,
+        redact: Iterable[str] | None = None,
+        without_prompts: bool = False,
         dry_run: bool = False,
         delete: bool = False,
         workspace_uri: str | None = None,
@@ -453,6 +455,8 @@ class SessionRequests(Requests):
             "sessionIds": names,
             "all": None if names is not None else True,
             "exclude": None if exclude is None else several(exclude),
+            "redact": None if redact is None else several(redact),
+            "withoutPrompts": without_prompts or None,
             "dryRun": dry_run or None,
             "delete": delete or None,
         }
@@ -502,6 +506,8 @@ class SessionRequests(Requests):
         session_ids: Iterable[str] | None = None,
         *,
         exclude: Iterable[str] | None = None,
+        redact: Iterable[str] | None = None,
+        without_prompts: bool = False,
         dry_run: bool = False,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -514,6 +520,8 @@ class SessionRequests(Requests):
             "sessionIds": names,
             "all": None if names is not None else True,
             "exclude": None if exclude is None else several(exclude),
+            "redact": None if redact is None else several(redact),
+            "withoutPrompts": without_prompts or None,
             "dryRun": dry_run or None,
         }
         result: types.ExportedSessions = self._ask("session/export", params, workspace_uri, timeout, on_progress)
@@ -539,6 +547,8 @@ class SessionRequests(Requests):
         name: str | None = None,
         include: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
+        redact: Iterable[str] | None = None,
+        without_prompts: bool = False,
         dry_run: bool = False,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -551,6 +561,8 @@ class SessionRequests(Requests):
             "name": name,
             "include": None if include is None else several(include),
             "exclude": None if exclude is None else several(exclude),
+            "redact": None if redact is None else several(redact),
+            "withoutPrompts": without_prompts or None,
             "dryRun": dry_run or None,
         }
         result: types.HandedOver = self._ask("session/handover", params, workspace_uri, timeout, on_progress)

@@ -1082,9 +1082,13 @@ export interface SessionPushParams extends RequestParams {
   all?: boolean;
   /** The files that stay on this machine, as patterns in `.gitignore` syntax. */
   exclude?: string[];
+  /** Files of which no contents that they ever had leave this machine, wherever else these are. */
+  redact?: string[];
+  /** Whether the texts of prompts stay on this machine. */
+  withoutPrompts?: boolean;
   /** Whether only to say what would leave the machine. */
   dryRun?: boolean;
-  /** Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude` or `dryRun`. */
+  /** Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude`, `redact`, `withoutPrompts` or `dryRun`. */
   delete?: boolean;
   /** Whether to delete old sessions from the remote instead: with `olderThanDays`; also with `dryRun` and `all`. Without `all`, only those of the folder, and those that this machine added to last. Every machine keeps its own, and what it has fetched. */
   prune?: boolean;
@@ -1156,6 +1160,10 @@ export interface SessionExportParams extends RequestParams {
   all?: boolean;
   /** The files that stay on this machine, as patterns in `.gitignore` syntax. */
   exclude?: string[];
+  /** Files of which no contents that they ever had leave this machine, wherever else these are. */
+  redact?: string[];
+  /** Whether the texts of prompts stay on this machine. */
+  withoutPrompts?: boolean;
   /** Whether only to say what would be written. */
   dryRun?: boolean;
 }
@@ -1212,6 +1220,10 @@ export interface SessionHandoverParams extends RequestParams {
   include?: string[];
   /** The files that stay on this machine, as patterns in `.gitignore` syntax. */
   exclude?: string[];
+  /** Files of which no contents that they ever had leave this machine, wherever else these are. */
+  redact?: string[];
+  /** Whether the texts of prompts stay on this machine. */
+  withoutPrompts?: boolean;
   /** Whether only to say what would leave the machine. */
   dryRun?: boolean;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,12 @@ class Leaving:
     done: str
     where: Callable[[dict[str, Any]], str]
     readers: Callable[[dict[str, Any]], str]
+
+
+def staying(options: argparse.Namespace) -> dict[str, Any]:
+    """What stays on this machine, as params of a request."""
+    redact = [os.path.abspath(os.path.join(options.directory, name)) for name in options.redact or ()]
+    return {"exclude": options.exclude, "redact": redact or None, "withoutPrompts": options.no_prompts or None}
 
 
 def leave(options: argparse.Namespace, found: Backend, leaving: Leaving) -> int:
@@ -93,7 +100,8 @@ def _tell(options: argparse.Namespace, leaving: Leaving, result: dict[str, Any])
 def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[str]:
     """What would leave the machine, in lines."""
     yield f"{counted(len(plan['sessions']), 'session')} to {leaving.where(plan)}: {size(plan['bytes'])}"
-    yield "  their steps and prompts, with the folder before and after each step"
+    prompts = "" if leaving.params.get("withoutPrompts") else " and prompts"
+    yield f"  their steps{prompts}, with the folder before and after each step"
     yield leaving.readers(plan)
     files = sorted(plan["newFiles"], key=lambda file: "reason" not in file)
     if not files:
@@ -108,4 +116,4 @@ def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[
     if (more := len(files) - len(told) - _LISTED) > 0:
         yield f"  and {more} more; --json lists all"
     if told:
-        yield "--exclude leaves files out."
+        yield "--exclude leaves files out, and --redact what is in them wherever else it is."

@@ -57,6 +57,8 @@ def _check(options: argparse.Namespace) -> None:
     for name, is_given in (
         ("SESSION", bool(options.sessions)),
         ("--exclude", bool(options.exclude)),
+        ("--redact", bool(options.redact)),
+        ("--no-prompts", options.no_prompts),
         ("--delete", options.delete),
     ):
         if is_given:

@@ -13,7 +13,7 @@ from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.output import print_json
 from snapd.core.errors import InvalidParams
 
-from .leaving import Leaving, leave
+from .leaving import Leaving, leave, staying
 from .prune import prune
 from .remote import counted, readers_of, remote_of
 
@@ -40,7 +40,7 @@ def push(options: argparse.Namespace) -> int:
 def _params(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
     names = [find_session(found, word)["sessionId"] for word in options.sessions]
     which: dict[str, Any] = {"sessionIds": names} if names else {"all": True}
-    return {"remote": remote_of(options), "exclude": options.exclude, **which}
+    return {"remote": remote_of(options), **staying(options), **which}
 
 
 def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any]) -> int:
@@ -48,8 +48,13 @@ def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any])
         raise InvalidParams(
             "expected the sessions to delete from there", hint="name them after REMOTE", field="SESSION"
         )
-    if options.dry_run or options.exclude:
-        other = "--dry-run" if options.dry_run else "--exclude"
+    given = {
+        "--dry-run": options.dry_run,
+        "--exclude": options.exclude,
+        "--redact": options.redact,
+        "--no-prompts": options.no_prompts,
+    }
+    for other in (name for name, value in given.items() if value):
         raise InvalidParams(f"{other}: not together with --delete", hint="leave it out", field=other)
     if not options.yes:
         if not sys.stdin.isatty():
@@ -62,7 +67,7 @@ def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any])
         print("Who has fetched them keeps them, and a git host may keep them for some time.", file=sys.stderr)
         if not confirmed(f"Delete {what} from {printable(params['remote'])}?"):
             return declined(options)
-    result = ask(found, "session/push", {**params, "exclude": None, "delete": True})
+    result = ask(found, "session/push", {**params, "delete": True})
     if options.json:
         print_json(result)
     else:

@@ -104,5 +104,12 @@ def _add_leaving(parser: argparse.ArgumentParser, dry_run: str = "only show what
         metavar="PATTERN",
         help="leave these files out of what leaves this machine, as in a .gitignore (repeatable)",
     )
+    parser.add_argument(
+        "--redact",
+        action="append",
+        metavar="FILE",
+        help="let nothing leave that this file ever was, under whatever name (repeatable)",
+    )
+    parser.add_argument("--no-prompts", action="store_true", help="leave out the texts of prompts")
     parser.add_argument("-n", "--dry-run", action="store_true", help=dry_run)
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")

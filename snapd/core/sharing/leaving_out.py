@@ -13,33 +13,53 @@ from snapd.core.rules.ignore import IgnoreFile
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from snapd.core.model import ObjectId, RelPath
+    from snapd.core.model import Entry, ObjectId, RelPath
     from snapd.core.trees import ReadTree
 
 
+@attrs.frozen
+class LeftOut:
+    """What stays on this machine of that which would leave it.
+
+    Attributes:
+        patterns: files, in `.gitignore` syntax, rooted at the workspace.
+        contents: the blobs of files that stay here wherever they are.
+        prompts: whether the texts of prompts stay here.
+    """
+
+    patterns: Sequence[str] = ()
+    contents: frozenset[ObjectId] = frozenset()
+    prompts: bool = False
+
+
 class LeavingOut:
-    """Trees without the files that match patterns.
+    """Trees without the files that stay here.
 
     Args:
-        patterns: in `.gitignore` syntax, rooted at the workspace.
+        left_out: what stays here.
         read: gives the entries of a tree.
         write: stores the bytes of a tree.
     """
 
-    def __init__(self, patterns: Sequence[str], read: ReadTree, write: Callable[[bytes], ObjectId]) -> None:
-        self._file = IgnoreFile.parse("\n".join(patterns).encode("utf-8", "surrogateescape"))
-        self._is_needed = bool(patterns)
+    def __init__(self, left_out: LeftOut, read: ReadTree, write: Callable[[bytes], ObjectId]) -> None:
+        self._file = IgnoreFile.parse("\n".join(left_out.patterns).encode("utf-8", "surrogateescape"))
+        self._contents = left_out.contents
+        self._is_needed = bool(left_out.patterns or left_out.contents)
         self._read = read
         self._write = write
         self._known: dict[tuple[ObjectId, RelPath], ObjectId] = {}
 
     def is_out(self, path: RelPath) -> bool:
-        """Whether a file is left out, itself or with a directory above."""
+        """Whether a file is left out by its name, itself or with a directory above."""
         if not self._is_needed:
             return False
         return bool(self._file.match(path, is_dir=False)) or any(
             self._file.match(above, is_dir=True) for above in parents(path)
         )
+
+    def is_content_out(self, *entries: Entry | None) -> bool:
+        """Whether one of these files is left out by its contents."""
+        return any(entry is not None and entry.oid in self._contents for entry in entries)
 
     def tree(self, oid: ObjectId, path: RelPath = b"") -> ObjectId:
         """A directory without what is left out; a directory of which nothing is left goes, too.
@@ -62,7 +82,7 @@ class LeavingOut:
         entries = self._read(oid)
         left = []
         for entry in entries:
-            if self._file.match(above + entry.name, is_dir=entry.mode == TREE):
+            if self._file.match(above + entry.name, is_dir=entry.mode == TREE) or entry.oid in self._contents:
                 continue
             if entry.mode == TREE:
                 below = self.tree(entry.oid, above + entry.name)

@@ -35,10 +35,10 @@ from snapd.core.timeline.model import (
 from snapd.core.trees import amended, changes
 
 from .continuation import events_of
-from .leaving_out import LeavingOut
+from .leaving_out import LeavingOut, LeftOut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, RelPath, TreeEntry
@@ -57,7 +57,7 @@ class Projection:
         objects: hold its snapshots.
         authors: gives what separates the changes of steps from each other, by their names.
         outgoing: gets what the store of the workspace does not have.
-        patterns: the files that stay here, in `.gitignore` syntax.
+        left_out: what stays here; None for nothing.
     """
 
     def __init__(
@@ -67,14 +67,15 @@ class Projection:
         objects: Objects,
         authors: Callable[[Iterable[StepId]], Mapping[StepId, Author]],
         outgoing: Outgoing,
-        patterns: Sequence[str] = (),
+        left_out: LeftOut | None = None,
     ) -> None:
         self._session_ids = frozenset(session_ids)
         self._log = log
         self._objects = objects
         self._authors = authors
         self._outgoing = outgoing
-        self._leaving_out = LeavingOut(patterns, self._read, outgoing.tree)
+        self._left_out = left_out or LeftOut()
+        self._leaving_out = LeavingOut(self._left_out, self._read, outgoing.tree)
         self._mine: frozenset[StepId] = frozenset()
         self._operations: set[OperationId] = set()
         self._copied: dict[SnapshotId, SnapshotId] = {}
@@ -110,8 +111,12 @@ class Projection:
     def _what(self, what: EventPayload) -> EventPayload | None:
         """What happened, as far as it is about the sessions; None if it is not."""
         match what:
-            case SessionStarted() | SessionEnded() | MessageSent():
+            case SessionStarted() | SessionEnded():
                 return what if what.session_id in self._session_ids else None
+            case MessageSent():
+                if what.session_id not in self._session_ids:
+                    return None
+                return attrs.evolve(what, text=None) if self._left_out.prompts else what
             case StepBegun():
                 if what.session_id not in self._session_ids:
                     return None
@@ -123,7 +128,8 @@ class Projection:
                 return StepsLeft(left) if left else None
             case Kept(files, steps):
                 kept = self._of_mine(steps)
-                return Kept(tuple(file for file in files if self._goes(file[0])), kept) if kept else None
+                goes = (file for file in files if self._goes(file[0]) and not self._leaving_out.is_content_out(file[1]))
+                return Kept(tuple(goes), kept) if kept else None
             case Edited():
                 # what somebody typed is theirs; the span says what had been changed by then
                 return None
@@ -168,7 +174,8 @@ class Projection:
         )
 
     def _effects(self, effects: Iterable[Effect]) -> tuple[Effect, ...]:
-        return tuple(effect for effect in effects if self._goes(effect.path))
+        is_out = self._leaving_out.is_content_out
+        return tuple(effect for effect in effects if self._goes(effect.path) and not is_out(effect.old, effect.new))
 
     def _paths(self, paths: Iterable[RelPath]) -> tuple[RelPath, ...]:
         return tuple(filter(self._goes, paths))

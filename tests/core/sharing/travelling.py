@@ -11,6 +11,7 @@ from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.call import Call
 from snapd.core.model import Coverage, ObjectId, Snapshot
 from snapd.core.ports.store import Store
+from snapd.core.sharing.leaving_out import LeftOut
 from snapd.core.sharing.projection import Projection
 from snapd.core.timeline.model import Event, SnapshotId, StepId, Summary
 from snapd.store.coverage import encode
@@ -90,7 +91,7 @@ class Travelled:
         workspace = bench.workspace
         store: Store = workspace._store
         changes = workspace.step_changes
-        projection = Projection([session], store, store, changes.authors, IntoTheStore(store), exclude)
+        projection = Projection([session], store, store, changes.authors, IntoTheStore(store), LeftOut(exclude))
         self.events = list(projection.events(Call()))
         self.timeline = Copied(self.events)
         self.changes = StepChanges(store, CopiedLog(store, self.timeline), changes._texts)

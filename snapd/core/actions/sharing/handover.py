@@ -12,8 +12,10 @@ import attrs
 from snapd.core.errors import InvalidParams
 from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage, RecordKind
 from snapd.core.operations.target import Target
+from snapd.core.sharing.continuation import events_of
 from snapd.core.sharing.leaving_out import LeavingOut
 from snapd.core.sharing.projection import Projection
+from snapd.core.sharing.staying import Staying
 from snapd.core.timeline.handover import HANDOVER_NAME, HandedOver, Handover
 from snapd.core.timeline.model import StepsLeft
 from snapd.core.trees import amended, changes, file_at
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.sharing import Carrier, Elsewhere, Outgoing
     from snapd.core.ports.store import Store
+    from snapd.core.sharing.leaving_out import LeftOut
     from snapd.core.timeline.model import SessionId
 
     from .push import NewFile
@@ -43,19 +46,17 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 @attrs.frozen
-class HandoverOptions:
+class HandoverOptions(Staying):
     """How a client wants to hand over.
 
     Attributes:
         name: by which others ask for it; None for one made of the names of the folder and of this machine.
         include: ignored files that go with it.
-        exclude: files that stay here, in `.gitignore` syntax.
         dry_run: whether only to say what would leave the machine.
     """
 
     name: str | None = None
     include: Sequence[RelPath] = ()
-    exclude: Sequence[str] = ()
     dry_run: bool = False
 
 
@@ -116,13 +117,15 @@ class HandOver:
         sessions = tuple(session.session_id for session in self._store.timeline.sessions())
         folder = self._captured(options, call)
         lineage = self._elsewhere.lineage.all()
+        events = events_of(self._store.timeline, sessions)
+        left_out = options.found(events, [folder.tree], self._store, call)
         with there.outgoing() as outgoing:
             authors = self._step_changes.authors
             for session_id in sessions:
-                copy = Projection([session_id], self._store, self._store, authors, outgoing, options.exclude)
+                copy = Projection([session_id], self._store, self._store, authors, outgoing, left_out)
                 outgoing.add_session(session_id, copy.events(call))
-            handover = self._record(name, sessions, folder, lineage, options, outgoing, call)
-            whole = Projection(sessions, self._store, self._store, authors, outgoing, options.exclude)
+            handover = self._record(name, sessions, folder, lineage, left_out, outgoing, call)
+            whole = Projection(sessions, self._store, self._store, authors, outgoing, left_out)
             outgoing.add_handover(handover, whole.events(call), [entry.handover_id for entry in lineage])
             outgoing.finish()
             size = outgoing.weigh(call)
@@ -162,7 +165,7 @@ class HandOver:
         sessions: tuple[SessionId, ...],
         folder: Snapshot,
         lineage: Sequence[HandedOver],
-        options: HandoverOptions,
+        left_out: LeftOut,
         outgoing: Outgoing,
         call: Call,
     ) -> Handover:
@@ -172,7 +175,7 @@ class HandOver:
         def find(tree: ObjectId, name: bytes) -> TreeEntry | None:
             return next((entry for entry in read(tree) if entry.name == name), None)
 
-        leaving_out = LeavingOut(options.exclude, read, outgoing.tree)
+        leaving_out = LeavingOut(left_out, read, outgoing.tree)
         tree = leaving_out.tree(folder.tree)
         target = Target(self._store, folder)
         commits = self._elsewhere.project.newest(MOST_COMMITS, call)

@@ -9,7 +9,9 @@ import attrs
 from snapd.core.errors import InvalidParams
 from snapd.core.model import TEN_MIB
 from snapd.core.rules.secrets.looking import MOST_BYTES
+from snapd.core.sharing.continuation import events_of
 from snapd.core.sharing.projection import Projection
+from snapd.core.sharing.staying import Staying
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,15 +45,13 @@ class NewFile:
 
 
 @attrs.frozen
-class PushOptions:
+class PushOptions(Staying):
     """How a client wants sessions pushed.
 
     Attributes:
-        exclude: the files that stay here, in `.gitignore` syntax.
         dry_run: whether only to say what would leave the machine.
     """
 
-    exclude: Sequence[str] = ()
     dry_run: bool = False
 
 
@@ -130,10 +130,11 @@ class Push:
         self, there: Carrier, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call
     ) -> Pushed:
         chosen = self._chosen(session_ids)
+        left_out = options.found(events_of(self._store.timeline, chosen), (), self._store, call)
         with there.outgoing() as outgoing:
             for at, session_id in enumerate(chosen):
                 projection = Projection(
-                    [session_id], self._store, self._store, self._step_changes.authors, outgoing, options.exclude
+                    [session_id], self._store, self._store, self._step_changes.authors, outgoing, left_out
                 )
                 outgoing.add_session(session_id, projection.events(call))
                 call.progress("copying", at + 1)
