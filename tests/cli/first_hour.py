@@ -38,7 +38,7 @@ _SETTLED = (
     # a column is as wide as its widest cell
     (re.compile(r"(?<=[^\s+-]) {3,}"), "  "),
 )
-_MADE = re.compile(r'"([0-9a-f]{32})"')
+_MADE = re.compile(r'"([0-9a-f]{16}|[0-9a-f]{32})"')
 """The names that snapd makes at random."""
 
 SHOP = {

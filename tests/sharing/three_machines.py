@@ -6,7 +6,9 @@ are no conflicts, and what a machine has is what it started with and the changes
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -290,8 +292,10 @@ class Machine:
 
     def forget(self) -> None:
         """Loses what it knows of the remote beyond what it fetched, as a store that was copied does."""
-        for path in Path(self.agents.bench.workspace._store.path).glob("mirrors/*/pushed.json"):
-            path.unlink()
+        index = Path(self.agents.bench.workspace._store.path, "mirrors.db")
+        if index.exists():
+            with contextlib.closing(sqlite3.connect(index)) as connection, connection:
+                connection.execute("DELETE FROM there")
         self.known = {name: copy.head for name, copy in self.fetched.items()}
 
     def idle(self) -> Iterator[ModelStep]:
