@@ -52,7 +52,7 @@ def test_the_plan_comes_first(home: Home, project: str, remote: str, steps: list
         "2 bytes .env may hold a secret",
         f"{len(numbered(20, l2=b'one'))} bytes f.txt",
         f"{len(numbered(20, l2=b'one', l9=b'two'))} bytes f.txt",
-        "--exclude leaves files out.",
+        "--exclude leaves files out, and --redact what is in them wherever else it is.",
     ]
     assert run_git(remote, "for-each-ref", "refs/snapd") == b""
     refused = home.run(project, "push", "origin")

@@ -65,7 +65,9 @@ export function sessionName(session: Session): string {
 /** Which other machine a session is from, or which one took it over; undefined for one of this folder alone. */
 export function otherMachine(session: Session): string | undefined {
   if (session.origin !== undefined) return `from ${firstLine(session.origin.host) ?? "elsewhere"}`;
-  return session.takenOver === undefined ? undefined : `taken over by ${firstLine(session.takenOver.host) ?? "another machine"}`;
+  return session.takenOver === undefined
+    ? undefined
+    : `taken over by ${firstLine(session.takenOver.host) ?? "another machine"}`;
 }
 
 /** What a step is called. */
