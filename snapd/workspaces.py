@@ -18,7 +18,9 @@ from snapd.core.operations.editors import Editors
 from snapd.core.paths import shown
 from snapd.core.workspace import Workspace
 from snapd.locations import check_private, project_id, store_directories, store_path
+from snapd.notes.project import ProjectNotes
 from snapd.refusal import canonical_root, check_root
+from snapd.remotes.program import GitProgram
 from snapd.root import folder_around, has_history, store_of
 from snapd.secret_rules.shipped import secret_rules
 from snapd.settings.in_force import FolderSettings
@@ -359,6 +361,7 @@ class Workspaces:
                     self._texts,
                     self.editors,
                     Elsewhere(location.root, store, self._machine, partial(self._beside, location.store, policy)),
+                    ProjectNotes(location.root, GitProgram(self._machine.environment)),
                     secret_rules,
                 )
             except BaseException:

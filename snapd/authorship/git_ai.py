@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from snapd.core.paths import is_utf8
+from snapd.notes.note import NO_MODEL, NOTES, SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,11 +16,8 @@ if TYPE_CHECKING:
     from .attribution import AttributedFile, LineRange
     from .commits import Commit
 
-SCHEMA = "authorship/3.0.0"
-NOTES = "refs/notes/ai"
 _DIGITS = 14
-_NOT_KNOWN = "unknown"
-"""What the git-ai program itself writes where it knows no model."""
+_NO_TOOL = "unknown"
 _QUOTED = re.compile(r"\s|^\"|^---$")
 
 
@@ -41,9 +39,9 @@ def note(commit: Commit, files: Iterable[AttributedFile]) -> str:
         entries = []
         for author, ranges in file.by(lambda author: (author.kind, author.session_id, author.step_id)):
             if author.kind == "agent":
-                tool = author.agent or _NOT_KNOWN
+                tool = author.agent or _NO_TOOL
                 name = f"s_{_digest(f'{tool}:{author.session_id}')}"
-                sessions[name] = {"agent_id": {"tool": tool, "id": author.session_id, "model": _NOT_KNOWN}}
+                sessions[name] = {"agent_id": {"tool": tool, "id": author.session_id, "model": NO_MODEL}}
                 entries.append(f"  {name}::t_{_digest(author.step_id)} {_lines(ranges)}")
         if entries:
             attested += [_path(file.path), *entries]

@@ -19,6 +19,7 @@ from snapd.core.actions.news import SessionNews
 from snapd.core.actions.purge import Purge
 from snapd.core.actions.restore import Restore
 from snapd.core.actions.review.announcing import PendingFeed
+from snapd.core.actions.review.attesting import Attesting
 from snapd.core.actions.review.blame import Blame
 from snapd.core.actions.review.looking import Looking
 from snapd.core.actions.review.review import Review
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
     from snapd.core.operations.editors import Editors
     from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.notes import Notes
     from snapd.core.ports.policy import Policy
     from snapd.core.ports.sharing import Elsewhere
     from snapd.core.ports.store import Store
@@ -67,6 +69,7 @@ class Workspace:
         texts: compares texts.
         editors: knows what editors have open.
         elsewhere: the other machines.
+        notes: of the project's git.
         secret_rules: gives the rules for what may be a secret.
 
     Attributes:
@@ -114,6 +117,7 @@ class Workspace:
         texts: TextDiffer,
         editors: Editors,
         elsewhere: Elsewhere,
+        notes: Notes,
         secret_rules: Callable[[], SecretRules],
     ) -> None:
         self.project_id = project_id
@@ -151,7 +155,7 @@ class Workspace:
         self.review = Review(writer, store, editors, looking, pending_files, texts)
         self._pending_feed = PendingFeed(self.review, writer.event_log, writer.report_trouble)
         self.announce_pending = self._pending_feed.begin
-        self.blame = Blame(writer, store, looking, attributor, texts).lines
+        self.blame = Blame(writer, store, looking, attributor, texts, Attesting(notes)).lines
         self.blame_text = TextBlame(writer, store, looking, attributor, texts).lines
         self.made_changes = MadeChanges(store, store.timeline, self.sessions, self.step_changes).of
         self.store_check = StoreCheck(writer, store, store)

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
+from snapd.core.actions.review.blamed import Blamed
 from snapd.core.actions.review.text_blame import GivenText
 from snapd.core.errors import InvalidParams
 from snapd.core.paths import shown
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from snapd.core.actions.review.blamed import BlamedLines
     from snapd.core.actions.review.review import PendingPage
+    from snapd.core.ports.notes import NotedCommit
     from snapd.core.review.pending_file import PendingFile
     from snapd.core.timeline.model import Step, StepId
 
@@ -97,15 +99,17 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
     lines = None if params.range is None else (params.range.start, params.range.count)
     text = _given(params)
     if text is None:
-        found = context.workspace.blame(path, convert.optional_tree(params.hash), lines, context.call)
+        blamed = context.workspace.blame(path, convert.optional_tree(params.hash), lines, context.call)
     else:
-        found = context.workspace.blame_text(path, text, lines, context.call)
+        blamed = Blamed(context.workspace.blame_text(path, text, lines, context.call))
+    found = blamed.lines
     # a step may have written a thousand lines: look it up once
     steps = {name: context.workspace.sessions.known_step(name) for each in found for name in each.writer.steps[:1]}
     agents = {
         name: context.workspace.sessions.known(name).agent for name in {step.session_id for step in steps.values()}
     }
-    return wire.BlameResult(lines=[_blamed(each, steps, agents) for each in found])
+    problems = [wire.NoteProblem(commit=each.commit, reason=each.reason) for each in blamed.problems]
+    return wire.BlameResult(lines=[_blamed(each, steps, agents) for each in found], note_problems=problems or None)
 
 
 def _given(params: wire.BlameParams) -> GivenText | None:
@@ -225,4 +229,17 @@ def _blamed(found: BlamedLines, steps: Mapping[StepId, Step], agents: Mapping[st
         agent=None if step is None else agents[step.session_id],
         message_id=None if step is None else step.begun.message_id,
         at=None if writer.milliseconds is None else convert.moment(writer.milliseconds),
+        noted=None if found.noted is None else _noted(found.noted),
+    )
+
+
+def _noted(found: NotedCommit) -> wire.NotedCommit:
+    by = found.by
+    return wire.NotedCommit(
+        commit=found.commit,
+        at=convert.moment(found.seconds * 1000),
+        agent=by.agent,
+        session_id=by.session_id,
+        model=by.model,
+        person=by.person,
     )

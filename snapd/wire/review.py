@@ -149,6 +149,10 @@ class BlameParams(RequestParams):
     step, or while snapd did not watch, counts as there before; so does a line that a restore brought back and that was
     never there when a step began or ended.
 
+    The project's git may have notes of git-ai (`refs/notes/ai`). They say who wrote lines of a commit, and the result
+    has that as `noted` where a line was there before and comes from that commit, in the history of the one that is
+    checked out. Notes are claims of whoever wrote them. With `content`, snapd does not look at them.
+
     With `content`, it answers for a text that the file had, such as that of a commit; the file need not be there any
     more. snapd compares the text with all versions of the file that it knows. If one is this very text, that one
     counts. Else each line is by whoever wrote it in the version that has it and has the most lines of the text. Of
@@ -163,6 +167,26 @@ class BlameParams(RequestParams):
     at: Annotated[
         str | None, "With `content`: when the file had this text, as RFC 3339. Fractions of a second do not count."
     ] = None
+
+
+@attrs.frozen(kw_only=True)
+class NotedCommit:
+    """The commit that brought some lines, and who wrote them by its git-ai note: an agent, or a person."""
+
+    commit: Annotated[str, "The hash of the commit."]
+    at: Annotated[str, "When its author made it, as RFC 3339 in UTC."]
+    agent: Annotated[str | None, "The agent, as its tool is called. Absent for a person."] = None
+    session_id: Annotated[str | None, "The session, as the agent names it; it need not be one that snapd knows."] = None
+    model: Annotated[str | None, "The model that the agent used, if that is known."] = None
+    person: Annotated[str | None, "Name and address of a person whom an editor saw typing the lines."] = None
+
+
+@attrs.frozen(kw_only=True)
+class NoteProblem:
+    """Why something that a git-ai note may say is not in the answer."""
+
+    commit: Annotated[str | None, "The commit whose note it is. Absent if it is about more than one."] = None
+    reason: Annotated[str, "What is wrong, for people to read."]
 
 
 @attrs.frozen(kw_only=True)
@@ -183,6 +207,10 @@ class BlamedLines:
     at: Annotated[
         str | None, "When snapd noticed the lines, as RFC 3339 in UTC with milliseconds. Absent if it is not known."
     ] = None
+    noted: Annotated[
+        NotedCommit | None,
+        'Of lines that were there `"before"`: the commit that brought them, and who wrote them, where a note says so.',
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -190,3 +218,7 @@ class BlameResult:
     """The result of `snapshot/blame`."""
 
     lines: Annotated[list[BlamedLines], "The lines in their order, without gaps."]
+    note_problems: Annotated[
+        list[NoteProblem] | None,
+        "The notes about lines of the file that snapd cannot read, and why. Absent if there are none.",
+    ] = None

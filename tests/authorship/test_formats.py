@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 from snapd.authorship import agent_trace, git_ai
 from snapd.authorship.attribution import UNKNOWN, AttributedFile, Author, LineRange
 from snapd.authorship.commits import Commit
+from snapd.notes.note import NOTES
 from tests.support.amounts import amount
 from tests.support.git import run_git
 
@@ -221,7 +222,7 @@ def test_a_stream_is_what_git_fast_import_takes(tmp_path: Path) -> None:
     assert shown(names[0]) == texts[names[0]]
     # what is there stays, and git-ai may have written to the one or the other
     run_git(tmp_path, "notes", "--ref=ai", "add", "--force", "--message", "of git-ai", names[0])
-    parent = run_git(tmp_path, "rev-parse", git_ai.NOTES).decode().strip()
+    parent = run_git(tmp_path, "rev-parse", NOTES).decode().strip()
     add(commits[1:], parent)
     assert (shown(names[0]), shown(names[1])) == ("of git-ai\n", texts[names[1]])
     # git refuses a stream that ends too early

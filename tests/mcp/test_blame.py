@@ -10,6 +10,8 @@ from snapd.core.errors import FileChanged
 from snapd.mcp.tools.blaming import blame
 from snapd.mcp.tools.params import BlameParams
 from snapd.mcp.tools.results import MAX_LINE, MAX_RANGES, MAX_TEXT, Blame
+from tests.notes.noting import KEY, PERSON, PERSON_KEY, note
+from tests.support.git import run_git
 
 from .conftest import SESSION
 from .peer import VERSIONS
@@ -192,3 +194,20 @@ def test_lines_and_writers_are_of_one_moment(writes: int) -> None:
     assert isinstance(found, Blame)
     (only,) = found.ranges
     assert (only.last, only.text) == (writes + 1, "\n".join("x" * (writes + 1)))
+
+
+def test_a_note_says_who_wrote_lines_from_before(world: World) -> None:
+    run_git(world.folder, "init", "--quiet")
+    run_git(world.folder, "add", ".")
+    run_git(world.folder, "commit", "--quiet", "--message", "one")
+    run_git(world.folder, "notes", "--ref=ai", "add", "-F", "-", input=note(f"a.txt\n  {KEY} 1\n  {PERSON_KEY} 3\n"))
+    commit = run_git(world.folder, "rev-parse", "HEAD").decode().strip()
+    answer = world.peer().call("blame", path="a.txt")
+    by_agent, by_person = f"{commit} by claude in its session conversation", f"{commit} by {PERSON}"
+    assert [each.get("noted") for each in answer["structuredContent"]["ranges"]] == [by_agent, None, by_person]
+    assert answer["content"][0]["text"].splitlines() == [
+        "a.txt: 3 lines",
+        f"line 1: there before snapd watched; by a note, of commit {by_agent}",
+        "line 2: there before snapd watched",
+        f"line 3: there before snapd watched; by a note, of commit {by_person}",
+    ]

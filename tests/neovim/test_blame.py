@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from tests.cli.steps import put
 from tests.neovim.test_operations import changed
+from tests.notes.noting import KEY, note
+from tests.support.git import run_git
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,3 +55,17 @@ def test_who_wrote_the_line(neovim: Callable[..., Neovim], agent: Agent) -> None
     shows_behind(editor, {1: "claude, just now · again"})
     editor.type(":SnapdBlame\r")
     shows_behind(editor, {})
+
+
+def test_a_note_says_who_wrote_a_line_from_before(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    run_git(agent.folder, "init", "--quiet")
+    run_git(agent.folder, "add", "a.txt")
+    run_git(agent.folder, "commit", "--quiet", "--message", "one")
+    run_git(agent.folder, "notes", "--ref=ai", "add", "-F", "-", input=note(f"a.txt\n  {KEY} 1\n"))
+    commit = run_git(agent.folder, "rev-parse", "HEAD").decode().strip()
+    editor = neovim("a.txt")
+    editor.lua_until("return #vim.lsp.get_clients({ name = 'snapd' }) == 1")
+    editor.type("\\sb")
+    shows_behind(editor, {1: f"claude, in {commit[:8]}"})
+    editor.type("2G")
+    shows_behind(editor, {2: "there before any agent"})

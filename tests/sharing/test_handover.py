@@ -70,7 +70,7 @@ def blamed(agents: Agents, file: str) -> dict[int, str]:
     found = agents.bench.workspace.blame(file.encode(), None, None, Call())
     return {
         line: lines.writer.steps[0]
-        for lines in found
+        for lines in found.lines
         if lines.writer.steps
         for line in range(lines.start, lines.start + lines.count)
     }

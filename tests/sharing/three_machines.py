@@ -187,7 +187,7 @@ class Machine:
         for name in {*SHARED, *(name for name, _ in writers)}:
             found = self.agents.bench.workspace.blame(name.encode(), None, None, Call())
             # what is of no step is the user's, or was there before
-            told = [each.writer.steps[:1] for each in found for _ in range(each.count)]
+            told = [each.writer.steps[:1] for each in found.lines for _ in range(each.count)]
             wanted = [writers.get((name, line)) for line in range(1, len(told) + 1)]
             assert told == [() if step is None else (step,) for step in wanted], name
 

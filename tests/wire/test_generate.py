@@ -67,7 +67,7 @@ REQUESTS = {
     ),
     "review/keep": (f"{CHOICE} expect?", "files pendingFiles additions deletions nextCursor?"),
     "review/revert": (f"{CHOICE} expect? dryRun? onConflict? details?", OUTCOME),
-    "snapshot/blame": ("file hash? range? content? encoding? at?", "lines"),
+    "snapshot/blame": ("file hash? range? content? encoding? at?", "lines noteProblems?"),
     "session/push": (
         "remote sessionIds? all? exclude? redact? withoutPrompts? dryRun? delete? prune? olderThanDays?",
         "applied remote sessions bytes newFiles pruned?",
@@ -138,7 +138,9 @@ VALUES = {
     review.PendingHunk: "index header lines oldStart oldLines newStart newLines owners",
     review.Owner: "sessionId stepId",
     review.LineRange: "start count",
-    review.BlamedLines: "start count author sessionId? stepId? agent? messageId? at?",
+    review.BlamedLines: "start count author sessionId? stepId? agent? messageId? at? noted?",
+    review.NotedCommit: "commit at agent? sessionId? model? person?",
+    review.NoteProblem: "commit? reason",
     events.ToldNotification: "method params",
 }
 

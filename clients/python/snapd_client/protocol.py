@@ -52,6 +52,8 @@ __all__ = [
     "ListResult",
     "Message",
     "NewFile",
+    "NoteProblem",
+    "NotedCommit",
     "NotificationParams",
     "OnConflict",
     "OpenStep",
@@ -2197,6 +2199,26 @@ class BlameParams(_BlameParamsRequired, total=False):
     """With `content`: when the file had this text, as RFC 3339. Fractions of a second do not count."""
 
 
+class _NotedCommitRequired(TypedDict):
+    commit: str
+    """The hash of the commit."""
+    at: str
+    """When its author made it, as RFC 3339 in UTC."""
+
+
+class NotedCommit(_NotedCommitRequired, total=False):
+    """The commit that brought some lines, and who wrote them by its git-ai note: an agent, or a person."""
+
+    agent: str
+    """The agent, as its tool is called. Absent for a person."""
+    sessionId: str
+    """The session, as the agent names it; it need not be one that snapd knows."""
+    model: str
+    """The model that the agent used, if that is known."""
+    person: str
+    """Name and address of a person whom an editor saw typing the lines."""
+
+
 class _BlamedLinesRequired(TypedDict):
     start: int
     """The first line, from 1."""
@@ -2221,10 +2243,29 @@ class BlamedLines(_BlamedLinesRequired, total=False):
     """The message that the step belongs to."""
     at: str
     """When snapd noticed the lines, as RFC 3339 in UTC with milliseconds. Absent if it is not known."""
+    noted: NotedCommit
+    """Of lines that were there `"before"`: the commit that brought them, and who wrote them, where a note says so."""
 
 
-class BlameResult(TypedDict):
-    """The result of `snapshot/blame`."""
+class _NoteProblemRequired(TypedDict):
+    reason: str
+    """What is wrong, for people to read."""
 
+
+class NoteProblem(_NoteProblemRequired, total=False):
+    """Why something that a git-ai note may say is not in the answer."""
+
+    commit: str
+    """The commit whose note it is. Absent if it is about more than one."""
+
+
+class _BlameResultRequired(TypedDict):
     lines: list[BlamedLines]
     """The lines in their order, without gaps."""
+
+
+class BlameResult(_BlameResultRequired, total=False):
+    """The result of `snapshot/blame`."""
+
+    noteProblems: list[NoteProblem]
+    """The notes about lines of the file that snapd cannot read, and why. Absent if there are none."""

@@ -1587,6 +1587,22 @@ export interface BlameParams extends RequestParams {
   at?: string;
 }
 
+/** The commit that brought some lines, and who wrote them by its git-ai note: an agent, or a person. */
+export interface NotedCommit {
+  /** The hash of the commit. */
+  commit: string;
+  /** When its author made it, as RFC 3339 in UTC. */
+  at: string;
+  /** The agent, as its tool is called. Absent for a person. */
+  agent?: string;
+  /** The session, as the agent names it; it need not be one that snapd knows. */
+  sessionId?: string;
+  /** The model that the agent used, if that is known. */
+  model?: string;
+  /** Name and address of a person whom an editor saw typing the lines. */
+  person?: string;
+}
+
 /** Lines with one author, one after the other. */
 export interface BlamedLines {
   /** The first line, from 1. */
@@ -1605,12 +1621,24 @@ export interface BlamedLines {
   messageId?: string;
   /** When snapd noticed the lines, as RFC 3339 in UTC with milliseconds. Absent if it is not known. */
   at?: string;
+  /** Of lines that were there `"before"`: the commit that brought them, and who wrote them, where a note says so. */
+  noted?: NotedCommit;
+}
+
+/** Why something that a git-ai note may say is not in the answer. */
+export interface NoteProblem {
+  /** The commit whose note it is. Absent if it is about more than one. */
+  commit?: string;
+  /** What is wrong, for people to read. */
+  reason: string;
 }
 
 /** The result of `snapshot/blame`. */
 export interface BlameResult {
   /** The lines in their order, without gaps. */
   lines: BlamedLines[];
+  /** The notes about lines of the file that snapd cannot read, and why. Absent if there are none. */
+  noteProblems?: NoteProblem[];
 }
 
 /** The params and the result of each request. */

@@ -13,6 +13,7 @@ from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.terminal.filenames import printable, shell_name
 from snapd.core.errors import InvalidParams
+from snapd.notes.note import NOTES
 from snapd.staging.git import Git
 from snapd.staging.repository import Repository
 
@@ -93,6 +94,6 @@ def _stream(repository: Repository, commits: Iterable[Commit], authors: Authors)
     if not wanted:
         return
     committer = repository.ask("var", "GIT_COMMITTER_IDENT").rstrip(b"\n")
-    there = repository.git.attempt(repository.top, "rev-parse", "--verify", "--quiet", git_ai.NOTES)
+    there = repository.git.attempt(repository.top, "rev-parse", "--verify", "--quiet", NOTES)
     parent = there.out.decode("ascii").strip() if there.code == 0 else None
     yield from git_ai.stream(wanted, committer, parent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _LINES = re.compile(r"(?P<file>.+):(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?", re.DOTALL)
 _WHO = 24
 """Columns for who wrote a line."""
+_DIGITS = 8
+"""Of the hash of a commit: as many as short names of steps have."""
 
 
 def blame(options: argparse.Namespace) -> int:
@@ -38,6 +41,9 @@ def blame(options: argparse.Namespace) -> int:
         path = os.path.join(options.directory, file)
         text = _on_disk(path) if tree is None else _text(ask(found, "snapshot/fileAt", {**params, "range": None}))
     pager.show(options, _table(Painter(options), answer["lines"], text))
+    for problem in answer.get("noteProblems", ()):
+        of = f"{_short(problem['commit'])}: " if "commit" in problem else "notes of git-ai: "
+        print(f"snapd: {of}{printable(problem['reason'])}", file=sys.stderr)
     return DONE
 
 
@@ -75,7 +81,8 @@ def _table(painter: Painter, runs: list[dict[str, Any]], text: list[str]) -> str
     rows = []
     for run in runs:
         style = "dim" if run["author"] == "before" else "yellow" if run["author"] == "step" else "cyan"
-        when = ago(moment(run["at"]), now) if "at" in run else ""
+        at = run.get("at") or run.get("noted", {}).get("at")
+        when = "" if at is None else ago(moment(at), now)
         who = f"{painter.paint(pad(fit(_who(run), _WHO), _WHO), style)}  {painter.paint(pad(when, 16), 'dim')}"
         for line in range(run["start"], run["start"] + run["count"]):
             content = text[line - 1] if line <= len(text) else ""
@@ -84,6 +91,20 @@ def _table(painter: Painter, runs: list[dict[str, Any]], text: list[str]) -> str
 
 
 def _who(run: dict[str, Any]) -> str:
-    if run["author"] != "step":
-        return "you" if run["author"] == "user" else "before"
-    return one_line(" ".join(filter(None, (short(run["stepId"]), run.get("agent")))))
+    if run["author"] == "user":
+        return "you"
+    if run["author"] == "step":
+        return one_line(" ".join(filter(None, (short(run["stepId"]), run.get("agent")))))
+    noted = run.get("noted")
+    if noted is None:
+        return "before"
+    return one_line(f"in {_short(noted['commit'])} {noted.get('agent') or _without_address(noted['person'])}")
+
+
+def _short(commit: str) -> str:
+    return commit[:_DIGITS]
+
+
+def _without_address(person: str) -> str:
+    """The name of somebody whom git would call `Name <address>`."""
+    return person.rpartition("<")[0].strip() or person

@@ -198,7 +198,13 @@ def _add_reviewing(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     keep.add_argument("--session", metavar="S", help="accept the changes of this session: its name or its beginning")
     keep.add_argument("-p", "--patch", action="store_true", help="ask about each hunk")
     keep.add_argument("-y", "--yes", action="store_true", help="with -p, accept all hunks")
-    blame = commands.add_parser("blame", parents=[shown], help="show who wrote each line of a file")
+    blame = commands.add_parser(
+        "blame",
+        parents=[shown],
+        help="show who wrote each line of a file",
+        description="What was there before snapd watched is marked 'before'. Where the project's git has notes of "
+        "git-ai (refs/notes/ai), such a line shows the commit that brought it, and who wrote it by its note.",
+    )
     blame.add_argument(
         "file", metavar="FILE[:LINES]", help="a file, and which lines of it, such as a.py:12 or a.py:3-9"
     )

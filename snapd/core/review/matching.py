@@ -62,7 +62,7 @@ def writers_of(
     Raises:
         IoError, Cancelled: the texts were not compared.
     """
-    wanted = _without_ends(split_lines(text))
+    wanted = without_ends(split_lines(text))
     # most often there is one, and to look for it takes no comparison
     same = _very_text(wanted, when, versions())
     if same is not None:
@@ -77,7 +77,7 @@ def _very_text(wanted: list[bytes], when: int | None, versions: Iterable[Version
     found: Version | None = None
     distance = 0
     for version in versions:
-        if len(version.lines) != len(wanted) or _without_ends(version.lines) != wanted:
+        if len(version.lines) != len(wanted) or without_ends(version.lines) != wanted:
             continue
         away = _away(version, when)
         if found is None or away <= distance:
@@ -97,7 +97,7 @@ class _Best:
         self._distances: list[_Distance] = [_FAR] * len(wanted)
 
     def consider(self, version: Version, when: int | None, texts: Texts) -> None:
-        lines = _without_ends(version.lines)
+        lines = without_ends(version.lines)
         away = _away(version, when)
         # no comparison finds more equal lines than this
         missing = (self._counts - Counter(lines)).total()
@@ -110,9 +110,12 @@ class _Best:
                 self._distances[line], self.writers[line] = distance, version.writers[there]
 
 
-def _without_ends(lines: Sequence[bytes]) -> list[bytes]:
+def without_ends(lines: Sequence[bytes]) -> list[bytes]:
     """Lines that all end in the same way."""
-    return [line.removesuffix(b"\n").removesuffix(b"\r") + b"\n" for line in lines]
+    data = b"".join(lines)
+    if data and not data.endswith(b"\n"):
+        data += b"\n"
+    return split_lines(data.replace(b"\r\n", b"\n"))
 
 
 def _away(version: Version, when: int | None) -> int:

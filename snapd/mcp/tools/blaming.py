@@ -128,5 +128,11 @@ def _range(call: Call, run: dict[str, Any], first: int, last: int, text: str | N
         mine=True if session_id is not None and session_id == call.own_session else None,
         message_id=run.get("messageId"),
         at=run.get("at"),
+        noted=_noted(run["noted"]) if "noted" in run else None,
         text=text,
     )
+
+
+def _noted(noted: dict[str, Any]) -> str:
+    by = noted["person"] if "person" in noted else f"{noted['agent']} in its session {noted['sessionId']}"
+    return f"{noted['commit']} by {by}"

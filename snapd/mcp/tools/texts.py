@@ -158,7 +158,8 @@ def question_text(tool: str, plan: Changed, *, again: bool) -> str:
 def _range_line(each: BlamedRange) -> str:
     lines = f"line {each.first}" if each.first == each.last else f"lines {each.first}-{each.last}"
     if each.author == "before":
-        return f"{lines}: there before snapd watched"
+        noted = "" if each.noted is None else f"; by a note, of commit {_shown(each.noted)}"
+        return f"{lines}: there before snapd watched{noted}"
     who = ["the user"] if each.author == "user" else ["step", each.step_id, each.agent]
     marks = ["this session"] if each.mine else []
     if each.session_id is not None and not each.mine:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 
 from snapd.worktree.fs.stable_read import read_small
 
+from .quoting import unquoted
+
 _DEPTH = 5
-_QUOTED = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
-_ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
-_CONTROLS = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
 
 
 def object_directories(objects: bytes) -> tuple[bytes, ...]:
@@ -34,14 +32,4 @@ def object_directories(objects: bytes) -> tuple[bytes, ...]:
 def _alternates(objects: bytes) -> list[bytes]:
     text = read_small(os.path.join(objects, b"info", b"alternates")) or b""
     lines = [line for line in text.split(b"\n") if line and not line.startswith(b"#") and b"\0" not in line]
-    return [os.path.realpath(os.path.join(objects, _unquoted(line))) for line in lines]
-
-
-def _unquoted(line: bytes) -> bytes:
-    quoted = _QUOTED.match(line)
-    return _ESCAPE.sub(_unescaped, quoted[1]) if quoted else line
-
-
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    text = found[1]
-    return bytes((int(text, 8) if len(text) == 3 else _CONTROLS.get(text[0], text[0]),))
+    return [os.path.realpath(os.path.join(objects, unquoted(line))) for line in lines]

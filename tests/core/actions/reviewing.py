@@ -60,4 +60,4 @@ class Reviewer:
     def blame(self, name: str, tree: bytes | None = None) -> list[tuple[str, int]]:
         """Who wrote the lines of a file, as a step or a word, and how many."""
         found = self._agents.bench.workspace.blame(os.fsencode(name), tree, None, Call())
-        return [(each.writer.steps[0] if each.writer.steps else each.writer.kind, each.count) for each in found]
+        return [(each.writer.steps[0] if each.writer.steps else each.writer.kind, each.count) for each in found.lines]

@@ -24,7 +24,7 @@ def turn(agents: Agents) -> None:
 def writers(agents: Agents, name: str) -> set[str]:
     """The steps that wrote lines of a file."""
     found = agents.bench.workspace.blame(os.fsencode(name), None, None, Call())
-    return {step for each in found for step in each.writer.steps}
+    return {step for each in found.lines for step in each.writer.steps}
 
 
 def test_each_is_folded_once(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:

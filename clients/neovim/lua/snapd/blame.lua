@@ -43,7 +43,11 @@ end
 ---@return string
 function M.words(connection, lines)
   if lines.author == "before" then
-    return "there before any agent"
+    local noted = lines.noted
+    if not noted then
+      return "there before any agent"
+    end
+    return ("%s, in %s"):format(wording.one_line(noted.agent or noted.person, 30), noted.commit:sub(1, 8))
   end
   local who = lines.author == "user" and "you" or wording.one_line(lines.agent or "an agent", 30)
   local parts = { who }

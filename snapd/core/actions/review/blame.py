@@ -18,7 +18,7 @@ from snapd.core.review.texts import Texts
 from snapd.core.timeline.model import Span
 from snapd.core.trees import file_at
 
-from .blamed import blamed_lines
+from .blamed import Blamed, blamed_lines, with_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Event
     from snapd.core.timeline.queries import Touched
 
-    from .blamed import BlamedLines
+    from .attesting import Attesting
     from .looking import Looking
 
 _EVER = 1 << 62
@@ -43,6 +43,36 @@ _FILES = 16
 
 
 @attrs.frozen
+class _Asked:
+    """The file that a request is about.
+
+    Attributes:
+        before: the number of the event after it.
+        entry: the file; None if there is none.
+        unrecorded: what changed since the event before it.
+        milliseconds: when it was like this, since 1970; None for now.
+    """
+
+    before: int
+    entry: Entry | None
+    unrecorded: Sequence[FileChange]
+    milliseconds: int | None = None
+
+
+@attrs.frozen
+class _Beginning:
+    """What snapd knew first of a file.
+
+    Attributes:
+        names: all that the file had since then, the newest first.
+        milliseconds: when the lines from before were there, since 1970; None if nobody knows.
+    """
+
+    names: tuple[RelPath, ...]
+    milliseconds: int | None
+
+
+@attrs.frozen
 class _Known:
     """A file as it was after some of its changes, which will not become somebody else's.
 
@@ -50,11 +80,13 @@ class _Known:
         epoch: of the timeline.
         seq: the number of the last event that may have changed it.
         fold: the file.
+        beginning: what snapd knew first of it.
     """
 
     epoch: int
     seq: int
     fold: FileFold
+    beginning: _Beginning
 
 
 class Blame:
@@ -66,10 +98,17 @@ class Blame:
         looking: looks at it.
         attributor: says whose changes were.
         texts: compares texts.
+        attesting: says what is noted about lines from before.
     """
 
     def __init__(
-        self, writer: Writer, store: Store, looking: Looking, attributor: Attributor, texts: TextDiffer
+        self,
+        writer: Writer,
+        store: Store,
+        looking: Looking,
+        attributor: Attributor,
+        texts: TextDiffer,
+        attesting: Attesting,
     ) -> None:
         self._writer = writer
         self._store = store
@@ -77,12 +116,11 @@ class Blame:
         self._attributor = attributor
         self._history = FileHistory(store.timeline, attributor, is_reviewed=False)
         self._texts = texts
+        self._attesting = attesting
         self._lock = threading.Lock()
         self._known: dict[RelPath, _Known] = {}
 
-    def lines(
-        self, path: RelPath, tree: ObjectId | None, lines: tuple[int, int] | None, call: Call
-    ) -> tuple[BlamedLines, ...]:
+    def lines(self, path: RelPath, tree: ObjectId | None, lines: tuple[int, int] | None, call: Call) -> Blamed:
         """Says who wrote the lines of a file.
 
         A line that an undo, a redo or a restore brought back is still of whoever wrote it first. What changed while
@@ -94,47 +132,49 @@ class Blame:
             lines: only these: the first, from 1, and how many; None for all.
             call: the request.
 
-        Returns:
-            The lines in their order, without gaps.
-
         Raises:
             FileNotInSnapshot: there is no such file.
             InvalidParams: it is not text, or has no such lines.
             UnknownSnapshot: there is no such snapshot.
             StoreCorrupt, StorageFull, IoError, Cancelled: it cannot be told.
         """
-        before, entry, unrecorded = self._now(path, call) if tree is None else self._then(path, tree)
-        if entry is None:
+        asked = self._now(path, call) if tree is None else self._then(path, tree)
+        if asked.entry is None:
             raise FileNotInSnapshot(f"{shown(path)} is not there", file=shown(path), skipped=False)
         texts = Texts(self._store, self._texts, call)
+        unrecorded = asked.unrecorded
         with call.holding(self._lock):
             list_files(self._store.timeline, self._store, call)
             # since the last event, it may have been moved
             source = next((change.source for change in unrecorded if change.source is not None), path)
-            fold = self._fold(source, before, texts)
-        fold = fold or FileFold.begun(path, unrecorded[0].old if unrecorded else entry, texts, is_reviewed=False)
+            fold, beginning = self._fold(source, asked, texts)
+        fold = fold or FileFold.begun(path, unrecorded[0].old if unrecorded else asked.entry, texts, is_reviewed=False)
         for change in unrecorded:
             fold = fold.copy()
             fold.add(change, texts)
         if not fold.is_text:
             raise InvalidParams(f"{shown(path)} is not text: it has no lines", field="file")
-        return blamed_lines(path, fold.writers, lines)
+        blamed = blamed_lines(path, fold.writers, lines)
+        before = [range(each.start - 1, each.start - 1 + each.count) for each in blamed if each.is_before]
+        if not before:
+            return Blamed(blamed)
+        names = tuple(dict.fromkeys((path, *beginning.names)))
+        noted = self._attesting.noted(names, fold.lines, before, beginning.milliseconds, texts)
+        return Blamed(tuple(with_notes(blamed, noted.lines)) if noted.lines else blamed, noted.problems)
 
-    def _now(self, path: RelPath, call: Call) -> tuple[int, Entry | None, list[FileChange]]:
-        """The number of the next event, the file as it is, and what changed since the last event."""
+    def _now(self, path: RelPath, call: Call) -> _Asked:
         with self._writer.turn(call):
             look = self._looking.look(call)
         unrecorded = [each for each in look.unrecorded if each.path == path]
-        return look.last + 1, self._entry(look.snapshot, path), unrecorded
+        return _Asked(look.last + 1, self._entry(look.snapshot, path), unrecorded)
 
-    def _then(self, path: RelPath, tree: ObjectId) -> tuple[int, Entry | None, list[FileChange]]:
-        """The number of the event after a snapshot, the file in it, and what changed since the event before."""
+    def _then(self, path: RelPath, tree: ObjectId) -> _Asked:
         timeline = self._store.timeline
         snapshot = self._store.find(tree)
         entry = self._entry(snapshot, path)
         found = timeline.events_within(0, _EVER, tree)
         if found:
-            return found[0].seq + 1, entry, []
+            return _Asked(found[0].seq + 1, entry, (), found[0].milliseconds)
         taken = self._store.taken(TakenQuery(prefix=tree.hex()), None, 1)
         until = taken[0].seconds * 1000 + 999 if taken else _EVER
         after: Event | None = None
@@ -143,21 +183,23 @@ class Blame:
                 break
             after = event
         else:
-            return 0, entry, []
+            return _Asked(0, entry, (), until)
         if event.head is None:
-            return event.seq + 1, entry, []
+            return _Asked(event.seq + 1, entry, (), until)
         span = Span(
             event.head, self._store.identify(snapshot), () if after is None or after.seen is None else after.seen.steps
         )
         files = touched(self._store, event.seq + 1, "seen", span.before.tree, span.after.tree)
-        return event.seq + 1, entry, [each for each in self._attributor.unrecorded(files, span) if each.path == path]
+        unrecorded = [each for each in self._attributor.unrecorded(files, span) if each.path == path]
+        return _Asked(event.seq + 1, entry, unrecorded, until)
 
     def _entry(self, snapshot: Snapshot, path: RelPath) -> Entry | None:
         return file_at(self._store.entry_in, snapshot.tree, path)
 
-    def _fold(self, path: RelPath, before: int, texts: Texts) -> FileFold | None:
-        """A file as the events with a number below `before` made it; None if none of them did anything to it."""
+    def _fold(self, path: RelPath, asked: _Asked, texts: Texts) -> tuple[FileFold | None, _Beginning]:
+        """A file as the events before a request's made it, None if none of them did anything to it; how it began."""
         timeline = self._store.timeline
+        before = asked.before
         known = self._known.pop(path, None)
         newer: Sequence[Touched] = ()
         if known is not None and known.epoch == timeline.epoch and known.seq < before:
@@ -166,9 +208,11 @@ class Blame:
             known = None
         if known is None or any(map(came_from_elsewhere, newer)):
             line = lineage_of(timeline, path, before)
+            known = None
         else:
             line = Lineage(newer, [])
-        fold = known.fold.copy() if known is not None and line.rows is newer else None
+        fold = None if known is None else known.fold.copy()
+        beginning = self._beginning(path, asked, line) if known is None else known.beginning
         opened = {step.step_id for step in timeline.open_steps()}
         settled, is_settled = None, True
         for event, changes in self._attributor.attributed(line.rows):
@@ -176,12 +220,21 @@ class Blame:
             if is_settled and seen is not None and not opened.isdisjoint((*seen.steps, *seen.left)):
                 # once these steps end, the change may be somebody else's
                 is_settled = False
-                settled = _Known(timeline.epoch, event.seq - 1, fold.copy()) if fold is not None else None
+                settled = _Known(timeline.epoch, event.seq - 1, fold.copy(), beginning) if fold is not None else None
             fold = self._history.added(fold, changes, line.replaced, texts)
         if is_settled and fold is not None:
-            settled = _Known(timeline.epoch, before - 1, fold.copy())
+            settled = _Known(timeline.epoch, before - 1, fold.copy(), beginning)
         if settled is not None:
             self._known[path] = settled
             if len(self._known) > _FILES:
                 del self._known[next(iter(self._known))]
-        return fold
+        return fold, beginning
+
+    def _beginning(self, path: RelPath, asked: _Asked, line: Lineage) -> _Beginning:
+        names = tuple(dict.fromkeys((path, *(row.path for row in reversed(line.rows)))))
+        if not line.rows and not asked.unrecorded:
+            return _Beginning(names, asked.milliseconds)
+        # what changed first had not changed yet at the event before
+        first = line.rows[0].seq if line.rows else asked.before
+        found = self._store.timeline.events(first, 1) or self._store.timeline.events(first + 1, 1)
+        return _Beginning(names, found[0].milliseconds if found else None)

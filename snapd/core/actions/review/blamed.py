@@ -11,9 +11,10 @@ from snapd.core.errors import InvalidParams
 from snapd.core.paths import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.model import RelPath
+    from snapd.core.ports.notes import NotedCommit, NoteProblem
     from snapd.core.review.changes import LineWriter
 
 
@@ -25,11 +26,31 @@ class BlamedLines:
         start: the first line, from 1.
         count: how many lines.
         writer: who wrote them.
+        noted: of lines from before, the commit that brought them, and who wrote them by its note.
     """
 
     start: int
     count: int
     writer: LineWriter
+    noted: NotedCommit | None = None
+
+    @property
+    def is_before(self) -> bool:
+        """Whether they were there before snapd watched."""
+        return self.writer.kind == "before"
+
+
+@attrs.frozen
+class Blamed:
+    """Who wrote the lines of a file.
+
+    Attributes:
+        lines: in their order, without gaps.
+        problems: what notes in the project's git may say besides.
+    """
+
+    lines: tuple[BlamedLines, ...]
+    problems: tuple[NoteProblem, ...] = ()
 
 
 def blamed_lines(
@@ -56,3 +77,15 @@ def blamed_lines(
         found.append(BlamedLines(first, number, writer))
         first += number
     return tuple(found)
+
+
+def with_notes(blamed: Iterable[BlamedLines], noted: Mapping[int, NotedCommit]) -> Iterator[BlamedLines]:
+    """Divides lines from before by what is noted about each, from 0."""
+    for lines in blamed:
+        if not lines.is_before:
+            yield lines
+            continue
+        first = lines.start
+        for note, group in groupby(range(first, first + lines.count), key=lambda line: noted.get(line - 1)):
+            numbers = list(group)
+            yield BlamedLines(numbers[0], len(numbers), lines.writer, note)

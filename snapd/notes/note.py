@@ -1,0 +1,218 @@
+"""Reads a note of the Git AI Standard, authorship/3.0.0: anybody may have written it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import orjson
+
+from snapd.core.ports.notes import Claim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+SCHEMA = "authorship/3.0.0"
+NOTES = "refs/notes/ai"
+NO_MODEL = "unknown"
+"""What the git-ai program itself writes where it knows no model."""
+_KEY = re.compile(r"s_[0-9a-f]+::t_[0-9a-f]+|h_[0-9a-f]+(?:::t_[0-9a-f]+)?|[0-9a-f]{16}|[0-9a-f]{7}")
+"""Of a session, of a person, and of a session before git-ai 1.4 and before 1.0. The standard leaves open how long
+the first two are, and git-ai whether those of people get traces, too."""
+_NUMBER = "[1-9][0-9]{0,9}"
+_RANGE = f"{_NUMBER}(?:-{_NUMBER})?"
+_LINES = re.compile(f"{_RANGE}(?:,{_RANGE})*")
+_LONGEST = 1000
+"""Characters of a name."""
+_QUOTED = 60
+"""Characters of a note that a message quotes."""
+
+
+class BadNoteError(Exception):
+    """A note that breaks the standard; the message says how, as a part of a sentence."""
+
+
+@attrs.frozen
+class _Entry:
+    """Some lines of a file.
+
+    Attributes:
+        author: whose they are: the key, without the trace.
+        spec: the ranges, as the note has them.
+        number: the line of the note.
+    """
+
+    author: str
+    spec: str
+    number: int
+
+
+@attrs.frozen
+class Note:
+    """A note that keeps to the standard.
+
+    Attributes:
+        files: the entries of each file, by its name, in their order.
+        authors: who is behind each key; a session without its trace.
+    """
+
+    files: Mapping[str, Sequence[_Entry]]
+    authors: Mapping[str, Claim]
+
+    @classmethod
+    def parse(cls, data: bytes) -> Note:
+        """Reads a note.
+
+        Blank lines and fields that nobody knows yet do no harm.
+
+        Raises:
+            BadNoteError: it breaks the standard, or is of another version.
+        """
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise BadNoteError("is not UTF-8") from None
+        attested, divider, metadata = f"\n{text}".partition("\n---\n")
+        if not divider:
+            raise BadNoteError("has no line '---' between lines and metadata")
+        # first: another version may have other lines
+        authors = _authors(metadata)
+        return cls(_files(attested.split("\n")[1:]), authors)
+
+    def claims(self, file: str, wanted: Sequence[int]) -> dict[int, Claim]:
+        """Says who wrote lines of a file.
+
+        Where several entries have a line, the last one counts whose author the note names.
+
+        Args:
+            file: its name in the commit.
+            wanted: the numbers of the lines, from 1, in ascending order, each once.
+
+        Returns:
+            The author of each of these lines that the note attests.
+
+        Raises:
+            BadNoteError: the lines of an entry break the standard.
+        """
+        # after a cherry-pick, a note may have keys whose authors only another one names
+        entries = [(self.authors.get(entry.author), _ranges(entry)) for entry in self.files.get(file, ())]
+        found: dict[int, Claim] = {}
+        # the next line from each on that no later entry has; the work is that of the lines, whatever ranges overlap
+        free = list(range(len(wanted) + 1))
+        for author, ranges in reversed(entries):
+            if author is None:
+                continue
+            for first, last in ranges:
+                at = _next_free(free, bisect_left(wanted, first))
+                while at < len(wanted) and wanted[at] <= last:
+                    found[wanted[at]] = author
+                    free[at] = at + 1
+                    at = _next_free(free, at + 1)
+        return found
+
+
+def _next_free(free: list[int], at: int) -> int:
+    """Finds the end of a chain, and shortens the chain for the next time."""
+    end = at
+    while free[end] != end:
+        end = free[end]
+    while free[at] != end:
+        free[at], at = end, free[at]
+    return end
+
+
+# -- lines
+
+
+def _files(lines: Sequence[str]) -> dict[str, list[_Entry]]:
+    files: dict[str, list[_Entry]] = {}
+    entries: list[_Entry] | None = None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        if line.startswith("  "):
+            if entries is None:
+                raise _bad(number, line, "belongs to no file")
+            key, _, spec = line[2:].partition(" ")
+            if not _KEY.fullmatch(key):
+                raise _bad(number, key, "is no key")
+            if not _LINES.fullmatch(spec):
+                raise _bad(number, spec, "are no lines")
+            entries.append(_Entry(key.partition("::")[0], spec, number))
+            continue
+        name = line[1:-1] if len(line) > 1 and line[0] == line[-1] == '"' else line
+        if line[0].isspace() or name in files:
+            raise _bad(number, line, "is there twice" if name in files else "is no file")
+        entries = files[name] = []
+    return files
+
+
+def _ranges(entry: _Entry) -> Iterator[tuple[int, int]]:
+    """The ranges of an entry: the first line and the last one of each."""
+    before = 0
+    for each in entry.spec.split(","):
+        start, _, end = each.partition("-")
+        first, last = int(start), int(end or start)
+        if last < first or first < before:
+            raise _bad(entry.number, each, "is not in ascending order")
+        before = first
+        yield first, last
+
+
+def _bad(number: int, text: str, what: str) -> BadNoteError:
+    return BadNoteError(f"breaks the standard: {_quoted(text)} {what}, in line {number}")
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…")
+
+
+# -- metadata
+
+
+def _authors(text: str) -> dict[str, Claim]:
+    try:
+        metadata = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise BadNoteError("has metadata that is no JSON") from None
+    if not isinstance(metadata, dict):
+        raise BadNoteError("has metadata that is no JSON object")
+    version = metadata.get("schema_version")
+    if version != SCHEMA:
+        told = f"is of the version {_quoted(version)}" if isinstance(version, str) else "names no version"
+        raise BadNoteError(f"{told}; snapd reads {SCHEMA}")
+    if not isinstance(metadata.get("base_commit_sha"), str):
+        raise BadNoteError("breaks the standard: 'base_commit_sha' is no string")
+    # older notes know nothing of sessions and people
+    found = {key: _agent(key, record) for key, record in _records(metadata, "prompts")}
+    found |= {key: _agent(key, record) for key, record in _records(metadata, "sessions", {})}
+    found |= {key: Claim(person=_string(record, "author", key)) for key, record in _records(metadata, "humans", {})}
+    return found
+
+
+def _records(metadata: dict[str, Any], name: str, missing: Any = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    records = metadata.get(name, missing)
+    if not isinstance(records, dict):
+        raise BadNoteError(f"breaks the standard: {name!r} is no object")
+    for key, record in records.items():
+        if not isinstance(record, dict):
+            raise BadNoteError(f"breaks the standard: {_quoted(key)} in {name!r} is no object")
+        yield key, record
+
+
+def _agent(key: str, record: dict[str, Any]) -> Claim:
+    agent = record.get("agent_id")
+    if not isinstance(agent, dict):
+        raise BadNoteError(f"breaks the standard: {_quoted(key)} has no 'agent_id'")
+    tool, session, model = (_string(agent, name, key) for name in ("tool", "id", "model"))
+    return Claim(tool, session, None if model == NO_MODEL else model)
+
+
+def _string(record: dict[str, Any], name: str, of: str) -> str:
+    found = record.get(name)
+    if not isinstance(found, str) or not 0 < len(found) <= _LONGEST:
+        what = "empty or too long" if isinstance(found, str) else "no string"
+        raise BadNoteError(f"breaks the standard: {name!r} of {_quoted(of)} is {what}")
+    return found

@@ -1,0 +1,1 @@
+"""Tests of reading git-ai notes."""
