@@ -13,6 +13,7 @@ from snapd.core import errors
 from snapd.core.errors import InvalidParams, IoError
 from snapd.rpc import progress
 from snapd.rpc.errors import as_rpc_error
+from snapd.rpc.language_server import CONVERTER
 from snapd.rpc.progress import Progress
 from snapd.rpc.protocol import Protocol
 from snapd.rpc.transport import outbox
@@ -33,10 +34,8 @@ class Server:
 
 def protocol() -> tuple[Protocol, list[bytes]]:
     """A protocol object and what it sends."""
-    from lsprotocol.converters import get_converter
-
     sent: list[bytes] = []
-    made = Protocol(Server(), get_converter())  # type: ignore[arg-type]
+    made = Protocol(Server(), CONVERTER)  # type: ignore[arg-type]
     made.send = sent.append
     return made, sent
 
