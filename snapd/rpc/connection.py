@@ -29,7 +29,7 @@ from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
 
 from .documents import Documents
 from .folders import Folders
-from .language_server import CONVERTER, JsonRPCServer, lsp
+from .language_server import CONVERTER, Feature, JsonRPCServer, lsp
 from .params import CLIENT_NOTIFICATIONS, structure
 from .progress import Progress
 from .protocol import Protocol
@@ -293,8 +293,7 @@ class Connection(JsonRPCServer):
             **{method: partial(self._request, method) for method in METHODS},
         }
         for method, feature in features.items():
-            # pygls sets attributes on what it registers, which fails for a bound method
-            self.protocol.fm.feature(method)(partial(feature))
+            self.protocol.fm.feature(method)(Feature(feature))
 
     def _initialize(self, params: Opening) -> Any:
         options = params.initialization_options
