@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> int:
-    """Runs the command of this process; returns its exit code."""
+    """Runs the command of this process; returns its exit code, or ends the process itself if the command is a hook."""
     words = sys.argv[1:]
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
-        # an agent waits for it: nothing else is loaded
+        # an agent waits for it: nothing else is loaded, and nothing is taken down. A hook leaves nothing unwritten
         from snapd.hook.main import main as hook
 
-        return hook(*words[1:2])
+        os._exit(hook(*words[1:2]))
     from snapd.cli.main import main as command
 
     return command()
