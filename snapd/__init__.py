@@ -6,8 +6,6 @@ needs is loaded when it is first used, so that the command line starts at once.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from ._version import __version__
 
 _HOMES = ("snapd.core.errors", "snapd.library", "snapd.library.message_loop")
@@ -76,6 +74,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
+        # a hook has no time to load this either
+        from importlib import import_module
+
         for home in map(import_module, _HOMES):
             if hasattr(home, name):
                 return getattr(home, name)

@@ -60,8 +60,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(words: Sequence[str]) -> argparse.Namespace | int:
     """What the words say; an exit code where that was help or the version, which were told."""
-    is_command = words[:1] and words[0] in COMMANDS | HIDDEN
-    parser = build_parser(words[0] if is_command else None)
+    # of the version, no command needs to know
+    alone = words == ["--version"] or (words[:1] and words[0] in COMMANDS | HIDDEN)
+    parser = build_parser(words[0] if alone else None)
     try:
         options: argparse.Namespace = parser.parse_args(words)
     except SystemExit as ending:

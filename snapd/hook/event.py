@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import time
 
 from .dialects import BATCH, BEGIN, END, PROMPT, SUB_BEGIN, SUB_END
@@ -139,10 +137,13 @@ class Event:
     def _take_prompt(self, payload: Mapping[str, Any]) -> None:
         self.prompt = self._text(payload, self.dialect.prompt, "the prompt") or ""
         if self.prompt.startswith(_CONTEXT):
+            # imported late, here and elsewhere: few events need it
+            import re
+
             self.prompt = re.sub(_CONTEXTS, "", self.prompt)
-        notified = re.match(_NOTIFIED, self.prompt) if _NOTIFICATION in self.prompt else None
+        notified = _notified(self.prompt)
         if notified is not None:
-            self.ended_task = _short(notified[1].strip())
+            self.ended_task = _short(notified)
         elif self.message_id is None:
             # the same event, reported by two hooks, is one message
             stamp = payload.get("timestamp")
@@ -168,6 +169,16 @@ class Event:
         return f"call:{_digest([self.session_id, call.tool, call.given])}:"
 
 
+def _notified(prompt: str) -> str | None:
+    """The id of the call whose background command has ended, if that is what a prompt says."""
+    if _NOTIFICATION not in prompt:
+        return None
+    import re
+
+    found = re.match(_NOTIFIED, prompt)
+    return None if found is None else found[1].strip()
+
+
 def _found(payload: Any, paths: tuple[Path, ...]) -> Any:
     for path in paths:
         value = payload
@@ -186,6 +197,8 @@ def _found(payload: Any, paths: tuple[Path, ...]) -> Any:
 def _input(given: Any) -> Any:
     """The input of a tool; some agents give its JSON as text."""
     if isinstance(given, str) and given.lstrip().startswith("{"):
+        import json
+
         try:
             return json.loads(given)
         except (ValueError, RecursionError):
@@ -205,6 +218,7 @@ def _short(name: str) -> str:
 def _digest(value: Any) -> str:
     # imported late: few events need it
     import hashlib
+    import json
 
     text = json.dumps(value, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import _socket
-import json
 import os
 import struct
+
+from .json_text import decode, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Link:
             self._more()
         body, self._buffer = self._buffer[:length], self._buffer[length:]
         try:
-            message = json.loads(body)
+            message = decode(body.decode("utf-8", "surrogatepass"))
         except (ValueError, RecursionError) as error:
             raise Broken("the daemon sent no JSON") from error
         if not isinstance(message, dict):
@@ -134,7 +135,7 @@ class Link:
 
 def _frame(message: dict[str, Any]) -> bytes:
     # half a surrogate pair in a prompt becomes a question mark
-    body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    body = encode(message).encode("utf-8", "replace")
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import sys
 
 from snapd.environment import RECORDED, socket_in, user_directories
@@ -12,6 +10,7 @@ from snapd.environment import RECORDED, socket_in, user_directories
 from .answers import answer
 from .dialects import DIALECTS, recognised
 from .event import Event, NotAnEvent
+from .json_text import decode
 from .link import Broken, Link, Refused
 from .log import log
 from .place import places
@@ -20,10 +19,14 @@ from .seen import note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as _signal
     from collections.abc import Mapping
     from typing import Any
 
     from .link import Request
+else:
+    # `signal` puts its numbers into enumerations, which loads `enum`
+    import _signal
 
 SECONDS = 2.0
 """How long a hook takes at most, unless `SNAPD_HOOK_SECONDS` says otherwise."""
@@ -51,6 +54,10 @@ def main(name: str | None = None) -> int:
     try:
         words = _run(name, environment)
         if words is not None:
+            # imported late: most events have no answer
+            import json
+
+            # only ASCII, whatever the encoding of the standard output
             sys.stdout.write(json.dumps(words))
             sys.stdout.flush()
     except _TimeIsUp:
@@ -148,7 +155,7 @@ def _payload() -> dict[str, Any]:
         raise NotAnEvent(f"the event has {size} bytes")
     try:
         # some agents put raw control characters into their texts
-        payload = json.loads(b"".join(chunks).decode("utf-8", "replace"), strict=False)
+        payload = decode(b"".join(chunks).decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise NotAnEvent(f"the event is no JSON: {error}") from error
     if not isinstance(payload, dict):
@@ -178,21 +185,21 @@ def _uri(path: str) -> str:
 
 def _set_time_limit(environment: Mapping[str, str]) -> Any:
     """Has `_TimeIsUp` raised in time, where the platform can do that; returns what `_lift_time_limit` takes."""
-    if not hasattr(signal, "setitimer"):
+    if not hasattr(_signal, "setitimer"):
         return None
     try:
         seconds = float(environment.get("SNAPD_HOOK_SECONDS") or SECONDS)
     except ValueError:
         seconds = SECONDS
-    before = signal.signal(signal.SIGALRM, _raise_time_is_up)
-    signal.setitimer(signal.ITIMER_REAL, min(max(seconds, 0.01), 3600.0))
+    before = _signal.signal(_signal.SIGALRM, _raise_time_is_up)
+    _signal.setitimer(_signal.ITIMER_REAL, min(max(seconds, 0.01), 3600.0))
     return before
 
 
 def _lift_time_limit(before: Any) -> None:
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    if hasattr(_signal, "setitimer"):
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
+        _signal.signal(_signal.SIGALRM, before)
 
 
 def _raise_time_is_up(*_: object) -> None:

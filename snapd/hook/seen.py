@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from snapd.environment import user_directories
@@ -15,12 +14,15 @@ if TYPE_CHECKING:
 def note(environment: Mapping[str, str], name: str) -> None:
     """Notes that an agent has reported an event that is recorded now; a hook goes on if it cannot."""
     path = _path(environment, name)
-    with contextlib.suppress(OSError):
+    try:
         try:
             os.utime(path)
         except FileNotFoundError:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError:
+        # `contextlib` would take longer to load than all of this room
+        return
 
 
 def last(environment: Mapping[str, str], name: str) -> float | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -56,7 +54,6 @@ _PATHS = (
 _LISTS = ("files", "paths", "file_paths", "filePaths", "edits", "changes")
 _PATCHES = ("command", "patch", "patchText", "input", "diff", "patch_text")
 _PATCHED = r"(?m)^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)[ \t]*\r?$"
-"""Compiled where it is needed: most events have no patch."""
 _MOST_FILES = 1000
 _WORDS = 200
 """Characters of a command that name its step."""
@@ -112,7 +109,7 @@ def described(tool: str, given: Any, folder: str) -> str | None:
 
 def _named(given: Any) -> list[str]:
     if isinstance(given, str):
-        return re.findall(_PATCHED, given)
+        return _patched(given)
     if not isinstance(given, dict):
         return []
     found = [given[key] for key in _PATHS if isinstance(given.get(key), str) and given[key]]
@@ -121,8 +118,18 @@ def _named(given: Any) -> list[str]:
             found += [each] if isinstance(each, str) and each else _named(each) if isinstance(each, dict) else []
     for key in _PATCHES:
         if isinstance(given.get(key), str):
-            found += re.findall(_PATCHED, given[key]) if "***" in given[key] else []
+            found += _patched(given[key])
     return found
+
+
+def _patched(patch: str) -> list[str]:
+    """The files that a patch names."""
+    if "***" not in patch:
+        return []
+    # imported late: most events have no patch
+    import re
+
+    return re.findall(_PATCHED, patch)
 
 
 def _relative(path: str, folder: str) -> str:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import orjson
-from lsprotocol import types as lsp
-from pygls.server import JsonRPCServer
 
 from snapd._version import __version__
 from snapd.core.call import Call
@@ -31,7 +29,8 @@ from snapd.wire.methods import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
 
 from .documents import Documents
 from .folders import Folders
-from .params import CLIENT_NOTIFICATIONS, LSP, structure
+from .language_server import CONVERTER, Feature, JsonRPCServer, lsp
+from .params import CLIENT_NOTIFICATIONS, structure
 from .progress import Progress
 from .protocol import Protocol
 
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from snapd.settings.table import Layer
 
     from .folders import Folder
+    from .language_server import Opening
     from .services import Services
 
 logger = logging.getLogger(__name__)
@@ -63,6 +63,22 @@ _GRACE_SECONDS = 0.25
 """How long an operation beyond its point of no return may go on after the daemon was told to stop."""
 _STOPPED_SECONDS = 2.0
 """How long any client may leave its output unread once the daemon stops."""
+
+_CAPABLE = {
+    "capabilities": {
+        "textDocumentSync": {"openClose": True, "change": int(lsp.TextDocumentSyncKind.Full), "save": True},
+        "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
+        "experimental": {
+            "snapshot": {
+                "protocolVersion": PROTOCOL_VERSION,
+                "methods": sorted(METHODS),
+                "notifications": sorted(NOTIFICATIONS),
+            }
+        },
+    },
+    "serverInfo": {"name": "snapd", "version": __version__},
+}
+"""The result of `initialize`, as JSON: an `lsp.InitializeResult`, whose class would take as long as all of the rest."""
 
 _STRANGER_BYTES = 1 << 20
 """The longest message that we read before the client has shown the token: anybody who reaches the port may send it."""
@@ -114,7 +130,7 @@ class Connection(JsonRPCServer):
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, services: Services, token: str | None
     ) -> None:
-        super().__init__(Protocol, lambda: LSP)
+        super().__init__(Protocol, lambda: CONVERTER)
         self._reader = reader
         self._outbox = Outbox(writer)
         self._services = services
@@ -277,10 +293,9 @@ class Connection(JsonRPCServer):
             **{method: partial(self._request, method) for method in METHODS},
         }
         for method, feature in features.items():
-            # pygls sets attributes on what it registers, which fails for a bound method
-            self.protocol.fm.feature(method)(partial(feature))
+            self.protocol.fm.feature(method)(Feature(feature))
 
-    def _initialize(self, params: lsp.InitializeParams) -> Any:
+    def _initialize(self, params: Opening) -> Any:
         options = params.initialization_options
         given = options.get("token") if isinstance(options, dict) else None
         if self._token is not None and not _same_token(given, self._token):
@@ -297,25 +312,7 @@ class Connection(JsonRPCServer):
         if self.on_process is not None and params.process_id is not None:
             self.on_process(params.process_id)
         self._warn_of_unknown(unknown, "initializationOptions")
-        result = lsp.InitializeResult(
-            capabilities=lsp.ServerCapabilities(
-                text_document_sync=lsp.TextDocumentSyncOptions(
-                    open_close=True, change=lsp.TextDocumentSyncKind.Full, save=True
-                ),
-                workspace=lsp.WorkspaceOptions(
-                    workspace_folders=lsp.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
-                ),
-                experimental={
-                    "snapshot": {
-                        "protocolVersion": PROTOCOL_VERSION,
-                        "methods": sorted(METHODS),
-                        "notifications": sorted(NOTIFICATIONS),
-                    }
-                },
-            ),
-            server_info=lsp.ServerInfo(name="snapd", version=__version__),
-        )
-        return self._spawn(_after(opening, LSP.unstructure(result, lsp.InitializeResult)))
+        return self._spawn(_after(opening, _CAPABLE))
 
     def _shutdown(self, _: Any) -> None:
         self._shut_down = True

@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
     from typing import Any
 
-    from lsprotocol import types as lsp
-
     from snapd.core.operations.editors import Report
     from snapd.core.workspace import Workspace
     from snapd.rpc.scheduling.workspace_queue import Ticket
 
     from .folders import Folders
+    from .language_server import lsp
     from .services import Services
 
 _MOST_BYTES = 64 << 20

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from lsprotocol import types as lsp
-from lsprotocol.converters import get_converter
-
 from snapd.core.errors import InvalidParams
 from snapd.wire import converter as wire
 from snapd.wire.methods import METHODS
 
 from .errors import as_rpc_error
-
-LSP = get_converter()
-"""Converts between JSON values and the objects of the Language Server Protocol."""
+from .language_server import CONVERTER, Opening, lsp
 
 _LSP_PARAMS: dict[str, Any] = {
-    lsp.INITIALIZE: lsp.InitializeParams,
+    lsp.INITIALIZE: Opening,
     lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lsp.DidChangeWorkspaceFoldersParams,
     lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: lsp.DidChangeConfigurationParams,
     lsp.CANCEL_REQUEST: lsp.CancelParams,
@@ -53,7 +48,7 @@ def structure(method: str, params: Any) -> Any:
             params = {name: given.get(name) for name in ("rootUri", "workspaceFolders", "initializationOptions")}
             process = given.get("processId")
             params |= {"capabilities": {}, "processId": process if type(process) is int else None}
-        return LSP.structure(params, _LSP_PARAMS[method])
+        return CONVERTER.structure(params, _LSP_PARAMS[method])
     except wire.InvalidParams as error:
         raise as_rpc_error(InvalidParams(str(error), field=error.field)) from None
     except Exception as error:

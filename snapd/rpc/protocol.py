@@ -11,22 +11,20 @@ import contextvars
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lsprotocol.types import CANCEL_REQUEST
-from pygls.protocol import JsonRPCProtocol
-
 from snapd.rpc.transport.envelope import Notification, Request, RpcError
 from snapd.rpc.transport.framing import encode, frame
 from snapd.wire.errors import METHOD_NOT_FOUND
 
 from .errors import as_rpc_error
+from .language_server import JsonRPCProtocol, lsp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-    from pygls.protocol.json_rpc import RPCMessage
-
     from snapd.rpc.transport.envelope import MessageId
+
+    from .language_server import RPCMessage
 
 
 class Protocol(JsonRPCProtocol):
@@ -52,7 +50,7 @@ class Protocol(JsonRPCProtocol):
             else:
                 self.refuse(message.id, RpcError(METHOD_NOT_FOUND, f"no method {message.method!r}"))
         elif isinstance(message, Notification):
-            if message.method == CANCEL_REQUEST:
+            if message.method == lsp.CANCEL_REQUEST:
                 self.on_cancel(message.params.id)
             else:
                 run(self._handle_notification, message.method, message.params)

@@ -200,6 +200,30 @@ print(*sorted(sys.modules))
     assert loaded & (heavy | {"textual", "subprocess", "logging", "pathlib", "tomllib", "urllib"}) == set()
 
 
+def test_a_command_does_not_collect_what_stays() -> None:
+    code = """
+import argparse, gc, sys
+import snapd.__main__ as program
+
+begun, parsers, make = [], [], argparse.ArgumentParser.__init__
+
+def init(self, *args, **options):
+    parsers.append(self)
+    make(self, *args, **options)
+
+gc.callbacks.append(lambda phase, info: begun.append(phase) if phase == "start" else None)
+argparse.ArgumentParser.__init__ = init
+sys.argv[1:] = ["--version"]
+code = program.main()
+print(code, len(begun) < 4, len(parsers), gc.isenabled(), gc.get_freeze_count() > 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    version, told = done.stdout.splitlines()
+    assert version.startswith("snapd ")
+    # and there is nothing left for the collection at the end
+    assert told == "0 True 1 True True"
+
+
 def test_warm_track_through_the_daemon_imports_little(home: Home) -> None:
     root = home.project("imports", FILES)
     home.track(root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -197,13 +198,46 @@ def test_where_it_works(agent: Agent, home: Home) -> None:
     assert agent.log() == ""
 
 
-def test_it_is_quick_to_load() -> None:
+def loaded(program: str, *words: str, agent: Agent, stdin: bytes = b"") -> set[str]:
+    """The modules that a process loads which runs a program."""
+    command = [sys.executable, "-X", "importtime", "-c", program, *words]
+    done = subprocess.run(command, input=stdin, env=agent.home.env, capture_output=True, check=True)
+    assert done.stdout == b""
+    return {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
+
+
+def test_it_is_quick_to_load(agent: Agent) -> None:
     """An agent waits for its hooks: counted in modules, since time is no test."""
-    program = "import sys; sys.argv[1:] = ['hook']; import snapd.__main__ as m; m.main(); print(*sys.modules)"
-    found = subprocess.run([sys.executable, "-c", program], input=b"[]", capture_output=True, check=True)
-    loaded = found.stdout.decode().split()
-    assert not {"typing", "attrs", "attr", "argparse", "dataclasses", "socket", "asyncio", "snapd.cli"} & set(loaded)
-    assert len([name for name in loaded if name.startswith("snapd")]) < 16
+    before = loaded("pass", agent=agent)
+    given = {"tool_name": "Edit", "tool_use_id": "T1", "tool_input": {"file_path": agent.path("a.py")}}
+    for name in ("PreToolUse", "PostToolUse"):
+        event = {"hook_event_name": name, "session_id": "S", "cwd": agent.root, **given}
+        program = "from snapd.__main__ import main; main()"
+        added = loaded(program, "hook", agent=agent, stdin=json.dumps(event).encode()) - before
+        own = {each for each in added if each.startswith("snapd")}
+        assert "snapd.hook.main" in own
+        assert len(own) < 17
+        # `_socket` and `_json` are what `socket` and `json` are made of, which load `re` and `enum`
+        assert added - own <= {"__future__", "types", "_json", "_socket", "struct", "_struct"}
+    assert [(step.part, step.files, step.state) for step in agent.steps()] == [("T1", (), "applied")]
+    assert agent.log() == ""
+
+
+def test_all_that_it_says_is_said_before_it_ends(agent: Agent) -> None:
+    """It ends its process without taking the interpreter down, which would write what is left."""
+    agent.edit("T1", "a.py", "better\n")
+    agent.home.ok(agent.root, "undo", "--yes")
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "S", "prompt": "go on", "cwd": agent.root}
+    command = [sys.executable, "-m", "snapd", "hook"]
+    env = {name: value for name, value in agent.home.env.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(command, input=json.dumps(event).encode(), env=env, capture_output=True, check=True)
+    assert "a.py" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert done.stderr == b""
+    env["SNAPD_LOG"] = "1"
+    done = subprocess.run(command, input=b"no JSON", env=env, capture_output=True, check=True)
+    assert done.stdout == b""
+    assert b"the event is no JSON" in done.stderr
+    assert "the event is no JSON" in agent.log()
 
 
 def test_the_last_event_is_told(agent: Agent) -> None:

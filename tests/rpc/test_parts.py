@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import weakref
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from snapd.core import errors
 from snapd.core.errors import InvalidParams, IoError
 from snapd.rpc import progress
 from snapd.rpc.errors import as_rpc_error
+from snapd.rpc.language_server import CONVERTER, Feature
 from snapd.rpc.progress import Progress
 from snapd.rpc.protocol import Protocol
 from snapd.rpc.transport import outbox
@@ -22,6 +25,9 @@ from snapd.rpc.transport.outbox import Outbox
 from snapd.wire.errors import ERRORS
 
 from .machine import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Server:
@@ -33,10 +39,8 @@ class Server:
 
 def protocol() -> tuple[Protocol, list[bytes]]:
     """A protocol object and what it sends."""
-    from lsprotocol.converters import get_converter
-
     sent: list[bytes] = []
-    made = Protocol(Server(), get_converter())  # type: ignore[arg-type]
+    made = Protocol(Server(), CONVERTER)  # type: ignore[arg-type]
     made.send = sent.append
     return made, sent
 
@@ -51,6 +55,25 @@ def protocol() -> tuple[Protocol, list[bytes]]:
 )
 def test_text_that_utf8_cannot_say(given: dict[str, Any], encoded: str) -> None:
     assert encode(given).decode() == encoded
+
+
+def test_a_method_costs_a_connection_little() -> None:
+    """pygls looks into what it is given; each hook has a connection of its own, with all methods."""
+
+    def calls(feature: Callable[[Any], Any]) -> int:
+        made, _ = protocol()
+        found: list[str] = []
+        register = made.fm.feature("x/y")
+        sys.setprofile(lambda frame, kind, _: found.append(frame.f_code.co_name) if kind == "call" else None)
+        try:
+            register(feature)
+        finally:
+            sys.setprofile(None)
+        assert made.fm.features["x/y"](7) == 7
+        return len(found)
+
+    assert calls(Feature(lambda params: params)) < 25
+    assert calls(partial(lambda params: params)) > 25
 
 
 async def test_failed_request_leaves_nothing_for_the_collector() -> None:

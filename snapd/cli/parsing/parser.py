@@ -112,7 +112,7 @@ def build_parser(command: str | None = None) -> Parser:
     """The parser of all commands. Each is made once, for parsing leaves it as it is.
 
     Args:
-        command: the command of which alone something is asked: then others may be missing, which saves time.
+        command: the command or option of which alone something is asked: then others may be missing, which saves time.
     """
     parser = Parser(
         prog="snapd",
