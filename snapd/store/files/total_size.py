@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.errors import os_errors
+
 from .walking import status_if_there, walked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 _OF_LOOSE_OBJECTS = re.compile(r"[0-9a-f]{2}")
 _FINE, _COARSE = 100_000_000, 2_100_000_000
@@ -61,26 +63,50 @@ class TotalSize:
             if above == self._objects:
                 loose = {name for name in directories if _OF_LOOSE_OBJECTS.fullmatch(name)}
                 directories[:] = [name for name in directories if name not in loose]
-                total += sum(self._in_directory(os.path.join(above, name)) for name in loose)
+                total += self._of_loose(loose)
             total += _of_files(above, files)
         return total
 
-    def _in_directory(self, path: str) -> int:
-        asked = self._now()
-        status = status_if_there(path)
-        if status is None:
-            return 0
-        known = self._known.get(path)
-        if known is not None and (known.inode, known.changed) == (status.st_ino, status.st_mtime_ns):
-            return known.size
-        found = list(walked(path))
-        size = sum(_of_files(above, files) for above, _, files in found)
+    def _of_loose(self, names: Collection[str]) -> int:
+        """The bytes in directories of loose objects."""
+        total = 0
+        with os_errors(self._objects):
+            try:
+                objects = os.open(self._objects, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                return 0
+            try:
+                asked = self._now()
+                # one short call for each: there are 256 of them, and mostly nothing else is to be done
+                for name in names:
+                    try:
+                        status = os.stat(name, dir_fd=objects, follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue
+                    known = self._known.get(name)
+                    if known is None or known.changed != status.st_mtime_ns or known.inode != status.st_ino:
+                        known = self._look(name, status, asked)
+                    total += known.size
+            finally:
+                os.close(objects)
+        return total
+
+    def _look(self, name: str, status: os.stat_result, asked: int) -> _Known:
+        """Adds up the bytes in a directory of loose objects.
+
+        Args:
+            name: of the directory.
+            status: as it was before.
+            asked: when that was, or before.
+        """
+        found = list(walked(os.path.join(self._objects, name)))
         changed = status.st_mtime_ns
+        known = _Known(status.st_ino, changed, sum(_of_files(above, files) for above, _, files in found))
         margin = _FINE if changed % 1_000_000_000 else _COARSE
         # a later change within the same tick of the clock would go unnoticed, and so would any change further below
         if len(found) == 1 and asked - changed > margin:
-            self._known[path] = _Known(status.st_ino, changed, size)
-        return size
+            self._known[name] = known
+        return known
 
 
 def _of_files(above: str, files: list[str]) -> int:
