@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -20,6 +20,7 @@ from benchmarks.rows.growth import growth
 
 from .bench import Bench, Counts
 from .git_algorithm import ShadowGit, make_project
+from .limits import Limits
 from .machine import facts
 from .measure import WrongResult
 from .results import Run, dump
@@ -87,9 +88,10 @@ def _rows(options: argparse.Namespace, counts: Counts, cache: str, work: str) ->
     files = len(ShadowGit(os.path.join(tree, ".git"), tree).files())
     run = _run(name, files, counts, work, {})
     with Bench(tree, work, cache, counts) as bench:
+        limits = Limits(tree, work, counts)
         for key in options.rows:
             _say(key)
-            _collect(run, ROWS[key](bench))
+            _collect(run, (replace(row, bound=limits.of(row.key)) for row in ROWS[key](bench)))
     return run
 
 

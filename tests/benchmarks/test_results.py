@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -134,11 +135,31 @@ def test_quantities_are_short(value: float, unit: str, text: str) -> None:
 def test_a_line_of_the_table() -> None:
     linux = run("linux")
     assert cells(linux, row("noop", 0.001, 0.2)) == (
-        "what noop is", "git", "1.00 ms", "200 ms", "200 x", ">= 150 x", "yes",
+        "what noop is", "git", "1.00 ms", "200 ms", "200 x", ">= 150 x", "yes", "", "",
     )  # fmt: skip
-    assert cells(linux, row("first-seeded", 0.8, 0.2))[4:] == ("4.00 of it", "<= 3 of it", "NO")
-    assert cells(linux, row("spawn", 0.3))[3:] == ("", "", "<= 500 ms", "yes")
-    assert cells(run("other"), row("noop", 0.001, 0.2))[4:] == ("200 x", "", "")
+    assert cells(linux, row("first-seeded", 0.8, 0.2))[4:7] == ("4.00 of it", "<= 3 of it", "NO")
+    assert cells(linux, row("spawn", 0.3))[3:7] == ("", "", "<= 500 ms", "yes")
+    assert cells(run("other"), row("noop", 0.001, 0.2))[4:7] == ("200 x", "", "")
+
+
+def test_the_bound_of_a_row_and_how_far_above_it_the_row_is() -> None:
+    linux = run("linux")
+    noop = replace(row("noop", 0.001, 0.2), bound=Samples("s", (0.0004, 0.0005, 0.0006)))
+    assert noop.above == pytest.approx(2)
+    assert cells(linux, noop)[7:] == ("500 µs", "2.00 x")
+    # more is better
+    clients = replace(row("clients", 50.0, 10.0, "1/s"), bound=Samples("1/s", (150.0,)))
+    assert clients.above == pytest.approx(3)
+    assert cells(linux, clients)[7:] == ("150/s", "3.00 x")
+    assert load(dump(run("linux", noop, row("idle", 1.0, unit="%")))).rows[0] == noop
+    with pytest.raises(ValueError, match="unit"):
+        replace(noop, bound=Samples("B", (1.0,)))
+
+
+def test_a_run_from_before_there_were_bounds_is_read() -> None:
+    data = json.loads(dump(run("linux", row("noop", 1.0, 2.0))))
+    del data["rows"][0]["bound"]
+    assert load(json.dumps(data)) == run("linux", row("noop", 1.0, 2.0))
 
 
 def test_the_table_is_markdown() -> None:
