@@ -3,7 +3,7 @@
 # make vsix: builds the VS Code extension.  make page: builds the page of `snapd web`.
 # make e2e: drives every editor: make e2e-vscode in a real VS Code (ONLY=scenario, SHOTS=folder, PUBLISH=1), make e2e-web in a
 #   real browser (ONLY=scenario, PUBLISH=1), make e2e-neovim in a real Neovim (TESTS_NEOVIM=program).
-# make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=1.
+# make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=files.
 # make bench-guard: sets up, counts the work of each row and compares it with what is committed; ACCEPT=1 writes it down.
 # make scale: sets up, measures a git host with many sessions; REFERENCES=10000,100000, FETCHED=10000, OUTPUT=FILE.
 # make sweep: everything goes wrong at every step; PARTS="points second strace full power", SEED=n, ONLY=undo@journal, MOST=n.
@@ -73,7 +73,7 @@ fuzz: install
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),180)
 
 bench: install
-	$(BIN)/python -m benchmarks $(if $(TREE),--tree "$(TREE)") $(if $(ROWS),--rows "$(ROWS)") $(if $(GROWTH),--growth) \
+	$(BIN)/python -m benchmarks $(if $(TREE),--tree "$(TREE)") $(if $(ROWS),--rows "$(ROWS)") $(if $(GROWTH),--growth $(subst 1,files,$(GROWTH))) \
 		$(if $(SIZES),--sizes "$(SIZES)") $(if $(REPETITIONS),--repetitions "$(REPETITIONS)") $(if $(OUTPUT),--output "$(OUTPUT)")
 
 bench-guard: install

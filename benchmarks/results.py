@@ -12,6 +12,8 @@ from .measure import Samples
 SCHEMA = 1
 
 _ROW_KEYS = {"key", "name", "against", "unit", "snapd", "other"}
+_WITHOUT_GOAL = ("growth-", "hook-", "export", "bisect")
+"""How the keys of rows begin that are measured for themselves."""
 _MORE_ROW_KEYS = {"bound"}
 """What runs of earlier versions do not have."""
 _RUN_KEYS = {"schema", "tree", "files", "date", "machine", "parameters", "rows"}
@@ -142,7 +144,7 @@ def _side(samples: Samples) -> dict[str, Any]:
 
 
 def _row(data: dict[str, Any]) -> Row:
-    if set(data) - _MORE_ROW_KEYS != _ROW_KEYS or not data["key"].startswith(tuple(GOALS)):
+    if set(data) - _MORE_ROW_KEYS != _ROW_KEYS or not data["key"].startswith((*GOALS, *_WITHOUT_GOAL)):
         raise BadResults(f"not a row: {str(data)[:200]}")
     sides = {
         name: Samples(data["unit"], tuple(data[name]["samples"]))

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks.goals import GOALS, Goal, goal_of
+from benchmarks.growth import KINDS, Kind, Series, compared
 from benchmarks.measure import Samples
 from benchmarks.plot import draw
 from benchmarks.results import BadResults, Row, Run, dump, load
@@ -156,6 +157,13 @@ def test_the_bound_of_a_row_and_how_far_above_it_the_row_is() -> None:
         replace(noop, bound=Samples("B", (1.0,)))
 
 
+def test_rows_without_a_goal_are_read_as_well() -> None:
+    """As every row that a run may have: each has begun with the name of a goal, or of one of these."""
+    keys = ("hook-before", "hook-after", "export", "bisect", "review-first", "blame-again", "growth-list-100")
+    whole = run("linux", *(row(key, 1.0) for key in keys))
+    assert load(dump(whole)) == whole
+
+
 def test_a_run_from_before_there_were_bounds_is_read() -> None:
     data = json.loads(dump(run("linux", row("noop", 1.0, 2.0))))
     del data["rows"][0]["bound"]
@@ -198,9 +206,42 @@ def test_the_picture_stands_on_its_own_and_is_the_same_each_time() -> None:
     assert root.findall("{*}rect[@class='ground']")
 
 
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_each_kind_of_growth_has_a_picture_of_time_and_one_of_memory(kind: Kind) -> None:
+    name = "growth" if kind.what == "files" else f"growth-{kind.what}"
+    rows = [
+        row(f"growth-{series.key}-{size}", 0.001 * size if series.unit == "s" else 1e8, unit=series.unit)
+        for series in kind.series
+        for size in (10, 1000)
+    ]
+    for unit in ("s", "B"):
+        root = ElementTree.fromstring(draw(run(name, *rows, *compared(kind, rows)), unit))
+        of_unit = [series for series in kind.series if series.unit == unit]
+        assert of_unit
+        assert len(root.findall(".//{*}circle")) == 2 * len(of_unit)
+        shown = {text.text for text in root.findall(".//{*}text")}
+        assert {series.name for series in of_unit} <= shown
+        assert {kind.what, "10", "1,000"} <= shown
+
+
+def test_the_largest_size_is_compared_with_the_least_at_which_as_much_was_asked_for() -> None:
+    rows = [row(f"growth-{key}-{size}", size / 1e3) for key in ("a", "b") for size in (1, 10, 100)]
+    kind = Kind(
+        "steps", "Time", (1,), (Series("a", "a"), Series("b", "b", base=5), Series("c", "c")), lambda *_: iter(())
+    )
+    found = {one.key: one for one in compared(kind, [*rows, row("growth-c-1", 1.0)])}
+    assert list(found) == ["growth-a", "growth-b"]
+    assert found["growth-a"].other == Samples("s", (0.001,))
+    assert found["growth-b"].other == Samples("s", (0.01,))
+    assert found["growth-b"].against == "snapd at 10 steps"
+
+
 def test_no_picture_without_growth() -> None:
+    for tree in ("linux", "growth-unheard-of"):
+        with pytest.raises(BadResults, match="GROWTH=1"):
+            draw(run(tree, row("noop", 1.0, 2.0)))
     with pytest.raises(BadResults, match="GROWTH=1"):
-        draw(run("linux", row("noop", 1.0, 2.0)))
+        draw(growth(1000))
 
 
 def test_the_results_that_are_quoted_can_be_read() -> None:
