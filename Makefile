@@ -3,7 +3,8 @@
 # make vsix: builds the VS Code extension.  make page: builds the page of `snapd web`.
 # make e2e: drives every editor: make e2e-vscode in a real VS Code (ONLY=scenario, SHOTS=folder, PUBLISH=1), make e2e-web in a
 #   real browser (ONLY=scenario, PUBLISH=1), make e2e-neovim in a real Neovim (TESTS_NEOVIM=program).
-# make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=1.
+# make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=files.
+# make bench-guard: sets up, counts the work of each row and compares it with what is committed; ACCEPT=1 writes it down.
 # make scale: sets up, measures a git host with many sessions; REFERENCES=10000,100000, FETCHED=10000, OUTPUT=FILE.
 # make sweep: everything goes wrong at every step; PARTS="points second strace full power", SEED=n, ONLY=undo@journal, MOST=n.
 # make fuzz: random and mutated input; SECONDS=n (180).
@@ -42,7 +43,7 @@ LONG := $(addprefix tests/,core rpc/test_sessions.py \
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak agents bench scale install lint lint-python lint-typescript format generate dist lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
+.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak agents bench bench-guard scale install lint lint-python lint-typescript format generate dist lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
 
 demo-machines: install
 	$(BIN)/python clients/python/demo_machines.py
@@ -52,7 +53,7 @@ demo: install page
 
 # two at a time, in this order: each half of the lint keeps one core busy, and the tests in TypeScript mostly wait for daemons
 test: install node
-	+$(MAKE) --no-print-directory --jobs 2 lint-python lint-typescript test-python test-typescript
+	+$(MAKE) --no-print-directory --jobs 2 lint-python lint-typescript bench-guard test-python test-typescript
 
 # five for two cores: each now and then waits for a daemon
 test-python: install
@@ -72,8 +73,11 @@ fuzz: install
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),180)
 
 bench: install
-	$(BIN)/python -m benchmarks $(if $(TREE),--tree "$(TREE)") $(if $(ROWS),--rows "$(ROWS)") $(if $(GROWTH),--growth) \
+	$(BIN)/python -m benchmarks $(if $(TREE),--tree "$(TREE)") $(if $(ROWS),--rows "$(ROWS)") $(if $(GROWTH),--growth $(subst 1,files,$(GROWTH))) \
 		$(if $(SIZES),--sizes "$(SIZES)") $(if $(REPETITIONS),--repetitions "$(REPETITIONS)") $(if $(OUTPUT),--output "$(OUTPUT)")
+
+bench-guard: install
+	$(BIN)/python -m benchmarks.guard $(if $(ACCEPT),--accept)
 
 scale: install
 	$(BIN)/python -m benchmarks.scale $(if $(REFERENCES),--references "$(REFERENCES)") $(if $(FETCHED),--fetched "$(FETCHED)") \

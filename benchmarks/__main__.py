@@ -10,16 +10,16 @@ import shutil
 import signal
 import sys
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.rows.growth import growth
-
 from .bench import Bench, Counts
 from .git_algorithm import ShadowGit, make_project
+from .growth import KINDS, compared
+from .limits import Limits
 from .machine import facts
 from .measure import WrongResult
 from .results import Run, dump
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .results import Row
 
 _WIDTH = 170
-GROWTH_SIZES = "1000,10000,100000,400000"
 OUTPUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runs")
 
 
@@ -87,19 +86,23 @@ def _rows(options: argparse.Namespace, counts: Counts, cache: str, work: str) ->
     files = len(ShadowGit(os.path.join(tree, ".git"), tree).files())
     run = _run(name, files, counts, work, {})
     with Bench(tree, work, cache, counts) as bench:
+        limits = Limits(tree, work, counts)
         for key in options.rows:
             _say(key)
-            _collect(run, ROWS[key](bench))
+            _collect(run, (replace(row, bound=limits.of(row.key)) for row in ROWS[key](bench)))
     return run
 
 
 def _growth(options: argparse.Namespace, counts: Counts, cache: str, work: str) -> Run:
-    """The growth of a step over several sizes of project."""
-    sizes = options.sizes
-    run = _run("growth", max(sizes), counts, work, {"sizes": sizes})
+    """The growth of what is measured, over several sizes."""
+    kind = KINDS[options.growth]
+    sizes = options.sizes or list(kind.sizes)
+    name = "growth" if kind.what == "files" else f"growth-{kind.what}"
+    run = _run(name, max(sizes) if kind.what == "files" else 0, counts, work, {"sizes": sizes})
     # the tree of a run is not asked for: each size has its own
     with Bench("", work, cache, counts) as bench:
-        _collect(run, growth(bench, sizes))
+        _collect(run, kind.measure(bench, sizes))
+    run.rows.extend(compared(kind, run.rows))
     return run
 
 
@@ -139,8 +142,8 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         "--tree", default="10000", help="linux, a number of files to generate, or a folder (%(default)s)"
     )
     parser.add_argument("--rows", type=_row_names, default=list(ROWS), help=f"some of {','.join(ROWS)} (all)")
-    parser.add_argument("--growth", action="store_true", help="measure the growth of a step instead")
-    parser.add_argument("--sizes", type=_numbers, default=_numbers(GROWTH_SIZES), help=f"for --growth ({GROWTH_SIZES})")
+    parser.add_argument("--growth", choices=list(KINDS), help="measure how cost grows with the number of these instead")
+    parser.add_argument("--sizes", type=_numbers, default=[], help="for --growth (each has its own)")
     parser.add_argument(
         "--repetitions", type=_positive, default=Counts.repetitions, help="of what is quick (%(default)s)"
     )

@@ -36,6 +36,12 @@ GOALS = {
     "restore": Goal("faster", 10, "linux"),
     "growth-noop": Goal("ratio", 2, "growth"),
     "growth-one": Goal("ratio", 2, "growth"),
+    # what is asked for is the same, however long the history is
+    **{
+        f"growth-{what}": Goal("ratio", 2, "growth-steps")
+        for what in ("step", "list", "history", "review", "blame", "undo")
+    },
+    **{f"growth-{what}-in-one": Goal("ratio", 2, "growth-workspaces") for what in ("noop", "one")},
     "restart": Goal("faster", 1, "linux"),
     "spawn": Goal("limit", 0.5),
     "memory": Goal("limit", 150 * 1024**2, "linux"),

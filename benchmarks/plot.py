@@ -1,89 +1,101 @@
-"""Draws `docs/pictures/growth.svg` from the results of a growth run.
+"""Draws the pictures `docs/pictures/growth*.svg` from the results of growth runs.
 
-    python -m benchmarks.plot [FILE]
+    python -m benchmarks.plot [FILE ...]
 
-Without a file: from `benchmarks/results/growth.json`. The same results give the same picture, byte by byte.
+Without files: from `benchmarks/results/growth*.json`. The same results give the same pictures, byte by byte.
 """
 
 from __future__ import annotations
 
+import glob
 import math
 import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks.rows.growth import STEPS
-
+from .growth import KINDS, Kind
 from .results import BadResults, Run, load
 from .table import RESULTS, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PICTURE = os.path.join(os.path.dirname(RESULTS), os.pardir, "docs", "pictures", "growth.svg")
+PICTURES = os.path.join(os.path.dirname(RESULTS), os.pardir, "docs", "pictures")
 
-_TITLE = "Time of a snapshot by the number of files in the project"
 _WIDTH, _HEIGHT = 760, 420
-_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 724, 86, 362
-_LIGHT = {"ground": "#ffffff", "ink": "#1f2328", "faint": "#d1d9e0", "snapd": "#0969da", "git": "#bc4c00"}
-_DARK = {"ground": "#0d1117", "ink": "#e6edf3", "faint": "#3d444d", "snapd": "#58a6ff", "git": "#f0883e"}
-_COLOURS = """text {{ fill: {ink}; }} .ground {{ fill: {ground}; stroke: {faint}; }} .grid {{ stroke: {faint}; }}
-.snapd {{ stroke: {snapd}; }} .git {{ stroke: {git}; }} circle.snapd {{ fill: {snapd}; }} circle.git {{ fill: {git}; }}
-"""
-# a card with a ground of its own: whatever the page behind it is like, its text can be read; no variables, which not
-# every program that shows pictures knows
-_STYLE = f"""
-text {{ font: 13px system-ui, sans-serif; }}
-.title {{ font-size: 15px; font-weight: 600; }}
-.grid {{ stroke-width: 1; }}
-.line {{ fill: none; stroke-width: 2; }}
-.one {{ stroke-dasharray: 6 4; }} circle.one {{ stroke-dasharray: none; }}
-{_COLOURS.format(**_LIGHT)}
-@media (prefers-color-scheme: dark) {{
-{_COLOURS.format(**_DARK)}
-}}
-"""
+_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 724, 104, 362
+_LIGHT = {"ground": "#ffffff", "ink": "#1f2328", "faint": "#d1d9e0"}
+_DARK = {"ground": "#0d1117", "ink": "#e6edf3", "faint": "#3d444d"}
+_COLOURS = (
+    ("#0969da", "#58a6ff"),
+    ("#bc4c00", "#f0883e"),
+    ("#1a7f37", "#3fb950"),
+    ("#8250df", "#bc8cff"),
+    ("#bf3989", "#f778ba"),
+    ("#6e7781", "#9198a1"),
+)
+"""Of lines, on a light ground and on a dark one."""
+_UNITS = {
+    "s": ("Time", "", (("µs", -6), ("ms", -3), ("s", 0))),
+    "B": ("Memory", "-memory", (("kB", 3), ("MB", 6), ("GB", 9))),
+}
 
 
-class Series(NamedTuple):
-    """One line of the picture.
+class Line(NamedTuple):
+    """One line of a picture.
 
     Attributes:
         side: `snapd` or `git`.
-        step: a key of `STEPS`.
-        points: number of files and seconds, by number of files.
+        key: of the series.
+        name: for people.
+        points: size and value, by size.
     """
 
     side: str
-    step: str
+    key: str
+    name: str
     points: list[tuple[int, float]]
 
 
-def series(run: Run) -> list[Series]:
-    """The lines of a growth run.
+def kind_of(run: Run) -> Kind:
+    """What grew in a run.
 
     Raises:
         BadResults: the run measured no growth.
     """
+    what = {"growth": "files"}.get(run.tree, run.tree.removeprefix("growth-"))
+    if what not in KINDS or not run.tree.startswith("growth"):
+        raise BadResults("these results hold no growth: run make bench GROWTH=1")
+    return KINDS[what]
+
+
+def lines_of(run: Run, unit: str) -> list[Line]:
+    """The lines of a growth run in one unit; those that only one point is known of are left out."""
     found = []
-    for side in ("git", "snapd"):
-        for step in STEPS:
-            start = f"growth-{step}-"
+    for side in ("snapd", "git"):
+        for series in kind_of(run).series:
+            start = f"growth-{series.key}-"
             points = []
             for row in run.rows:
                 samples = row.snapd if side == "snapd" else row.other
-                if row.key.startswith(start) and samples is not None:
+                if row.key.startswith(start) and row.key.removeprefix(start).isdigit() and samples is not None:
                     points.append((int(row.key.removeprefix(start)), samples.median))
-            found.append(Series(side, step, sorted(points)))
-    if any(len(line.points) < 2 for line in found):
-        raise BadResults("these results hold no growth: run make bench GROWTH=1")
+            if series.unit == unit and len(points) > 1:
+                found.append(Line(side, series.key, series.name, sorted(points)))
     return found
 
 
-def draw(run: Run) -> str:
-    """The picture of a growth run, as SVG."""
-    lines = series(run)
-    sizes = [size for size, _ in lines[0].points]
+def draw(run: Run, unit: str = "s") -> str:
+    """The picture of a growth run in one unit, as SVG.
+
+    Raises:
+        BadResults: the run measured no growth in it.
+    """
+    kind, lines = kind_of(run), lines_of(run, unit)
+    if not lines:
+        raise BadResults("these results hold no growth: run make bench GROWTH=1")
+    title = kind.title.replace("Time", _UNITS[unit][0], 1) if unit == "s" else f"Memory by the number of {kind.what}"
+    sizes = sorted({size for line in lines for size, _ in line.points})
     values = [value for line in lines for _, value in line.points]
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     high = max(high, low + 1)
@@ -97,55 +109,81 @@ def draw(run: Run) -> str:
 
     parts = [
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" xmlns="http://www.w3.org/2000/svg" role="img">',
-        f"<title>{_TITLE}</title>",
-        f"<style>{_STYLE}</style>",
+        f"<title>{title}</title>",
+        f"<style>{_style(lines)}</style>",
         f'<rect class="ground" x="0.5" y="0.5" width="{_WIDTH - 1}" height="{_HEIGHT - 1}" rx="8"/>',
-        f'<text class="title" x="{_LEFT}" y="28">{_TITLE} (medians)</text>',
+        f'<text class="title" x="{_LEFT}" y="28">{title}{" (medians)" if unit == "s" else ""}</text>',
     ]
     for power in range(low, high + 1):
         at = y(10.0**power)
         parts.append(f'<path class="grid" d="M{_LEFT} {at:.1f}H{_RIGHT}"/>')
-        parts.append(f'<text x="{_LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{_tick(power)}</text>')
+        parts.append(f'<text x="{_LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{_tick(power, unit)}</text>')
     for size in sizes:
         parts.append(f'<path class="grid" d="M{x(size):.1f} {_TOP}V{_BOTTOM}"/>')
         parts.append(f'<text x="{x(size):.1f}" y="{_BOTTOM + 20}" text-anchor="middle">{size:,}</text>')
-    parts.append(f'<text x="{(_LEFT + _RIGHT) / 2:.1f}" y="{_BOTTOM + 42}" text-anchor="middle">files</text>')
+    parts.append(f'<text x="{(_LEFT + _RIGHT) / 2:.1f}" y="{_BOTTOM + 42}" text-anchor="middle">{kind.what}</text>')
     for number, line in enumerate(lines):
-        kind = f"{line.side} {line.step}"
+        classes = f"{line.side} {line.key}"
         path = "L".join(f"{x(size):.1f} {y(value):.1f}" for size, value in line.points)
-        parts.append(f'<path class="line {kind}" d="M{path}"/>')
+        parts.append(f'<path class="line {classes}" d="M{path}"/>')
         for size, value in line.points:
             parts.append(
-                f'<circle class="{kind}" cx="{x(size):.1f}" cy="{y(value):.1f}" r="3.5">'
-                f"<title>{size:,} files: {quantity(value, 's')}</title></circle>"
+                f'<circle class="{classes}" cx="{x(size):.1f}" cy="{y(value):.1f}" r="3.5">'
+                f"<title>{size:,} {kind.what}: {quantity(value, unit)}</title></circle>"
             )
-        parts += _legend(number, line, kind)
+        parts += _legend(number, line, classes, beside_git=lines[-1].side == "git")
     parts.append("</svg>")
     return "\n".join(parts) + "\n"
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Draws the picture."""
-    source = arguments[0] if arguments else os.path.join(RESULTS, "growth.json")
-    with open(source, encoding="utf-8") as file:
-        picture = draw(load(file.read()))
-    with open(PICTURE, "w", encoding="utf-8") as file:
-        file.write(picture)
+def main(paths: Sequence[str]) -> None:
+    """Draws the pictures of these files."""
+    for source in paths or sorted(glob.glob(os.path.join(RESULTS, "growth*.json"))):
+        with open(source, encoding="utf-8") as file:
+            run = load(file.read())
+        for unit, (_, ending, _) in _UNITS.items():
+            if lines_of(run, unit):
+                with open(os.path.join(PICTURES, f"{run.tree}{ending}.svg"), "w", encoding="utf-8") as file:
+                    file.write(draw(run, unit))
 
 
-def _legend(number: int, line: Series, kind: str) -> list[str]:
-    left, top = _LEFT + number % 2 * 290, 48 + number // 2 * 18
-    name = f"{'git add + write-tree' if line.side == 'git' else 'snapd'}: {STEPS[line.step][0]}"
+def _style(lines: list[Line]) -> str:
+    # a card with a ground of its own: whatever the page behind it is like, its text can be read; no variables, which
+    # not every program that shows pictures knows
+    ground = "text {{ fill: {ink}; }} .ground {{ fill: {ground}; stroke: {faint}; }} .grid {{ stroke: {faint}; }}"
+    schemes = []
+    for at, scheme in enumerate((_LIGHT, _DARK)):
+        rules = [ground.format(**scheme)]
+        for number, line in enumerate(lines):
+            name, colour = f".{line.side}.{line.key}", _COLOURS[number % len(_COLOURS)][at]
+            rules.append(f"{name} {{ stroke: {colour}; }} circle{name} {{ fill: {colour}; }}")
+        schemes.append("\n".join(rules))
+    return f"""
+text {{ font: 13px system-ui, sans-serif; }}
+.title {{ font-size: 15px; font-weight: 600; }}
+.grid {{ stroke-width: 1; }}
+.line {{ fill: none; stroke-width: 2; }}
+{schemes[0]}
+@media (prefers-color-scheme: dark) {{
+{schemes[1]}
+}}
+"""
+
+
+def _legend(number: int, line: Line, classes: str, *, beside_git: bool) -> list[str]:
+    left, top = _LEFT + number % 2 * 330, 48 + number // 2 * 18
+    side = "git add + write-tree: " if line.side == "git" else "snapd: " if beside_git else ""
     return [
-        f'<path class="line {kind}" d="M{left} {top - 4}h28"/>',
-        f'<text x="{left + 36}" y="{top}">{name}</text>',
+        f'<path class="line {classes}" d="M{left} {top - 4}h28"/>',
+        f'<text x="{left + 36}" y="{top}">{side}{line.name}</text>',
     ]
 
 
-def _tick(power: int) -> str:
-    """A power of ten in seconds, such as `10 ms`."""
-    unit, shift = ("µs", 6) if power < -3 else ("ms", 3) if power < 0 else ("s", 0)
-    return f"{10 ** (power + shift):g} {unit}"
+def _tick(power: int, unit: str) -> str:
+    """A power of ten in a unit of fitting size, such as `10 ms`."""
+    fitting = [one for one in _UNITS[unit][2] if one[1] <= power] or [_UNITS[unit][2][0]]
+    name, at = fitting[-1]
+    return f"{10 ** (power - at):g} {name}"
 
 
 if __name__ == "__main__":

@@ -12,6 +12,10 @@ from .measure import Samples
 SCHEMA = 1
 
 _ROW_KEYS = {"key", "name", "against", "unit", "snapd", "other"}
+_WITHOUT_GOAL = ("growth-", "hook-", "export", "bisect")
+"""How the keys of rows begin that are measured for themselves."""
+_MORE_ROW_KEYS = {"bound"}
+"""What runs of earlier versions do not have."""
 _RUN_KEYS = {"schema", "tree", "files", "date", "machine", "parameters", "rows"}
 
 
@@ -29,6 +33,7 @@ class Row:
         against: what it was compared with; empty for nothing.
         snapd: samples of snapd.
         other: samples of what it was compared with, in the same unit, or None.
+        bound: samples of the least that the machine takes for it, in the same unit, or None; see `limits.py`.
     """
 
     key: str
@@ -36,10 +41,11 @@ class Row:
     against: str
     snapd: Samples
     other: Samples | None = None
+    bound: Samples | None = None
 
     def __post_init__(self) -> None:
-        if self.other is not None and self.other.unit != self.snapd.unit:
-            raise ValueError(f"{self.key}: both sides are to be in one unit")
+        if any(side is not None and side.unit != self.snapd.unit for side in (self.other, self.bound)):
+            raise ValueError(f"{self.key}: all sides are to be in one unit")
 
     @property
     def ratio(self) -> float | None:
@@ -50,6 +56,16 @@ class Row:
         if self.snapd.unit == "1/s":
             better, worse = worse, better
         return worse / better if better else float("inf") if worse else 1.0
+
+    @property
+    def above(self) -> float | None:
+        """How many times its bound snapd's median is: less is better, whatever the unit. None without a bound."""
+        if self.bound is None:
+            return None
+        low, high = self.bound.median, self.snapd.median
+        if self.snapd.unit == "1/s":
+            low, high = high, low
+        return high / low if low else None
 
     def met(self, goal: Goal) -> bool:
         """Whether the medians reach a goal."""
@@ -95,6 +111,7 @@ def dump(run: Run) -> str:
             "unit": row.snapd.unit,
             "snapd": _side(row.snapd),
             "other": None if row.other is None else _side(row.other),
+            "bound": None if row.bound is None else _side(row.bound),
         }
         for row in run.rows
     ]
@@ -127,10 +144,13 @@ def _side(samples: Samples) -> dict[str, Any]:
 
 
 def _row(data: dict[str, Any]) -> Row:
-    if set(data) != _ROW_KEYS or not data["key"].startswith(tuple(GOALS)):
+    if set(data) - _MORE_ROW_KEYS != _ROW_KEYS or not data["key"].startswith((*GOALS, *_WITHOUT_GOAL)):
         raise BadResults(f"not a row: {str(data)[:200]}")
-    other = None if data["other"] is None else Samples(data["unit"], tuple(data["other"]["samples"]))
-    snapd = Samples(data["unit"], tuple(data["snapd"]["samples"]))
-    if not snapd.values or (other is not None and not other.values):
+    sides = {
+        name: Samples(data["unit"], tuple(data[name]["samples"]))
+        for name in ("snapd", "other", "bound")
+        if data.get(name) is not None
+    }
+    if "snapd" not in sides or not all(side.values for side in sides.values()):
         raise BadResults(f"a row without samples: {data['key']}")
-    return Row(data["key"], data["name"], data["against"], snapd, other)
+    return Row(data["key"], data["name"], data["against"], **sides)

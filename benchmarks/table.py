@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .measure import Samples
 
 RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
-HEADINGS = ("what", "against", "snapd (p10 - p90)", "other (p10 - p90)", "ratio", "goal", "met")
+HEADINGS = ("what", "against", "snapd (p10 - p90)", "other (p10 - p90)", "ratio", "goal", "met", "bound", "above it")
 
 _TIMES = ((1.0, "s", 1.0), (1e-3, "ms", 1e3), (0.0, "µs", 1e6))
 _BYTES = ((1 << 20, "MiB"), (1 << 10, "KiB"), (0, "B"))
@@ -38,6 +38,8 @@ def cells(run: Run, row: Row) -> tuple[str, ...]:
         _ratio(row),
         "" if goal is None else _goal(goal, row.snapd.unit),
         "" if goal is None else "yes" if row.met(goal) else "NO",
+        "" if row.bound is None else quantity(row.bound.median, row.bound.unit),
+        "" if row.above is None else f"{_digits(row.above)} x",
     )
 
 

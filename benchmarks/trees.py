@@ -7,6 +7,10 @@ import random
 import shutil
 import subprocess
 import tempfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 VERSION = 1
 """Of the generator: another number gives other trees, in other folders of the cache."""
@@ -39,12 +43,25 @@ def generated_tree(cache: str, count: int) -> str:
     Returns:
         Its path. It is only ever copied.
     """
-    path = os.path.join(cache, f"generated-{VERSION}-{count}")
+    return _cached(cache, f"generated-{VERSION}-{count}", lambda made: generate(made, count))
+
+
+def sparse_tree(cache: str, count: int) -> str:
+    """As `generated_tree`, with files of a line each: a million of them fit on any disk.
+
+    Returns:
+        Its path. It is only ever copied.
+    """
+    return _cached(cache, f"sparse-{VERSION}-{count}", lambda made: generate(made, count, sparse=True))
+
+
+def _cached(cache: str, name: str, make: Callable[[str], None]) -> str:
+    path = os.path.join(cache, name)
     if not os.path.isdir(path):
         os.makedirs(cache, exist_ok=True)
         made = tempfile.mkdtemp(prefix=os.path.basename(path) + ".", dir=cache)
         try:
-            generate(made, count)
+            make(made)
             os.rename(made, path)
         finally:
             # where it was renamed there is nothing left
@@ -52,7 +69,7 @@ def generated_tree(cache: str, count: int) -> str:
     return path
 
 
-def generate(root: str, count: int, seed: int = 0) -> None:
+def generate(root: str, count: int, seed: int = 0, *, sparse: bool = False) -> None:
     """Writes a tree of source-like text files, the same for the same arguments.
 
     Sizes are log-normal. Directories hold 16 files each and have up to 8 below them, one of the files is a `.gitignore`
@@ -62,6 +79,7 @@ def generate(root: str, count: int, seed: int = 0) -> None:
         root: an empty directory.
         count: of files, at least 1.
         seed: of the random numbers.
+        sparse: whether each file has one line alone.
     """
     chance = random.Random(seed)
     words = [_word(chance) for _ in range(_VOCABULARY)]
@@ -77,7 +95,7 @@ def generate(root: str, count: int, seed: int = 0) -> None:
             name, data = ".gitignore", b"*.o\nbuild/\n"
         else:
             name = f"{chance.choice(words)}_{within}{chance.choice(_SUFFIXES)}"
-            size = min(int(chance.lognormvariate(_SIZE_MEAN, _SIZE_DEVIATION)), _LONGEST_FILE)
+            size = 0 if sparse else min(int(chance.lognormvariate(_SIZE_MEAN, _SIZE_DEVIATION)), _LONGEST_FILE)
             start = chance.randrange(len(corpus) - size)
             # no two files are the same
             data = b"// %d\n%b\n" % (number, corpus[start : start + size])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import glob
 import json
 import os
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from benchmarks.goals import GOALS, Goal, goal_of
+from benchmarks.growth import KINDS, Kind, Series, compared
 from benchmarks.measure import Samples
 from benchmarks.plot import draw
 from benchmarks.results import BadResults, Row, Run, dump, load
@@ -134,11 +136,38 @@ def test_quantities_are_short(value: float, unit: str, text: str) -> None:
 def test_a_line_of_the_table() -> None:
     linux = run("linux")
     assert cells(linux, row("noop", 0.001, 0.2)) == (
-        "what noop is", "git", "1.00 ms", "200 ms", "200 x", ">= 150 x", "yes",
+        "what noop is", "git", "1.00 ms", "200 ms", "200 x", ">= 150 x", "yes", "", "",
     )  # fmt: skip
-    assert cells(linux, row("first-seeded", 0.8, 0.2))[4:] == ("4.00 of it", "<= 3 of it", "NO")
-    assert cells(linux, row("spawn", 0.3))[3:] == ("", "", "<= 500 ms", "yes")
-    assert cells(run("other"), row("noop", 0.001, 0.2))[4:] == ("200 x", "", "")
+    assert cells(linux, row("first-seeded", 0.8, 0.2))[4:7] == ("4.00 of it", "<= 3 of it", "NO")
+    assert cells(linux, row("spawn", 0.3))[3:7] == ("", "", "<= 500 ms", "yes")
+    assert cells(run("other"), row("noop", 0.001, 0.2))[4:7] == ("200 x", "", "")
+
+
+def test_the_bound_of_a_row_and_how_far_above_it_the_row_is() -> None:
+    linux = run("linux")
+    noop = replace(row("noop", 0.001, 0.2), bound=Samples("s", (0.0004, 0.0005, 0.0006)))
+    assert noop.above == pytest.approx(2)
+    assert cells(linux, noop)[7:] == ("500 µs", "2.00 x")
+    # more is better
+    clients = replace(row("clients", 50.0, 10.0, "1/s"), bound=Samples("1/s", (150.0,)))
+    assert clients.above == pytest.approx(3)
+    assert cells(linux, clients)[7:] == ("150/s", "3.00 x")
+    assert load(dump(run("linux", noop, row("idle", 1.0, unit="%")))).rows[0] == noop
+    with pytest.raises(ValueError, match="unit"):
+        replace(noop, bound=Samples("B", (1.0,)))
+
+
+def test_rows_without_a_goal_are_read_as_well() -> None:
+    """As every row that a run may have: each has begun with the name of a goal, or of one of these."""
+    keys = ("hook-before", "hook-after", "export", "bisect", "review-first", "blame-again", "growth-list-100")
+    whole = run("linux", *(row(key, 1.0) for key in keys))
+    assert load(dump(whole)) == whole
+
+
+def test_a_run_from_before_there_were_bounds_is_read() -> None:
+    data = json.loads(dump(run("linux", row("noop", 1.0, 2.0))))
+    del data["rows"][0]["bound"]
+    assert load(json.dumps(data)) == run("linux", row("noop", 1.0, 2.0))
 
 
 def test_the_table_is_markdown() -> None:
@@ -177,9 +206,42 @@ def test_the_picture_stands_on_its_own_and_is_the_same_each_time() -> None:
     assert root.findall("{*}rect[@class='ground']")
 
 
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_each_kind_of_growth_has_a_picture_of_time_and_one_of_memory(kind: Kind) -> None:
+    name = "growth" if kind.what == "files" else f"growth-{kind.what}"
+    rows = [
+        row(f"growth-{series.key}-{size}", 0.001 * size if series.unit == "s" else 1e8, unit=series.unit)
+        for series in kind.series
+        for size in (10, 1000)
+    ]
+    for unit in ("s", "B"):
+        root = ElementTree.fromstring(draw(run(name, *rows, *compared(kind, rows)), unit))
+        of_unit = [series for series in kind.series if series.unit == unit]
+        assert of_unit
+        assert len(root.findall(".//{*}circle")) == 2 * len(of_unit)
+        shown = {text.text for text in root.findall(".//{*}text")}
+        assert {series.name for series in of_unit} <= shown
+        assert {kind.what, "10", "1,000"} <= shown
+
+
+def test_the_largest_size_is_compared_with_the_least_at_which_as_much_was_asked_for() -> None:
+    rows = [row(f"growth-{key}-{size}", size / 1e3) for key in ("a", "b") for size in (1, 10, 100)]
+    kind = Kind(
+        "steps", "Time", (1,), (Series("a", "a"), Series("b", "b", base=5), Series("c", "c")), lambda *_: iter(())
+    )
+    found = {one.key: one for one in compared(kind, [*rows, row("growth-c-1", 1.0)])}
+    assert list(found) == ["growth-a", "growth-b"]
+    assert found["growth-a"].other == Samples("s", (0.001,))
+    assert found["growth-b"].other == Samples("s", (0.01,))
+    assert found["growth-b"].against == "snapd at 10 steps"
+
+
 def test_no_picture_without_growth() -> None:
+    for tree in ("linux", "growth-unheard-of"):
+        with pytest.raises(BadResults, match="GROWTH=1"):
+            draw(run(tree, row("noop", 1.0, 2.0)))
     with pytest.raises(BadResults, match="GROWTH=1"):
-        draw(run("linux", row("noop", 1.0, 2.0)))
+        draw(growth(1000))
 
 
 def test_the_results_that_are_quoted_can_be_read() -> None:

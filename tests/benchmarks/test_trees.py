@@ -12,7 +12,15 @@ import pytest
 from benchmarks.__main__ import main
 from benchmarks.edits import Editor
 from benchmarks.rows.storage import disk_use
-from benchmarks.trees import FAN_OUT, FILES_A_DIRECTORY, admit_everything, copy_tree, generate, generated_tree
+from benchmarks.trees import (
+    FAN_OUT,
+    FILES_A_DIRECTORY,
+    admit_everything,
+    copy_tree,
+    generate,
+    generated_tree,
+    sparse_tree,
+)
 from tests.support.git import run_git
 
 
@@ -45,6 +53,15 @@ def test_a_tree_has_the_files_that_were_asked_for_and_the_shape_of_a_project(tmp
         assert len(names) <= FAN_OUT
     if count == 1000:
         assert 3500 < statistics.mean(map(len, files.values())) < 6500
+
+
+def test_a_sparse_tree_has_the_same_shape_and_one_line_a_file(tmp_path: Path) -> None:
+    files = contents(Path(sparse_tree(str(tmp_path), 300)))
+    assert len(files) == len(set(files.values())) == 300
+    assert max(map(len, files.values())) < 30
+    directories = [Path(name).parent for name in files]
+    assert len(set(directories)) == -(-300 // FILES_A_DIRECTORY)
+    assert max(map(directories.count, directories)) == FILES_A_DIRECTORY
 
 
 def test_git_takes_every_file_of_it_for_text_that_is_not_ignored(tmp_path: Path) -> None:
