@@ -107,7 +107,7 @@ def _growth(options: argparse.Namespace, counts: Counts, cache: str, work: str) 
 
 
 def _run(name: str, files: int, counts: Counts, work: str, more: dict[str, list[int]]) -> Run:
-    date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     return Run(name, files, date, facts(work), {**asdict(counts), **more})
 
 

@@ -13,8 +13,9 @@ from .git_algorithm import ShadowGit
 from .measure import agree
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from snapd_client import Client
-    from typing_extensions import Self
 
 
 class Pair:

@@ -14,7 +14,7 @@ from snapd_client import Client
 from .measure import WrongResult
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 TIMEOUT_SECONDS = 1800.0
 _START_SECONDS = 30.0

@@ -53,8 +53,7 @@ def main(report: str, words: list[str]) -> int:
 
 
 def _top(module: str) -> str:
-    # before Python 3.11, a package stands for a part of the library
-    return module.partition(".")[0].replace("tomllib", "tomli")
+    return module.partition(".")[0]
 
 
 if __name__ == "__main__":

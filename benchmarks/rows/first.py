@@ -13,8 +13,7 @@ from benchmarks.results import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from typing_extensions import Self
+    from typing import Self
 
     from benchmarks.bench import Bench
 

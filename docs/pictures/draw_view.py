@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 import threading
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SIZE = (104, 18)
-NOW = datetime(2026, 1, 5, 14, 30, tzinfo=timezone.utc)
+NOW = datetime(2026, 1, 5, 14, 30, tzinfo=UTC)
 
 BASKET = """class Basket:
     def __init__(self):

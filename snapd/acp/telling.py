@@ -155,7 +155,7 @@ def _state(state: str) -> str:
 
 
 def _clock(at: str) -> str:
-    return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime("%H:%M")
+    return datetime.fromisoformat(at).astimezone().strftime("%H:%M")
 
 
 def _code(name: str) -> str:

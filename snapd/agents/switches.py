@@ -229,10 +229,8 @@ def _toml(path: str) -> dict[str, Any]:
         InvalidParams: it is broken.
         IoError: it cannot be read.
     """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    import tomllib
+
     data = read(path)
     try:
         return {} if data is None else tomllib.loads(data.decode("utf-8"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -119,7 +119,7 @@ class Attribution:
 
 def moment(seconds: int) -> str:
     """A time of a commit as RFC 3339; the nearest one that has a form."""
-    when = datetime.fromtimestamp(min(max(seconds, 0), _LAST_SECOND), timezone.utc)
+    when = datetime.fromtimestamp(min(max(seconds, 0), _LAST_SECOND), UTC)
     return f"{when.replace(tzinfo=None).isoformat()}Z"
 
 

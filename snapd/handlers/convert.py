@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import attrs
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .context import Context
 
 _DIGEST_BYTES = 16
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(rb"[0-9]{1,18}")
 _TIME = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
@@ -115,8 +115,7 @@ def seconds(text: str, field: str) -> int:
     try:
         if found is not None:
             day, clock, zone = found.groups()
-            # Python 3.10 knows no Z
-            return int(datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zone in 'Zz' else zone}").timestamp())
+            return int(datetime.fromisoformat(f"{day}T{clock}{zone.upper()}").timestamp())
     except ValueError:
         # such as a 13th month
         pass

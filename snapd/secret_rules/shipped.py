@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import functools
-import sys
+import tomllib
 from importlib import resources
 
 from snapd.core.rules.secrets.looking import SecretRules
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 @functools.cache

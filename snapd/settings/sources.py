@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import InvalidParams
@@ -10,11 +10,6 @@ from snapd.core.rules.meant import did_you_mean
 from snapd.environment import NO_SETTINGS
 
 from .table import SETTINGS, Layer
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -78,7 +78,7 @@ class Waiting:
         """What has come, none after that many seconds without any; none, too, once this has ended."""
         try:
             await asyncio.wait_for(self._came.wait(), seconds)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             return []
         found, self._events = self._events, []
         self._bytes = 0

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import threading
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
@@ -67,7 +67,7 @@ def test_lines_of_an_agent_and_of_a_person(project: Noted) -> None:
     assert project.blame("a.txt") == expected
     assert project.blame("b.txt") == {}
     first, second = project.ask("a.txt", range={"start": 4, "count": 2})["lines"]
-    made = datetime.fromtimestamp(int(project.git("log", "-1", "--format=%at")), timezone.utc)
+    made = datetime.fromtimestamp(int(project.git("log", "-1", "--format=%at")), UTC)
     assert first == {
         "start": 4,
         "count": 1,

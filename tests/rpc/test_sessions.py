@@ -69,7 +69,7 @@ def test_what_a_session_looks_like(daemon: Machine, work: Path) -> None:
     assert HASH.fullmatch(begun["hash"])
     (session,) = raw.result("session/list")["sessions"]
     started = session.pop("startedAt")
-    assert datetime.fromisoformat(started.replace("Z", "+00:00")).tzinfo is not None
+    assert datetime.fromisoformat(started).tzinfo is not None
     assert session == {
         "sessionId": made, "agent": "A", "title": "T", "stepCount": 1, "undoable": 0, "redoable": 0,
     }  # fmt: skip

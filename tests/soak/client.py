@@ -111,7 +111,7 @@ class Client:
         self._send({"id": number, "method": method, "params": params})
         try:
             message = await asyncio.wait_for(answer, PATIENCE)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise Broken(f"no answer to {method} of {self.name} in {PATIENCE} s") from None
         if "error" in message:
             self._tape.diary.note(f"{self.name} <- {number} {message['error']}")

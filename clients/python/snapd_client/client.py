@@ -23,9 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
-    from typing import Any
-
-    from typing_extensions import Self
+    from typing import Any, Self
 
     from snapd_client import types
     from snapd_client.connection import Cancellation

@@ -9,9 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Set as AbstractSet
-    from typing import Any, TypeAlias
-
-    from typing_extensions import Self
+    from typing import Any, Self, TypeAlias
 
     OnProgress: TypeAlias = Callable[["Progress"], None]
 

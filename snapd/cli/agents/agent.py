@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
@@ -155,7 +155,7 @@ def _state_as_json(state: State) -> dict[str, Any]:
         "problem": state.problem,
         "hint": state.hint,
         "tested": state.agent.tested or None,
-        "lastEventAt": None if at is None else at.astimezone(timezone.utc).isoformat(timespec="seconds"),
+        "lastEventAt": None if at is None else at.astimezone(UTC).isoformat(timespec="seconds"),
     }
     return {**told, **{name: value for name, value in more.items() if value is not None}}
 

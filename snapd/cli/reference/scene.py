@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -119,7 +119,7 @@ class Scene:
         replaced: list[tuple[Any, str, Any]] = [
             (time, "time", lambda: float(self._now)),
             (time, "time_ns", lambda: self._now * 1_000_000_000),
-            (times, "local_now", lambda: datetime.fromtimestamp(self._now, timezone.utc)),
+            (times, "local_now", lambda: datetime.fromtimestamp(self._now, UTC)),
             (secrets, "token_hex", self._token),
         ]
         for module, name, function in replaced:

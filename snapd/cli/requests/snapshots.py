@@ -6,7 +6,7 @@ Steps come first: a word that may be either is the step, and a longer beginning 
 
 from __future__ import annotations
 
-from datetime import timezone
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snapd.cli.terminal.output import print_once
@@ -120,7 +120,7 @@ def _last(found: Backend) -> str:
 def _at(found: Backend, word: str) -> str:
     now = local_now()
     until = last_second(word, now)
-    before = until.astimezone(timezone.utc).isoformat(timespec="seconds")
+    before = until.astimezone(UTC).isoformat(timespec="seconds")
     taken = ask(found, "snapshot/list", {"before": before, "limit": 1, "counts": False})["snapshots"]
     if not taken:
         raise UnknownSnapshot(

@@ -14,7 +14,7 @@ def local_now() -> datetime:
 
 def moment(text: str) -> datetime:
     """A time of the wire, where the user is."""
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone()
+    return datetime.fromisoformat(text).astimezone()
 
 
 def lasting(since: datetime, now: datetime) -> str:

@@ -179,7 +179,7 @@ async def body_of(request: Request) -> bytes:
     """
     try:
         return await asyncio.wait_for(request.body(), _BODY_SECONDS)
-    except asyncio.TimeoutError as error:
+    except TimeoutError as error:
         raise BodyTooSlow(f"the body did not come within {_BODY_SECONDS:.0f} seconds") from error
     except ClientDisconnect as error:
         raise Cancelled("the client has left in the middle of the body") from error

@@ -33,7 +33,7 @@ async def status(asked: Asked) -> Response:
             found = await asyncio.wait_for(working, SECONDS)
             why = _degraded(found)
             answer["status"] = found
-        except asyncio.TimeoutError:
+        except TimeoutError:
             why = f"the daemon has not answered for {SECONDS:.0f} seconds"
         except SnapdError as error:
             why = error.message

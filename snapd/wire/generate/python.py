@@ -1,6 +1,6 @@
 """Generates what the Python client needs, as it imports nothing of snapd: the shapes, and the table of methods.
 
-The client runs on Python 3.10 without `typing_extensions`, where `NotRequired` is missing: a class that has required
+The client needs the standard library alone, whatever its version: a class that has required
 and optional fields gets a base for the required ones.
 """
 

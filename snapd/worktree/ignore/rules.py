@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import time
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -24,11 +24,6 @@ from snapd.worktree.git.index import MalformedIndex, TrackedPaths, read_index
 from snapd.worktree.git.index_seed import IndexSeed
 from snapd.worktree.git.repository import GitUser as GitUser
 from snapd.worktree.git.repository import Repository, find_repository, nested_repository, user_excludes
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,6 @@ import pytest
 from snapd.agents.one_run import OneRun, with_hooks
 from snapd.agents.styles import entries, whole
 from snapd.agents.table import AGENTS
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 class Place:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from argparse import Namespace
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +24,7 @@ from snapd.core.errors import InvalidParams
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NOW = datetime(2026, 11, 21, 14, 40, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 21, 14, 40, tzinfo=UTC)
 TREE = "0123456789abcdef0123456789abcdef01234567"
 
 

@@ -6,7 +6,7 @@ import json
 import re
 import signal
 from argparse import Namespace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +22,7 @@ from tests.cli.steps import put, take
 if TYPE_CHECKING:
     from tests.cli.running import Home
 
-NOW = datetime(2026, 11, 21, 14, 40, 5, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 21, 14, 40, 5, tzinfo=UTC)
 TREE = "0123456789abcdef0123456789abcdef01234567"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -61,10 +61,10 @@ def test_summer_time() -> None:
     zone = timezone(timedelta(hours=2))
     assert last_second("@2026-07-01T12:00:00", at(NOW)) == datetime(2026, 7, 1, 12, tzinfo=zone)
     # a day of 25 hours: hours ago are hours, and a clock shows what it showed
-    now = datetime(2026, 10, 25, 12, tzinfo=timezone.utc).astimezone()
+    now = datetime(2026, 10, 25, 12, tzinfo=UTC).astimezone()
     assert last_second("@24h", now) == now - timedelta(hours=24)
-    assert last_second("@13:30", now) == datetime(2026, 10, 24, 11, 30, 59, tzinfo=timezone.utc)
-    assert last_second("@12:30", now) == datetime(2026, 10, 25, 11, 30, 59, tzinfo=timezone.utc)
+    assert last_second("@13:30", now) == datetime(2026, 10, 24, 11, 30, 59, tzinfo=UTC)
+    assert last_second("@12:30", now) == datetime(2026, 10, 25, 11, 30, 59, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

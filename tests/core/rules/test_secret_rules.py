@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import random
 import re
-import sys
+import tomllib
 from itertools import pairwise
 from pathlib import Path
+from re import _constants as constants  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
@@ -19,17 +21,6 @@ from snapd.core.rules.secrets.windows import BEFORE_BYTES, WIDEST_BYTES, Text
 from snapd.secret_rules.shipped import secret_rules
 from tests.core.rules.secret_examples import EXAMPLES, fill
 from tests.support.counting import calls_of
-
-if sys.version_info >= (3, 11):
-    from re import _constants as constants  # type: ignore[attr-defined]
-    from re import _parser as parser  # type: ignore[attr-defined]
-
-    import tomllib
-else:
-    import sre_constants as constants
-    import sre_parse as parser
-
-    import tomli as tomllib
 
 LIST = Path(snapd.secret_rules.__file__).with_name("rules.toml")
 DOCUMENT = tomllib.loads(LIST.read_text("utf-8"))

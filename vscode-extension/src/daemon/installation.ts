@@ -27,7 +27,7 @@ export interface InstallOptions {
 
 const NAMES = "environments";
 const PYTHON_CHECK =
-  "import sys; sys.exit(None if sys.version_info >= (3, 10) else 'Python ' + sys.version.split()[0])";
+  "import sys; sys.exit(None if sys.version_info >= (3, 11) else 'Python ' + sys.version.split()[0])";
 const PYTHON_TIMEOUT = 20_000;
 
 /** The executable that was installed here; undefined where none was. */
@@ -41,7 +41,7 @@ export async function installedSnapd(storage: string): Promise<string | undefine
  *
  * Returns the executable.
  *
- * @throws Error - There is no wheel, no Python 3.10 or later, or it failed or was cancelled. Nothing is left of it, and
+ * @throws Error - There is no wheel, no Python 3.11 or later, or it failed or was cancelled. Nothing is left of it, and
  * an earlier one stays.
  */
 export async function installSnapd(options: InstallOptions): Promise<string> {
@@ -93,7 +93,7 @@ async function makeEnvironment(environment: string, options: InstallOptions): Pr
       failures.push(reason);
     }
   }
-  const needed = "no Python 3.10 or later was found that can make an environment";
+  const needed = "no Python 3.11 or later was found that can make an environment";
   throw new Error([`${needed} (on Debian and Ubuntu, that takes the package python3-venv)`, ...failures].join("\n"));
 }
 

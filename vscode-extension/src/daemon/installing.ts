@@ -12,7 +12,7 @@ const INSTALL = "Install";
 const CHOOSE = "Choose...";
 const NOT_NOW = "Not Now";
 const SHOW_LOG = "Show Log";
-const PYTHONS = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python"];
+const PYTHONS = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
 
 /** What installing needs. */
 export interface Installing {
