@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import MessageView, Origin, SessionView, StepView
     from snapd.core.timeline.model import FileSummary, Operation
+    from snapd.core.timeline.signature import Signature
 
 
 def session(view: SessionView) -> wire.Session:
@@ -33,7 +34,16 @@ def session(view: SessionView) -> wire.Session:
         redoable=view.redoable,
         origin=_origin(view.origin),
         taken_over=_origin(view.taken_over),
+        signature=signature(view.signature),
     )
+
+
+def signature(found: Signature | None) -> wire.Signature | None:
+    """Converts what is known of a signature."""
+    if found is None:
+        return None
+    signed = None if found.signed is None else convert.moment(found.signed)
+    return wire.Signature(state=found.state, signer=found.signer, key=found.key, signed_at=signed, reason=found.reason)
 
 
 def _origin(origin: Origin | None) -> wire.Origin | None:

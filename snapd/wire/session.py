@@ -39,6 +39,24 @@ class Origin:
 
 
 @attrs.frozen(kw_only=True)
+class Signature:
+    """What is known of the signature of what was fetched, by the user's own git configuration."""
+
+    state: Annotated[
+        Literal["good", "partial", "unknown", "bad", "unchecked"],
+        '`"good"`: all of it is signed with a key of the allowed signers. `"partial"`: what came first is, and '
+        'what was added later is not. `"unknown"`: it is signed, with another key. `"bad"`: the '
+        'signature does not fit, or its key was revoked. `"unchecked"`: it could not be checked.',
+    ]
+    signer: Annotated[str | None, "Whose key it is, as the allowed signers say. Absent if they do not."] = None
+    key: Annotated[str | None, "The fingerprint of the key. Absent if the signature cannot be read."] = None
+    signed_at: Annotated[
+        str | None, "When it was signed, as the signer says, as RFC 3339 in UTC. Absent in the same case."
+    ] = None
+    reason: Annotated[str | None, "Why it is not good, in words for people. Absent if it is."] = None
+
+
+@attrs.frozen(kw_only=True)
 class Session:
     """A session: the work of one agent, step by step."""
 
@@ -55,6 +73,10 @@ class Session:
         Origin | None,
         "Who took it over after the folder was handed over, and where the last `session/fetch` saw that. Absent if "
         "nobody did, or if the folder has taken it over again.",
+    ] = None
+    signature: Annotated[
+        Signature | None,
+        "Of a fetched session: its signature. Absent if it is not signed. See [Signatures](#signatures).",
     ] = None
 
 
