@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.paths import shown
+from snapd.wire import origin as origins
 from snapd.wire import session as wire
 from snapd.wire.message import Message
 from snapd.wire.values import FileChange, Uncaptured
@@ -38,16 +39,18 @@ def session(view: SessionView) -> wire.Session:
     )
 
 
-def signature(found: Signature | None) -> wire.Signature | None:
+def signature(found: Signature | None) -> origins.Signature | None:
     """Converts what is known of a signature."""
     if found is None:
         return None
     signed = None if found.signed is None else convert.moment(found.signed)
-    return wire.Signature(state=found.state, signer=found.signer, key=found.key, signed_at=signed, reason=found.reason)
+    return origins.Signature(
+        state=found.state, signer=found.signer, key=found.key, signed_at=signed, reason=found.reason
+    )
 
 
-def _origin(origin: Origin | None) -> wire.Origin | None:
-    return None if origin is None else wire.Origin(remote=origin.remote, host=origin.host)
+def _origin(origin: Origin | None) -> origins.Origin | None:
+    return None if origin is None else origins.Origin(remote=origin.remote, host=origin.host)
 
 
 def step(root: bytes, view: StepView) -> wire.Step:

@@ -94,10 +94,11 @@ class Copies(Prepared):
             names = [*copies, *map(signature_of, copies)]
             there = self._exchange.list(self._repository.path, names, call)
             self._fetch(copies, call)
-            signatures = {each.reference: each.tag for each in self._mirror.signatures.of(copies).values()}
-            fetched = {**self._mirror.heads(copies), **self._mirror.handover_heads(), **signatures}
+            fetched = {**self._mirror.heads(copies), **self._mirror.handover_heads()}
             # what was moved in between is not what was looked at: pushing over it fails
-            known = {name: there.get(name) for name in names if there.get(name) in (None, fetched.get(name))}
+            known = {name: there.get(name) for name in copies if there.get(name) in (None, fetched.get(name))}
+            # a signature may be left from a session that is gone, and has nothing that could be lost
+            known |= {name: there.get(name) for name in map(signature_of, copies)}
             self._mirror.note_there(known)
             self._push(call)
 

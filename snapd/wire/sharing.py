@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .session import Session, Signature
+from .origin import Signature
+from .session import Session
 from .snapshot import DETAILS, DRY_RUN
 from .values import Days, Detail, OnConflict, Outcome, RequestParams
 

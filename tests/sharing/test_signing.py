@@ -11,18 +11,23 @@ import attrs
 import pytest
 
 from snapd.core.actions.sharing.apply import Applied
+from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.actions.sharing.prune import PruneOptions
 from snapd.core.actions.sharing.push import Pushed, PushOptions, Signing
+from snapd.core.actions.sharing.takeover import TakenOver
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, SigningFailed, Untrusted
 from snapd.core.operations.options import OperationOptions
 from snapd.core.timeline.signature import Signature
+from snapd.remotes.ssh_keygen import SshKeygen
 from snapd.sharing import signing
+from snapd.store.sharing.signature_tag import payload_of
 from snapd.store.timeline.chain import chain_of_session
 from tests.remotes.machines import bare
 from tests.sharing.keys import agent, fingerprint, git_says, make_key, public, signatures_at
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work, text
+from tests.support.workspace import make
 
 
 @pytest.fixture
@@ -204,9 +209,7 @@ def test_a_dry_run_signs_nothing(here: Agents, remote: str) -> None:
     assert signatures_at(remote) == {}
 
 
-def test_whose_keys_count(
-    here: Agents, there: Agents, remote: str, tmp_path: Path, key: str, allowed: str
-) -> None:
+def test_whose_keys_count(here: Agents, there: Agents, remote: str, tmp_path: Path, key: str, allowed: str) -> None:
     """Each file of allowed signers, and whether git accepts the signature with it: both are asked anew for each."""
     work(here, "one", {"a.txt": text(l2=b"1")})
     push(here, remote)
@@ -399,7 +402,9 @@ def test_what_is_no_signature_at_all(here: Agents, there: Agents, remote: str, w
     if what == "commit":
         run_git(Path(remote), "update-ref", own, chain)
     elif what == "tree":
-        run_git(Path(remote), "update-ref", own, run_git(Path(remote), "rev-parse", f"{chain}^{{tree}}").decode().strip())
+        run_git(
+            Path(remote), "update-ref", own, run_git(Path(remote), "rev-parse", f"{chain}^{{tree}}").decode().strip()
+        )
     elif what == "blob":
         put(remote, "one", tag_of(remote, "one"), "blob")
     else:
@@ -409,6 +414,32 @@ def test_what_is_no_signature_at_all(here: Agents, there: Agents, remote: str, w
         put(remote, "one", b"object %s\ntype tag" % tag.encode() + data[at:])
     assert states(fetch(there, remote)) == {"one": "bad"}
     assert fetch(there, remote) == {}
+
+
+def test_what_the_same_key_signed_for_something_else(
+    here: Agents, there: Agents, remote: str, key: str, allowed: str
+) -> None:
+    """A tag by git itself, and one with the name of another session: both are good to git, and none of the session."""
+    work(here, "one", {"a.txt": text(l2=b"1")})
+    push(here, remote)
+    own = signature_name("one")
+    signed = ["-c", "gpg.format=ssh", "-c", f"user.signingKey={key}", "tag", "--sign", "--message=release", "v1"]
+    run_git(Path(remote), "-c", "user.name=a", "-c", "user.email=a@example.com", *signed, chain_of_session("one"))
+    run_git(Path(remote), "update-ref", own, "refs/tags/v1")
+    assert git_says(remote, own, allowed)[0]
+    assert states(fetch(there, remote)) == {"one": "bad"}
+    head = run_git(Path(remote), "rev-parse", chain_of_session("one")).decode().strip()
+    payload = payload_of(chain_of_session("other"), bytes.fromhex(head), 1_700_000_000, "here")
+    put(remote, "one", payload + SshKeygen(os.environ).sign(payload, "git", key, Call()))
+    assert git_says(remote, own, allowed)[0]
+    assert states(fetch(there, remote)) == {"one": "bad"}
+    # for what else than git the key signs does not count, either
+    payload = payload_of(chain_of_session("one"), bytes.fromhex(head), 1_700_000_000, "here")
+    put(remote, "one", payload + SshKeygen(os.environ).sign(payload, "file", key, Call()))
+    assert not git_says(remote, own, allowed)[0]
+    assert states(fetch(there, remote)) == {"one": "bad"}
+    put(remote, "one", payload + SshKeygen(os.environ).sign(payload, "git", key, Call()))
+    assert states(fetch(there, remote)) == {"one": "good"}
 
 
 def test_a_signature_counts_for_what_it_signs(here: Agents, there: Agents, remote: str) -> None:
@@ -499,19 +530,43 @@ def test_what_goes_takes_its_signature_along(here: Agents, there: Agents, remote
     assert references(remote) == sorted([chain_of_session("two"), signature_name("two")])
 
 
-def test_what_is_dropped_here_takes_its_signature_along(here: Agents, there: Agents, remote: str) -> None:
+def test_a_signature_that_is_left_is_in_nobodys_way(here: Agents, there: Agents, remote: str) -> None:
+    """A snapd that does not know of signatures deletes a session without its signature."""
     work(here, "one", {"a.txt": text(l2=b"1")})
     push(here, remote)
+    run_git(Path(remote), "update-ref", "-d", chain_of_session("one"))
+    assert fetch(there, remote) == {}
+    here.bench.workspace.elsewhere.close()
+    (Path(here.bench.workspace._store.path) / "mirrors.db").unlink()  # type: ignore[attr-defined]
+    work(here, "one", {"a.txt": text(l2=b"2")})
+    push(here, remote)
+    assert states(fetch(there, remote)) == {"one": "good"}
+
+
+def swept(agents: Agents, session: str) -> None:
+    """Drops a session, and removes what nothing needs any more; the rest is whole, as the index that is made again."""
+    workspace = agents.bench.workspace
+    (mirror,) = workspace.elsewhere._known_mirrors().values()  # type: ignore[attr-defined]
+    assert mirror.drop([chain_of_session(session)]) == 1
+    assert workspace.elsewhere.clean(0, Call()) == 0
+    assert b"missing" not in run_git(Path(mirror.repository.path), "fsck", "--strict", "--no-dangling")
+    workspace.elsewhere.close()
+    (Path(workspace._store.path) / "mirrors.db").unlink()  # type: ignore[attr-defined]
+
+
+def test_what_is_dropped_here_takes_its_signature_along(here: Agents, there: Agents, remote: str) -> None:
+    work(here, "one", {"a.txt": text(l2=b"1")})
+    work(here, "two", {"b.txt": b"b\n"})
+    push(here, remote)
     fetch(there, remote)
-    elsewhere = there.bench.workspace.elsewhere
-    # what stays is kept whole by a sweep
-    assert elsewhere.clean(0, Call()) == 0
+    swept(there, "two")
     assert states(listed(there)) == {"one": "good"}
-    assert elsewhere.clean(1 << 52, Call()) == 1
+    assert fetch(there, remote, "one") == {}
+    assert there.bench.workspace.elsewhere.clean(1 << 52, Call()) == 1
     mirror = next((Path(there.bench.workspace._store.path) / "mirrors").iterdir())  # type: ignore[attr-defined]
     assert run_git(mirror, "for-each-ref") == b""
     assert run_git(mirror, "count-objects", "-v").decode().splitlines()[2] == "in-pack: 0"
-    assert states(fetch(there, remote)) == {"one": "good"}
+    assert states(fetch(there, remote)) == {"one": "good", "two": "good"}
 
 
 def test_a_file_carries_signatures(here: Agents, there: Agents, tmp_path: Path, allowed: str) -> None:
@@ -546,3 +601,79 @@ def test_two_who_sign_one_session(here: Agents, remote: str, tmp_path: Path) -> 
     run_git(Path(remote), "update-ref", "-d", signature_name("one"))
     push(here, remote, options=PushOptions(signing=Signing(other)))
     assert git_says(remote, signature_name("one"), str(signers))[0]
+
+
+def test_a_clone_has_the_tags_already(here: Agents, there: Agents, remote: str) -> None:
+    """Git fetches nothing that the project itself has, as a local clone of the remote does."""
+    work(here, "one", {"a.txt": text(l2=b"1")})
+    push(here, remote)
+    run_git(there.bench.root, "init", "--quiet")
+    run_git(there.bench.root, "fetch", "--quiet", remote, "refs/snapd/*:refs/elsewhere/*")
+    assert states(fetch(there, remote)) == {"one": "good"}
+    there.bench.reopen()
+    assert states(listed(there)) == {"one": "good"}
+
+
+@pytest.fixture
+def taker(tmp_path: Path, allowed: str) -> Agents:
+    """A machine on which no agent worked yet."""
+    return taking(tmp_path / "taker", allowed)
+
+
+def taking(folder: Path, allowed: str) -> Agents:
+    agents = Agents(make(folder, {"a.txt": TEXT}))
+    configure(agents, f'[gpg "ssh"]\nallowedSignersFile = {allowed}\n')
+    return agents
+
+
+def take_over(agents: Agents, remote: str, *, file: bool = False) -> TakenOver:
+    elsewhere = agents.bench.workspace.elsewhere
+    carrier = elsewhere.bundle(remote) if file else elsewhere.remote(remote)
+    return agents.bench.workspace.take_over(carrier, None, OperationOptions("merge", True, False), Call())
+
+
+def hand_over(agents: Agents, remote: str, options: HandoverOptions | None = None, *, file: bool = False) -> str:
+    elsewhere = agents.bench.workspace.elsewhere
+    carrier = elsewhere.bundle(remote) if file else elsewhere.remote(remote)
+    return agents.bench.workspace.hand_over(carrier, options or HandoverOptions(signing=Signing()), Call()).name
+
+
+def test_a_handover_is_signed(here: Agents, taker: Agents, remote: str, allowed: str, tmp_path: Path) -> None:
+    work(here, "one", {"a.txt": text(l2=b"1")})
+    name = hand_over(here, remote)
+    own = f"refs/snapd/signatures/handovers/{name}"
+    assert set(signatures_at(remote)) == {own, signature_name("one")}
+    assert git_says(remote, own, allowed)[0]
+    taken = take_over(taker, remote)
+    assert (states({"": taken.signature}), taken.is_marked) == ({"": "good"}, True)
+    # the note that it was taken over is not for the signer to sign
+    third = taking(tmp_path / "third", allowed)
+    carrier = third.bench.workspace.elsewhere.remote(remote)
+    again = third.bench.workspace.take_over(carrier, name, OperationOptions("merge", True, False), Call())
+    assert states({"": again.signature}) == {"": "good"}
+    fetch(third, remote)
+    swept(third, "one")
+    again = third.bench.workspace.take_over(carrier, name, OperationOptions("merge", True, False), Call())
+    assert states({"": again.signature}) == {"": "good"}
+    # without a signature, the next one is not signed by that of the one before
+    work(here, "one", {"a.txt": text(l2=b"2")})
+    hand_over(here, remote, HandoverOptions())
+    assert own not in signatures_at(remote)
+    assert take_over(taker, remote).signature is None
+
+
+def test_a_handover_with_another_signature_is_refused(here: Agents, taker: Agents, remote: str) -> None:
+    work(here, "one", {"a.txt": text(l2=b"1")})
+    name = hand_over(here, remote)
+    run_git(Path(remote), "update-ref", f"refs/snapd/signatures/handovers/{name}", signature_name("one"))
+    with pytest.raises(Untrusted, match="signature of the handover"):
+        take_over(taker, remote)
+    hand_over(here, remote)
+    assert states({"": take_over(taker, remote).signature}) == {"": "good"}
+
+
+def test_a_file_carries_a_signed_handover(here: Agents, taker: Agents, tmp_path: Path) -> None:
+    work(here, "one", {"a.txt": text(l2=b"1")})
+    file = str(tmp_path / "handover.bundle")
+    hand_over(here, file, file=True)
+    assert states({"": take_over(taker, file, file=True).signature}) == {"": "good"}

@@ -297,7 +297,7 @@ class Mirror:
                 inspection.session(name, head)
                 entries.append(self._trusted(name, head))
             signatures = [
-                self.signatures.look_at(name, head, tags[name], had_signatures.get(name))
+                self.signatures.look_at(name, head, tags[name], had_signatures.get(name), complete)
                 for name, head in changed.items()
                 if name in tags
             ]

@@ -20,7 +20,7 @@ from .outgoing import as_host
 from .signature_tag import MOST_BYTES, SIGNATURES, decode_tag, signature_of, signed_by
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from snapd.core.model import ObjectId
     from snapd.store.repository import ShadowRepository
@@ -117,7 +117,14 @@ class MirrorSignatures:
                 signed = self._read(tag).signed
                 yield signed, decode_commit(self._repository.read_commit(signed), signed)[0]
 
-    def look_at(self, reference: str, head: ObjectId, tag: ObjectId, had: IndexedSignature | None) -> IndexedSignature:
+    def look_at(
+        self,
+        reference: str,
+        head: ObjectId,
+        tag: ObjectId,
+        had: IndexedSignature | None = None,
+        complete: Callable[[Iterable[ObjectId]], object] | None = None,
+    ) -> IndexedSignature:
         """Looks at a signature that came.
 
         Args:
@@ -125,13 +132,18 @@ class MirrorSignatures:
             head: the newest commit of that, which was looked at.
             tag: what the reference of the signature names.
             had: the signature that was there before; None if there was none.
+            complete: gets missing objects from where else this machine has them; None if none can be missing.
         """
         own = signature_of(reference)
+        if complete is not None and not self._repository.has(tag):
+            complete([tag])
         try:
             found = self._read(tag)
         except StoreCorrupt:
             return IndexedSignature(own, tag, head, "none")
         covers = self._covers(reference, head, found)
+        if covers == "all" and complete is not None and not self._repository.has(found.signed):
+            complete([found.signed])
         if covers != "none" and self._is_before(found.signed, had):
             covers = "older"
         return IndexedSignature(own, tag, head, covers, found.signed, found.key, found.seconds)
@@ -160,7 +172,7 @@ class MirrorSignatures:
         there = references_below(self._repository.path, SIGNATURES).whole()
         had = self.of(heads)
         found = [
-            self.look_at(name, head, tag, None)
+            self.look_at(name, head, tag)
             for name, head in heads.items()
             if (tag := there.get(signature_of(name))) is not None
             and (name not in had or (had[name].tag, had[name].head) != (tag, head))
