@@ -32,7 +32,7 @@ def chosen(
         call: the request.
 
     Raises:
-        IoError, StorageFull, Cancelled: its signature could not be checked.
+        IoError, StorageFull, Cancelled: it could not be read whether it is signed.
         InvalidParams: there is none, or there are several.
     """
     names = sorted(each.removeprefix(HANDOVERS) for each in there if each.startswith(HANDOVERS))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import InvalidParams, StoreCorrupt
+from snapd.core.errors import InvalidParams, IoError, StorageFull, StoreCorrupt
 from snapd.core.timeline.signature import Signature
 from snapd.remotes.ssh_keygen import PROGRAM, Signers, SshKeygen, literal_key, public_key
 from snapd.store.sharing.signature_tag import NAMESPACE, fingerprint
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.store.sharing.mirror import Mirror
-    from snapd.store.sharing.signature_tag import SignatureTag
     from snapd.store.sharing.signatures import IndexedSignature
     from snapd.worktree.git.elsewhere import SigningSettings
 
@@ -103,7 +102,7 @@ class Checks:
     _program: SshKeygen
 
     def of(self, mirror: Mirror, indexed: IndexedSignature, call: Call) -> Signature:
-        """What is known of a signature; raises `IoError`, `StorageFull`, `Cancelled`."""
+        """What is known of a signature; raises `Cancelled`."""
         if indexed.signed is None:
             return Signature("bad", reason="it is no signature that snapd makes")
         signed = None if indexed.seconds is None else indexed.seconds * 1000
@@ -112,8 +111,6 @@ class Checks:
         verdict = indexed.verdict
         if verdict is None or verdict.stamp != self._stamp:
             verdict = self._checked(mirror, indexed, call)
-            if verdict.state != "unchecked":
-                mirror.signatures.note_verdict(indexed, verdict)
         state, reason = verdict.state, verdict.reason
         if state in ("good", "unknown") and indexed.covers == "older":
             state, reason = "bad", "it signs an older version than the one that was fetched before"
@@ -122,13 +119,17 @@ class Checks:
         return Signature(state, verdict.signer, indexed.key, signed, reason)
 
     def _checked(self, mirror: Mirror, indexed: IndexedSignature, call: Call) -> Verdict:
-        try:
-            tag: SignatureTag = mirror.signatures.read(indexed)
-        except StoreCorrupt as error:
-            return Verdict(self._stamp, "unchecked", None, error.message)
         signers = Signers(self._settings.allowed_signers, self._settings.revoked)
-        found = self._program.check(tag.payload, tag.signature, NAMESPACE, tag.seconds, signers, call)
-        return Verdict(self._stamp, found.state, found.principal, found.reason)
+        try:
+            tag = mirror.signatures.read(indexed)
+            found = self._program.check(tag.payload, tag.signature, NAMESPACE, tag.seconds, signers, call)
+            verdict = Verdict(self._stamp, found.state, found.principal, found.reason)
+            if verdict.state != "unchecked":
+                mirror.signatures.note_verdict(indexed, verdict)
+        except (StoreCorrupt, StorageFull, IoError) as error:
+            # a list of sessions is not to fail because one cannot be checked now
+            return Verdict(self._stamp, "unchecked", None, error.message)
+        return verdict
 
     @property
     def _stamp(self) -> str:

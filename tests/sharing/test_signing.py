@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from collections.abc import Callable
@@ -348,6 +349,26 @@ def test_without_ssh_keygen_nobody_checks(here: Agents, there: Agents, remote: s
     assert (found.state, found.reason) == ("unchecked", "ssh-keygen is not installed")
     environment(there, PATH=path)
     assert states(listed(there)) == {"one": "good"}
+
+
+def test_a_list_does_not_fail_where_nothing_can_be_checked(
+    here: Agents, there: Agents, remote: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work(here, "one", {"a.txt": text(l2=b"1")})
+    push(here, remote)
+    fetch(there, remote)
+    configure(there, "")
+    with monkeypatch.context() as patched:
+        patched.setattr("snapd.remotes.ssh_keygen._write", _full)
+        found = listed(there)["one"]
+    assert found is not None
+    assert (found.state, "no space left" in str(found.reason)) == ("unchecked", True)
+    assert states(listed(there)) == {"one": "unknown"}
+
+
+def _full(path: str, data: bytes) -> None:
+    del data
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
 
 def _other_session(data: bytes) -> bytes:

@@ -325,7 +325,7 @@ class Elsewhere(Protocol):
         """What is known of the signatures of sessions that were fetched, one for each; None for one without.
 
         Raises:
-            IoError, StorageFull, Cancelled: one could not be checked.
+            IoError, StorageFull, Cancelled: it could not be read which there are.
         """
 
     def read(self, listed: Listed) -> Fetched:
