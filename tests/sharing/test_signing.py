@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from snapd.core.actions.sharing.prune import PruneOptions
 from snapd.core.actions.sharing.push import Pushed, PushOptions, Signing
 from snapd.core.actions.sharing.takeover import TakenOver
 from snapd.core.call import Call
-from snapd.core.errors import InvalidParams, SigningFailed, Untrusted
+from snapd.core.errors import Cancelled, InvalidParams, SigningFailed, Untrusted
 from snapd.core.operations.options import OperationOptions
 from snapd.core.timeline.signature import Signature
 from snapd.remotes.ssh_keygen import SshKeygen
@@ -302,6 +303,30 @@ def test_an_agent_has_the_key(here: Agents, there: Agents, remote: str, tmp_path
         work(here, "one", {"a.txt": text(l2=b"2")})
         push(here, remote, options=PushOptions(signing=Signing(f"{key}.pub")))
         assert states(fetch(there, remote)) == {"one": "good"}
+
+
+def test_a_key_that_waits_for_its_owner(here: Agents, remote: str, tmp_path: Path, key: str) -> None:
+    """As a hardware key that nobody touches: who cancels the push ends the program and what it started."""
+    fifo, program = tmp_path / "fifo", tmp_path / "program"
+    os.mkfifo(fifo)
+    program.write_text(f"#!/bin/sh\necho $$ > {fifo}\nsleep 10000 & wait\n")
+    program.chmod(0o755)
+    configure(here, f'[gpg]\nformat = ssh\n[gpg "ssh"]\nprogram = {program}\n[user]\nsigningKey = {key}\n')
+    work(here, "one", {"a.txt": text(l2=b"1")})
+    call, groups = Call(), list[int]()
+
+    def cancel() -> None:
+        groups.append(int(fifo.read_text()))
+        call.cancel()
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    with pytest.raises(Cancelled):
+        here.bench.workspace.pushing.push(remote, None, PushOptions(signing=Signing()), call)
+    canceller.join()
+    with pytest.raises(ProcessLookupError):
+        os.kill(groups[0], 0)
+    assert run_git(Path(remote), "for-each-ref") == b""
 
 
 def test_keys_that_cannot_be_used(here: Agents, remote: str, tmp_path: Path) -> None:
