@@ -11,6 +11,7 @@ from snapd.core.timeline.model import OperationKind
 if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.timeline.model import FileSummary, Message, Operation, Session, SessionId, Step, StepId
+    from snapd.core.timeline.signature import Signature
 
     from .model import FullLook, ObjectId, Outcome, RelPath, Taken, UncapturedChange
 
@@ -68,6 +69,7 @@ class SessionView:
         redoable: how many of the steps that were taken back can be done again.
         origin: where it came from; None for a session of this folder.
         taken_over: who took it over after the folder handed it over, and where that was seen; None if nobody did.
+        signature: of a fetched session; None if it is not signed.
     """
 
     session: Session
@@ -75,6 +77,7 @@ class SessionView:
     redoable: int
     origin: Origin | None = None
     taken_over: Origin | None = None
+    signature: Signature | None = None
 
 
 @attrs.frozen

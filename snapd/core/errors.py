@@ -116,6 +116,13 @@ class Untrusted(SnapdError):
     default_hint = "ask whoever pushed it to push it again with a current snapd, or leave it"
 
 
+class SigningFailed(SnapdError):
+    """What should leave the machine could not be signed, so nothing left it; `data["reason"]` says why."""
+
+    kind = "signingFailed"
+    default_hint = "see that 'ssh-keygen -Y sign' can use the key, or leave out --sign"
+
+
 class StorageFull(SnapdError):
     """No space or quota is left; the previous state is intact."""
 

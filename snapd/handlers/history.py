@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.paths import shown
+from snapd.wire import origin as origins
 from snapd.wire import session as wire
 from snapd.wire.message import Message
 from snapd.wire.values import FileChange, Uncaptured
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import MessageView, Origin, SessionView, StepView
     from snapd.core.timeline.model import FileSummary, Operation
+    from snapd.core.timeline.signature import Signature
 
 
 def session(view: SessionView) -> wire.Session:
@@ -33,11 +35,22 @@ def session(view: SessionView) -> wire.Session:
         redoable=view.redoable,
         origin=_origin(view.origin),
         taken_over=_origin(view.taken_over),
+        signature=signature(view.signature),
     )
 
 
-def _origin(origin: Origin | None) -> wire.Origin | None:
-    return None if origin is None else wire.Origin(remote=origin.remote, host=origin.host)
+def signature(found: Signature | None) -> origins.Signature | None:
+    """Converts what is known of a signature."""
+    if found is None:
+        return None
+    signed = None if found.signed is None else convert.moment(found.signed)
+    return origins.Signature(
+        state=found.state, signer=found.signer, key=found.key, signed_at=signed, reason=found.reason
+    )
+
+
+def _origin(origin: Origin | None) -> origins.Origin | None:
+    return None if origin is None else origins.Origin(remote=origin.remote, host=origin.host)
 
 
 def step(root: bytes, view: StepView) -> wire.Step:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.actions.sharing.prune import PruneOptions
-from snapd.core.actions.sharing.push import PushOptions
+from snapd.core.actions.sharing.push import PushOptions, Signing
 from snapd.core.errors import InvalidParams
 from snapd.wire import methods
 from snapd.wire import sharing as wire
@@ -32,7 +32,7 @@ def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushRe
     if params.delete:
         return _delete(context, params)
     _check_sessions(params)
-    options = PushOptions(**_staying(context, params), dry_run=params.dry_run)
+    options = PushOptions(**_staying(context, params), dry_run=params.dry_run, signing=_signing(params))
     pushed = context.workspace.pushing.push(params.remote, params.session_ids, options, context.call)
     return wire.SessionPushResult(
         applied=pushed.applied,
@@ -54,6 +54,14 @@ def _staying(
     }
 
 
+def _signing(
+    params: wire.SessionPushParams | wire.SessionExportParams | wire.SessionHandoverParams,
+) -> Signing | None:
+    if params.signing_key is not None and not params.sign:
+        raise InvalidParams("signingKey: only together with sign", hint="add `sign`", field="signingKey")
+    return Signing(params.signing_key) if params.sign else None
+
+
 def _check_sessions(params: wire.SessionPushParams | wire.SessionExportParams) -> None:
     if params.all_ == (params.session_ids is not None):
         raise InvalidParams(
@@ -69,16 +77,18 @@ def _new_files(context: Context, found: Iterable[NewFile]) -> list[wire.NewFile]
     ]
 
 
-def _given_to_stay(params: wire.SessionPushParams) -> dict[str, bool]:
+def _given_to_push(params: wire.SessionPushParams) -> dict[str, bool]:
     return {
         "exclude": params.exclude is not None,
         "redact": params.redact is not None,
         "withoutPrompts": params.without_prompts,
+        "sign": params.sign,
+        "signingKey": params.signing_key is not None,
     }
 
 
 def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
-    given = {"all": params.all_, **_given_to_stay(params), "dryRun": params.dry_run}
+    given = {"all": params.all_, **_given_to_push(params), "dryRun": params.dry_run}
     for name in (name for name, is_given in given.items() if is_given):
         raise InvalidParams(f"{name}: not together with delete", hint="leave it out", field=name)
     if not params.session_ids:
@@ -90,7 +100,7 @@ def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPus
 def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
     given = {
         "sessionIds": params.session_ids is not None,
-        **_given_to_stay(params),
+        **_given_to_push(params),
         "delete": params.delete,
     }
     for name in (name for name, is_given in given.items() if is_given):
@@ -130,7 +140,7 @@ def fetch(context: Context, params: wire.SessionFetchParams) -> wire.SessionFetc
 def export(context: Context, params: wire.SessionExportParams) -> wire.SessionExportResult:
     """Writes sessions to a file."""
     _check_sessions(params)
-    options = PushOptions(**_staying(context, params), dry_run=params.dry_run)
+    options = PushOptions(**_staying(context, params), dry_run=params.dry_run, signing=_signing(params))
     file = os.fsdecode(convert.absolute(params.file, "file"))
     written = context.workspace.pushing.export(file, params.session_ids, options, context.call)
     return wire.SessionExportResult(
@@ -162,6 +172,7 @@ def apply(context: Context, params: wire.SessionApplyParams) -> wire.SessionAppl
         files=convert.file_outcomes(root, outcome.files),
         details=convert.details(root, outcome.details),
         step_id=applied.step_id,
+        signature=history.signature(applied.signature),
     )
 
 
@@ -169,7 +180,13 @@ def apply(context: Context, params: wire.SessionApplyParams) -> wire.SessionAppl
 def handover(context: Context, params: wire.SessionHandoverParams) -> wire.SessionHandoverResult:
     """Hands the folder over."""
     include = convert.paths(context, params.include, "include")
-    options = HandoverOptions(**_staying(context, params), name=params.name, include=include, dry_run=params.dry_run)
+    options = HandoverOptions(
+        **_staying(context, params),
+        name=params.name,
+        include=include,
+        dry_run=params.dry_run,
+        signing=_signing(params),
+    )
     made = context.workspace.hand_over(_carrier(context, params.remote, params.file), options, context.call)
     return wire.SessionHandoverResult(
         applied=made.applied,
@@ -197,6 +214,7 @@ def takeover(context: Context, params: wire.SessionTakeoverParams) -> wire.Sessi
         name=taken.name,
         host=taken.host,
         sessions=[history.session(view) for view in taken.sessions],
+        signature=history.signature(taken.signature),
         told=taken.is_marked,
     )
 

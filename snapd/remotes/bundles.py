@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SIGNATURES = (b"# v2 git bundle\n", b"# v3 git bundle\n")
 _CAPABILITIES = (b"@object-format=sha1\n",)
 _LINE = re.compile(rb"(-?)([0-9a-f]{40})(?: ([^\n]*))?\n")
-_NAME = re.compile(r"refs/snapd/[a-z]+/[A-Za-z0-9_-]+")
+_NAME = re.compile(r"refs/snapd/(?:signatures/)?[a-z]+/[A-Za-z0-9_-]+")
 _LONGEST_LINE = 1 << 16
 _MOST_LINES = 1 << 20
 _HINT = "ask whoever made it for a new copy"

@@ -46,12 +46,14 @@ class Exchange:
         self._bounds = bounds or Bounds()
         self.address = address
 
-    def push(self, git_dir: str, heads: Mapping[str, ObjectId], seen: Mapping[str, ObjectId], call: Call) -> None:
+    def push(
+        self, git_dir: str, heads: Mapping[str, ObjectId | None], seen: Mapping[str, ObjectId], call: Call
+    ) -> None:
         """Pushes references: all or none.
 
         Args:
             git_dir: the repository that has them.
-            heads: their new targets, by name; the remote gets them under the same names.
+            heads: their new targets, by name; the remote gets them under the same names, and loses those without one.
             seen: what the remote has of these, by name. A reference that somebody moved since is not pushed.
             call: the request.
 
@@ -62,7 +64,7 @@ class Exchange:
         """
         leases = [f"--force-with-lease={name}:{_hex(seen.get(name))}" for name in heads]
         # without a plus, which would have git push in spite of a lease
-        refs = [f"{head.hex()}:{name}" for name, head in heads.items()]
+        refs = [f"{_hex(head)}:{name}" for name, head in heads.items()]
         self._push(git_dir, [*leases, "--", self.address, *refs], call)
 
     def delete(self, git_dir: str, seen: Mapping[str, ObjectId], call: Call) -> None:
@@ -100,12 +102,12 @@ class Exchange:
         """The newest commits of its branches; raises `RemoteFailed`, `Cancelled`."""
         return frozenset(self._listed(git_dir, ["--heads", "--", self.address], call).values())
 
-    def fetch_tips(self, git_dir: str, prefix: str, call: Call) -> None:
+    def fetch_tips(self, git_dir: str, prefixes: Sequence[str], call: Call) -> None:
         """Fetches the newest commits of references, and of what they reach as little as the remote lets it.
 
         Args:
             git_dir: a repository that is removed afterwards: most of what these commits name is not there.
-            prefix: what the names of the references begin with, up to a slash.
+            prefixes: what the names of the references begin with, up to a slash.
             call: the request.
 
         Raises:
@@ -113,8 +115,9 @@ class Exchange:
         """
         # git takes no path for the name of a remote that has the rest
         address = f"file://{quote(self.address)}" if os.path.isabs(self.address) else self.address
-        # one pattern: git compares each of many names with each reference
-        words = ["fetch", *_QUIET, "--depth=1", "--filter=tree:0", "--", address, f"+{prefix}*:{prefix}*"]
+        # patterns: git compares each of many names with each reference
+        refs = [f"+{prefix}*:{prefix}*" for prefix in prefixes]
+        words = ["fetch", *_QUIET, "--depth=1", "--filter=tree:0", "--", address, *refs]
         done = self._git.run(git_dir, words, call)
         # with a depth, git says no more than this where there is no such reference
         is_empty = done.code == 1 and not done.said
@@ -136,7 +139,7 @@ class Exchange:
         """Fetches references, with everything that they reach and neither the repository nor those that it borrows has.
 
         Args:
-            git_dir: gets them, under the same names.
+            git_dir: gets them, under the same names, and loses those of them that the remote does not have.
             names: the references, or what their names begin with; what the remote does not have is passed over.
             call: the request.
 
@@ -147,7 +150,7 @@ class Exchange:
         """
         # with a star, git asks for what there is; a reference that is not there would be an error
         refs = [f"+{name}*:{name}*" for name in names]
-        words = ["fetch", *_QUIET, "--", self.address, *refs]
+        words = ["fetch", *_QUIET, "--prune", "--", self.address, *refs]
         done = self._git.run(git_dir, words, call, bounds=self._bounds)
         shown = without_secret(self.address)
         if done.code and is_full_here(done):

@@ -149,7 +149,7 @@ class GitProgram:
                     path="git",
                 ) from error
             given = None if source is not None else data
-            return _finished(process, given, call, None if bounds is None else bounds.output_bytes)
+            return finished(process, given, call, None if bounds is None else bounds.output_bytes)
 
     def _start(
         self,
@@ -199,8 +199,18 @@ class GitProgram:
         }
 
 
-def _finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, most: int | None) -> Finished:
-    """Waits for a process; ends it once the request is cancelled, or its output is over the bounds."""
+def finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, most: int | None) -> Finished:
+    """Waits for a process; ends it once the request is cancelled, or its output is over the bounds.
+
+    Args:
+        process: leads a session of its own, so that those that it started end with it.
+        data: its standard input; None if it has that from elsewhere.
+        call: the request.
+        most: of its standard output, bytes; None for all.
+
+    Raises:
+        Cancelled: the request was cancelled.
+    """
     assert process.stderr is not None
     pipes: list[Pipe] = [said := Drain(process.stderr, _MOST_SAID)]
     if process.stdin is not None:

@@ -11,8 +11,10 @@ from snapd.core.errors import InvalidParams, RemoteFailed, os_errors
 from snapd.core.paths import shown
 from snapd.remotes.bundles import read_header, unpack
 from snapd.remotes.weighing import Weighing
+from snapd.store.refs.packed import PACKED, encode_packed
 from snapd.store.sharing.handover_commit import HANDOVERS
 from snapd.store.sharing.outgoing import OutgoingRepository
+from snapd.store.sharing.signature_tag import signature_of
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 
 from .bundled_copies import BundledCopies
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from snapd.store.sharing.mirror import Mirror
 
     from .commits import ProjectCommits
+    from .signing import Checks
 
 
 class Bundle:
@@ -47,6 +50,7 @@ class Bundle:
         project: the commits of the project.
         store: the directory of the workspace's store.
         limits: the most that is taken.
+        checks: gives what checks signatures.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class Bundle:
         project: ProjectCommits,
         store: str,
         limits: Limits,
+        checks: Callable[[], Checks],
     ) -> None:
         self.address = path
         self._shown = shown(os.fsencode(path))
@@ -69,6 +74,7 @@ class Bundle:
         self._project = project
         self._store = store
         self._limits = limits
+        self._checks = checks
 
     @contextmanager
     def outgoing(self) -> Iterator[BundledCopies]:
@@ -103,7 +109,7 @@ class Bundle:
         mirror, _ = self._take(lambda reference: reference.startswith(HANDOVERS), call)
         with os_errors(self.address), self._opened() as file:
             there = read_header(file, self._shown).heads
-        return chosen(self._shown, mirror, there, name)
+        return chosen(self._shown, mirror, there, name, self._checks(), call)
 
     def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
         """Does nothing: whoever made the file cannot see what becomes of it."""
@@ -117,13 +123,16 @@ class Bundle:
                 file = stack.enter_context(self._opened())
                 header = read_header(file, self._shown)
             heads = {name: head for name, head in header.heads.items() if is_wanted(name)}
+            signatures = {
+                own: tag for name in heads if (tag := header.heads.get(own := signature_of(name))) is not None
+            }
             mirror = self._mirror()
             borrowed = self._borrowed()
             with mirror.changing, mirror.quarantine(borrowed, tuple(heads)) as quarantine:
                 self._check_needed(header, quarantine, call)
                 unpack(self._git, quarantine, file, self._shown, self._limits.bytes, call)
-                _name(quarantine, heads)
-                return mirror, mirror.take(quarantine, borrowed, self._limits, call)
+                _name(quarantine, {**heads, **signatures})
+                return mirror, mirror.take(quarantine, heads.__contains__, borrowed, self._limits, call)
 
     def _opened(self) -> BinaryIO:
         try:
@@ -159,10 +168,6 @@ class Bundle:
 
 
 def _name(quarantine: str, heads: dict[str, ObjectId]) -> None:
-    """Names in a quarantine what came out of a file."""
-    with os_errors(quarantine):
-        for name, head in heads.items():
-            path = os.path.join(quarantine, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w") as file:
-                file.write(f"{head.hex()}\n")
+    """Names in a quarantine what came out of a file, and nothing else."""
+    with os_errors(quarantine), open(os.path.join(quarantine, PACKED), "wb") as file:
+        file.write(encode_packed(f"{head.hex()} {name}\n".encode() for name, head in sorted(heads.items())))

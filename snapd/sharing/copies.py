@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import RemoteChanged
@@ -9,13 +10,16 @@ from snapd.core.sharing.continuation import identities
 from snapd.remotes.address import without_secret
 from snapd.store.sharing.handover_commit import HANDOVERS
 from snapd.store.sharing.outgoing import look_at_trees
+from snapd.store.sharing.signature_tag import SIGNATURES, signature_of
 
 from .prepared import Prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
+    from snapd.core.model import ObjectId
+    from snapd.core.ports.sharing import Signer
     from snapd.core.timeline.handover import Handover
     from snapd.core.timeline.model import Event
     from snapd.remotes.exchange import Exchange
@@ -52,11 +56,25 @@ class Copies(Prepared):
         self._mirror = mirror
         self._fetch = fetch
         self._replaced: frozenset[str] = frozenset()
+        self._made: dict[str, tuple[ObjectId, ObjectId, str]] = {}
+        self._signed: frozenset[str] = frozenset()
 
     def add_handover(self, handover: Handover, events: Iterable[Event], replaced: Collection[str]) -> None:
         """Adds a handover, which takes the place of earlier ones of its name, given by their ids."""
         super().add_handover(handover, events, replaced)
         self._replaced = frozenset(replaced)
+
+    def sign(self, signer: Signer, call: Call) -> None:
+        """Signs each session, and a handover, but for those that the remote has as this key signed them."""
+        heads, made = dict(self._repository.heads), self._mirror.signatures.made
+        before = {name: tag for name, head in heads.items() if (tag := _signed_before(made(name), head, signer))}
+        there = self._exchange.list_below(self._repository.path, SIGNATURES, call) if before else {}
+        self._signed = frozenset(name for name, tag in before.items() if there.get(signature_of(name)) == tag)
+        for name in heads.keys() - self._signed:
+            call.check()
+            payload = self._repository.payload(name, time.time_ns() // 1_000_000_000)
+            made_now = self._sign(name, payload, signer, call)
+            self._made[name] = (made_now.signed, self._repository.heads[signature_of(name)], made_now.key)
 
     def weigh(self, call: Call) -> int:
         """The bytes that a push would send, as far as this machine knows what the remote has; raises `RemoteFailed`."""
@@ -72,28 +90,41 @@ class Copies(Prepared):
             self._push(call)
         except RemoteChanged:
             # perhaps it was this machine, before it lost its memory of that; or a copy that this one goes on from
-            names = tuple(self._repository.heads)
+            copies = tuple(self._repository.commits)
+            names = [*copies, *map(signature_of, copies)]
             there = self._exchange.list(self._repository.path, names, call)
-            self._fetch(names, call)
-            fetched = {**self._mirror.heads(names), **self._mirror.handover_heads()}
+            self._fetch(copies, call)
+            fetched = {**self._mirror.heads(copies), **self._mirror.handover_heads()}
             # what was moved in between is not what was looked at: pushing over it fails
-            known = {name: there.get(name) for name in names if there.get(name) in (None, fetched.get(name))}
+            known = {name: there.get(name) for name in copies if there.get(name) in (None, fetched.get(name))}
+            # a signature may be left from a session that is gone, and has nothing that could be lost
+            known |= {name: there.get(name) for name in map(signature_of, copies)}
             self._mirror.note_there(known)
             self._push(call)
 
     def _push(self, call: Call) -> None:
         ours = self._repository
-        known = self._mirror.known(ours.heads)
-        for name, head in self._mirror.heads(ours.heads).items():
+        known = self._mirror.known([*ours.commits, *map(signature_of, ours.commits)])
+        for name, head in self._mirror.heads(ours.commits).items():
             # what was fetched may be gone from there, or replaced by this machine
             if head != known.get(name) or head == ours.heads[name]:
                 continue
             if not identities(self._mirror.events(name, head)) <= ours.identities[name]:
                 shown = without_secret(self._exchange.address)
                 raise RemoteChanged(f"{shown} has steps of a session that this machine does not have", remote=shown)
-        self._check_handovers(ours.heads)
-        self._exchange.push(ours.path, ours.heads, known, call)
-        self._mirror.note_there(ours.heads)
+        self._check_handovers(ours.commits)
+        heads = {**dict.fromkeys(self._outdated(known)), **ours.heads}
+        self._exchange.push(ours.path, heads, known, call)
+        self._mirror.note_there(heads)
+        self._mirror.signatures.note_made(self._made)
+
+    def _outdated(self, known: Mapping[str, ObjectId]) -> Iterator[str]:
+        """The signatures at the remote that sign nothing of what takes the place of what is there."""
+        for name, commits in self._repository.commits.items():
+            tag = known.get(signature_of(name))
+            is_new = signature_of(name) in self._repository.heads or name in self._signed
+            if tag is not None and not is_new and self._mirror.signatures.signed(name, tag) not in commits:
+                yield signature_of(name)
 
     def _check_handovers(self, names: Iterable[str]) -> None:
         """Raises `RemoteChanged` if somebody else's handover has the name of ours."""
@@ -109,3 +140,10 @@ class Copies(Prepared):
                     hint="choose another name",
                     remote=shown,
                 )
+
+
+def _signed_before(made: tuple[ObjectId, ObjectId, str] | None, head: ObjectId, signer: Signer) -> ObjectId | None:
+    """The tag by which a key signed a commit before; None if it did not."""
+    if made is None or made[0] != head or made[2] != signer.fingerprint:
+        return None
+    return made[1]

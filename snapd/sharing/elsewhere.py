@@ -21,7 +21,7 @@ from snapd.store.sharing.index import SessionIndex
 from snapd.store.sharing.inspection import Limits
 from snapd.store.sharing.mirror import Mirror
 from snapd.store.sharing.upkeep import Upkeep
-from snapd.worktree.git.elsewhere import access_settings, named_remotes
+from snapd.worktree.git.elsewhere import access_settings, named_remotes, signing_settings
 from snapd.worktree.git.repository import find_repository
 from snapd.worktree.repair_sources import own_object_directories
 
@@ -30,6 +30,7 @@ from .commits import ProjectCommits
 from .fetched import FetchedSession, ListedSession
 from .lineage import Lineage
 from .remote import Remote
+from .signing import Checks, Signer, program_of, signer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.handover import Handover
     from snapd.core.timeline.model import SessionId
     from snapd.core.timeline.queries import StepQuery
+    from snapd.core.timeline.signature import Signature
     from snapd.store.sharing.index import Indexed
     from snapd.store.store import Store
     from snapd.worktree.git.repository import GitUser, Repository
@@ -115,6 +117,7 @@ class Elsewhere:
             self.project,
             self._limits,
             lambda: [entry.name for entry in self.lineage.all()[-1:] if entry.is_own],
+            self._checks,
         )
 
     def bundle(self, path: str) -> Bundle:
@@ -133,7 +136,38 @@ class Elsewhere:
             self.project,
             self._store.path,
             self._limits,
+            self._checks,
         )
+
+    def signer(self, key: str | None) -> Signer:
+        """See `core.ports.sharing.Elsewhere`."""
+        settings = signing_settings(self._machine.user)
+        program = program_of(settings, self._machine.environment)
+        return signer_of(key, settings, program, self._machine.user.home)
+
+    def signatures(self, listed: Sequence[Listed], call: Call) -> Sequence[Signature | None]:
+        """See `core.ports.sharing.Elsewhere`."""
+        mirrors = self._known_mirrors()
+        chains: dict[str, list[Indexed]] = {}
+        for each in listed:
+            assert isinstance(each, ListedSession)
+            chains.setdefault(each.indexed.mirror, []).append(each.indexed)
+        found = {
+            indexed.place: (mirrors[name], signature)
+            for name in chains.keys() & mirrors.keys()
+            if (there := mirrors[name].signatures.of([indexed.chain for indexed in chains[name]]))
+            for indexed in chains[name]
+            if (signature := there.get(indexed.chain)) is not None and signature.head == indexed.head
+        }
+        checks = self._checks() if found else None
+        return [
+            checks.of(*found[each.place], call) if checks is not None and each.place in found else None
+            for each in listed
+        ]
+
+    def _checks(self) -> Checks:
+        settings = signing_settings(self._machine.user)
+        return Checks(settings, program_of(settings, self._machine.environment))
 
     @property
     def host(self) -> str:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
 from snapd.core.errors import InvalidParams
 from snapd.store.sharing.handover_commit import HANDOVERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from snapd.core.ports.sharing import FetchedHandover
-    from snapd.store.sharing.mirror import Mirror
+    from snapd.core.call import Call
+    from snapd.store.sharing.mirror import FetchedHandover, Mirror
+
+    from .signing import Checks
 
 
-def chosen(where: str, mirror: Mirror, there: Iterable[str], name: str | None) -> FetchedHandover:
+def chosen(
+    where: str, mirror: Mirror, there: Iterable[str], name: str | None, checks: Checks, call: Call
+) -> FetchedHandover:
     """The handover that somebody means.
 
     Args:
@@ -22,15 +28,22 @@ def chosen(where: str, mirror: Mirror, there: Iterable[str], name: str | None) -
         mirror: has what was fetched from there.
         there: the references that are there now.
         name: of the handover; None for the only one that nobody took over yet.
+        checks: checks its signature.
+        call: the request.
 
     Raises:
+        IoError, StorageFull, Cancelled: it could not be read whether it is signed.
         InvalidParams: there is none, or there are several.
     """
     names = sorted(each.removeprefix(HANDOVERS) for each in there if each.startswith(HANDOVERS))
     found = [mirror.handover(each) for each in names if name in (None, each)]
     fitting = [each for each in found if each is not None and (name is not None or not each.handover.taken)]
     if len(fitting) == 1:
-        return fitting[0]
+        reference = HANDOVERS + fitting[0].handover.name
+        signature = mirror.signatures.of([reference]).get(reference)
+        return (
+            fitting[0] if signature is None else attrs.evolve(fitting[0], signature=checks.of(mirror, signature, call))
+        )
     which = "that nobody took over" if name is None else repr(name)
     how_many = "several handovers" if fitting else "no handover"
     raise InvalidParams(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
+from snapd.core.errors import SigningFailed, StoreCorrupt
 from snapd.remotes.weighing import Weighing
 from snapd.store.timeline.pins import EFFECTS
 
@@ -12,10 +14,12 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import Coverage, ObjectId, RelPath, TreeEntry
+    from snapd.core.ports.sharing import Signer
     from snapd.core.timeline.handover import Handover
     from snapd.core.timeline.model import Event, SessionId, SnapshotId
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.outgoing import OutgoingRepository
+    from snapd.store.sharing.signature_tag import SignatureTag
 
     from .commits import ProjectCommits
 
@@ -54,6 +58,23 @@ class Prepared:
         """Adds a handover; see `core.ports.sharing.Outgoing`."""
         del replaced
         self._repository.add_handover(handover, events)
+
+    def sign(self, signer: Signer, call: Call) -> None:
+        """Signs each session, and a handover; see `core.ports.sharing.Outgoing`."""
+        for name in tuple(self._repository.heads):
+            call.check()
+            payload = self._repository.payload(name, time.time_ns() // 1_000_000_000)
+            self._sign(name, payload, signer, call)
+
+    def _sign(self, name: str, payload: bytes, signer: Signer, call: Call) -> SignatureTag:
+        try:
+            return self._repository.add_signature(name, payload, signer.sign(payload, call))
+        except StoreCorrupt as error:
+            raise SigningFailed(
+                "the program that signs made something else than an ssh signature",
+                hint="check gpg.ssh.program of your git configuration",
+                reason="noProgram",
+            ) from error
 
     def finish(self) -> None:
         """Completes the copies, so that git can read them."""

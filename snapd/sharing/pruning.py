@@ -11,6 +11,7 @@ import attrs
 from snapd.core.errors import IoError, RemoteChanged, StoreCorrupt
 from snapd.store.refs.database import read_references
 from snapd.store.sharing.outgoing import make_bare
+from snapd.store.sharing.signature_tag import signature_of
 from snapd.store.timeline.chain import SESSIONS, decode_link, host_of
 
 if TYPE_CHECKING:
@@ -34,12 +35,20 @@ class Tip:
         head: the commit.
         host: the machine that made it.
         newest: when, milliseconds since 1970.
+        signature: the tag that signs the session; None if there is none.
     """
 
     reference: str
     head: ObjectId
     host: str
     newest: int
+    signature: ObjectId | None = None
+
+    @property
+    def seen(self) -> dict[str, ObjectId]:
+        """What the remote had of it, by the names of the references."""
+        signature = {} if self.signature is None else {signature_of(self.reference): self.signature}
+        return {self.reference: self.head, **signature}
 
 
 class Pruning:
@@ -66,7 +75,7 @@ class Pruning:
         """
         with tempfile.TemporaryDirectory(prefix="snapd-tips-") as path:
             make_bare(path, ())
-            self._exchange.fetch_tips(path, SESSIONS, call)
+            self._exchange.fetch_tips(path, [SESSIONS, signature_of(SESSIONS)], call)
             targets = read_references(path).whole()
             tips = [tip for tip in self._tips(path, targets, call) if tip.newest < before]
         return sorted(tips, key=lambda tip: (tip.newest, tip.reference))
@@ -91,12 +100,17 @@ class Pruning:
         with tempfile.TemporaryDirectory(prefix="snapd-prune-") as path:
             make_bare(path, ())
             try:
-                self._exchange.delete(path, {tip.reference: tip.head for tip in lot}, call)
+                self._exchange.delete(path, _seen(lot), call)
             except RemoteChanged:
-                there = self._exchange.list(path, [tip.reference for tip in lot], call)
-                lot = [tip for tip in lot if there.get(tip.reference) == tip.head]
+                names = [name for tip in lot for name in (tip.reference, signature_of(tip.reference))]
+                there = self._exchange.list(path, names, call)
+                lot = [
+                    attrs.evolve(tip, signature=there.get(signature_of(tip.reference)))
+                    for tip in lot
+                    if there.get(tip.reference) == tip.head
+                ]
                 if lot:
-                    self._exchange.delete(path, {tip.reference: tip.head for tip in lot}, call)
+                    self._exchange.delete(path, _seen(lot), call)
         return lot
 
     def _tips(self, path: str, targets: Mapping[str, ObjectId], call: Call) -> Iterator[Tip]:
@@ -111,7 +125,11 @@ class Pruning:
             except StoreCorrupt:
                 # nobody knows what it is: not an event of snapd, or one of a newer snapd
                 continue
-            yield Tip(name, head, host_of(data), link.event.milliseconds)
+            yield Tip(name, head, host_of(data), link.event.milliseconds, targets.get(signature_of(name)))
+
+
+def _seen(lot: Iterable[Tip]) -> dict[str, ObjectId]:
+    return {name: target for tip in lot for name, target in tip.seen.items()}
 
 
 def _objects(out: bytes) -> Iterable[bytes]:

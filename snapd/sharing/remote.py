@@ -14,6 +14,7 @@ from snapd.remotes.exchange import Exchange
 from snapd.remotes.program import Bounds
 from snapd.store.sharing.handover_commit import HANDOVERS
 from snapd.store.sharing.outgoing import OutgoingRepository, as_host, look_at_trees
+from snapd.store.sharing.signature_tag import signature_of
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 
 from .copies import Copies
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from snapd.store.sharing.mirror import Mirror
 
     from .commits import ProjectCommits
+    from .signing import Checks
 
 
 _BESIDE = 1 << 20
@@ -51,6 +53,7 @@ class Remote:
         project: the commits of the project.
         limits: the most that is fetched.
         handed_over: gives the names of the handovers that the folder made.
+        checks: gives what checks signatures.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class Remote:
         project: ProjectCommits,
         limits: Limits,
         handed_over: Callable[[], Sequence[str]],
+        checks: Callable[[], Checks],
     ) -> None:
         self.address = without_secret(address)
         self._git = git
@@ -79,6 +83,7 @@ class Remote:
         self._project = project
         self._limits = limits
         self._handed_over = handed_over
+        self._checks = checks
 
     @contextmanager
     def outgoing(self) -> Iterator[Copies]:
@@ -96,11 +101,11 @@ class Remote:
         mirror = self._mirror()
         names = {chain_of_session(session_id): session_id for session_id in session_ids}
         with mirror.quarantine((), ()) as quarantine:
-            there = self._exchange.list(quarantine, tuple(names), call)
+            there = self._exchange.list(quarantine, [*names, *map(signature_of, names)], call)
             if there:
                 self._exchange.delete(quarantine, there, call)
         mirror.note_there(dict.fromkeys(there))
-        return tuple(names[name] for name in there)
+        return tuple(names[name] for name in there if name in names)
 
     def prune(
         self, before: int, ours: Collection[SessionId], call: Call, *, everybody: bool, dry_run: bool
@@ -116,7 +121,7 @@ class Remote:
         if not dry_run:
             gone = []
             for lot in pruning.delete(old, call):
-                mirror.note_there({tip.reference: None for tip in lot})
+                mirror.note_there({name: None for tip in lot for name in tip.seen})
                 gone += lot
             old = gone
         fetched = mirror.listed([tip.reference for tip in old])
@@ -136,7 +141,7 @@ class Remote:
         self._fetch(mirror, (), call, [HANDOVERS if name is None else HANDOVERS + name])
         with mirror.quarantine(self._borrowed(), ()) as quarantine:
             there = self._exchange.list_below(quarantine, HANDOVERS, call)
-        return chosen(self.address, mirror, there, name)
+        return chosen(self.address, mirror, there, name, self._checks(), call)
 
     def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
         """Notes there that this machine took a handover over, so that whoever made it sees that."""
@@ -155,7 +160,8 @@ class Remote:
     ) -> dict[str, ObjectId]:
         """Fetches sessions by their references, None for all, and handovers by what the names of theirs begin with."""
         borrowed = self._borrowed()
+        asked = (*((SESSIONS,) if names is None else names), *handovers)
         with mirror.changing, mirror.quarantine(borrowed, names) as quarantine:
             look_at_trees(quarantine, self._project.tips(call).branches)
-            self._exchange.fetch(quarantine, [*((SESSIONS,) if names is None else names), *handovers], call)
-            return mirror.take(quarantine, borrowed, self._limits, call)
+            self._exchange.fetch(quarantine, [*asked, *map(signature_of, asked)], call)
+            return mirror.take(quarantine, lambda name: name.startswith(asked), borrowed, self._limits, call)

@@ -112,6 +112,12 @@ ERRORS: dict[str, ErrorKind] = {
             "A file is not as the client was shown it (`data.reason` is `changedSince`), or has unsaved text in an "
             "editor (`unsavedInEditor`). `data.file` names it. Nothing was done.",
         ),
+        ErrorKind(
+            1018,
+            "signingFailed",
+            "What should leave the machine could not be signed. `data.reason` is `noKey` (the key cannot be used), "
+            "`passphrase` (it has one, which nobody can be asked for) or `noProgram`. Nothing left the machine.",
+        ),
     )
 }
 """Every kind of error, by its name."""

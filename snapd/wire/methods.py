@@ -191,7 +191,7 @@ SESSION_PUSH = Method(
     sharing.SessionPushParams,
     sharing.SessionPushResult,
     "reads",
-    ("unknownSession", "remoteFailed", "remoteChanged", "untrusted"),
+    ("unknownSession", "remoteFailed", "remoteChanged", "untrusted", "signingFailed"),
 )
 SESSION_FETCH = Method(
     "session/fetch", sharing.SessionFetchParams, sharing.SessionFetchResult, "reads", ("remoteFailed", "untrusted")
@@ -201,7 +201,7 @@ SESSION_EXPORT = Method(
     sharing.SessionExportParams,
     sharing.SessionExportResult,
     "reads",
-    ("unknownSession",),
+    ("unknownSession", "signingFailed"),
     idempotent=False,
 )
 SESSION_IMPORT = Method(
@@ -212,7 +212,7 @@ SESSION_APPLY = Method(
     sharing.SessionApplyParams,
     sharing.SessionApplyResult,
     "writes",
-    ("unknownSession", "unknownStep", "nothingToRedo"),
+    ("unknownSession", "unknownStep", "nothingToRedo", "untrusted"),
 )
 # the remote may be slow: these two wait for their turn to write only once they need it
 SESSION_HANDOVER = Method(
@@ -220,7 +220,7 @@ SESSION_HANDOVER = Method(
     sharing.SessionHandoverParams,
     sharing.SessionHandoverResult,
     "looks",
-    ("remoteFailed", "remoteChanged", "pathOutsideWorkspace"),
+    ("remoteFailed", "remoteChanged", "pathOutsideWorkspace", "signingFailed"),
     idempotent=False,
 )
 SESSION_TAKEOVER = Method(

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import attrs
 
+from .origin import Origin, Signature
 from .snapshot import CURSOR, DETAILS, DRY_RUN, EXACT, NEXT_CURSOR
 from .values import (
     Detail,
@@ -31,14 +32,6 @@ _ON_CONFLICT = (
 
 
 @attrs.frozen(kw_only=True)
-class Origin:
-    """Where a fetched session came from."""
-
-    remote: Annotated[str, "The address that it was fetched from, without a password."]
-    host: Annotated[str, "The machine that added to it last, as that names itself."]
-
-
-@attrs.frozen(kw_only=True)
 class Session:
     """A session: the work of one agent, step by step."""
 
@@ -55,6 +48,10 @@ class Session:
         Origin | None,
         "Who took it over after the folder was handed over, and where the last `session/fetch` saw that. Absent if "
         "nobody did, or if the folder has taken it over again.",
+    ] = None
+    signature: Annotated[
+        Signature | None,
+        "Of a fetched session: its signature. Absent if it is not signed. See [Signatures](#signatures).",
     ] = None
 
 

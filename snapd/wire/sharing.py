@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import attrs
 
+from .origin import Signature
 from .session import Session
 from .snapshot import DETAILS, DRY_RUN
 from .values import Days, Detail, OnConflict, Outcome, RequestParams
@@ -16,6 +17,11 @@ _REMOTE = (
 )
 _EXCLUDE = "The files that stay on this machine, as patterns in `.gitignore` syntax."
 _REDACT = "Files of which no contents that they ever had leave this machine, wherever else these are."
+_SIGN = "Whether to sign what leaves the machine with an ssh key; see [Signatures](#signatures)."
+_SIGNING_KEY = (
+    "With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or "
+    "the absolute path of a file. Default: `user.signingKey` of the user's own git configuration."
+)
 _WITHOUT_PROMPTS = "Whether the texts of prompts stay on this machine."
 
 
@@ -60,11 +66,13 @@ class SessionPushParams(RequestParams):
     exclude: Annotated[list[str] | None, _EXCLUDE] = None
     redact: Annotated[list[str] | None, _REDACT] = None
     without_prompts: Annotated[bool, _WITHOUT_PROMPTS] = False
+    sign: Annotated[bool, _SIGN] = False
+    signing_key: Annotated[str | None, _SIGNING_KEY] = None
     dry_run: Annotated[bool, "Whether only to say what would leave the machine."] = False
     delete: Annotated[
         bool,
         "Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, "
-        "`exclude`, `redact`, `withoutPrompts` or `dryRun`.",
+        "`exclude`, `redact`, `withoutPrompts`, `sign` or `dryRun`.",
     ] = False
     prune: Annotated[
         bool,
@@ -126,6 +134,8 @@ class SessionExportParams(RequestParams):
     exclude: Annotated[list[str] | None, _EXCLUDE] = None
     redact: Annotated[list[str] | None, _REDACT] = None
     without_prompts: Annotated[bool, _WITHOUT_PROMPTS] = False
+    sign: Annotated[bool, _SIGN] = False
+    signing_key: Annotated[str | None, _SIGNING_KEY] = None
     dry_run: Annotated[bool, "Whether only to say what would be written."] = False
 
 
@@ -154,6 +164,7 @@ class SessionApplyParams(RequestParams):
     """Takes in what fetched steps changed, by the same three-way merge as a redo; or those of another folder, `from`.
 
     The result is a step of its own, in a session of its own, which can be undone. Send either `sessionId` or `stepIds`.
+    If the signature of the session is bad, the request fails with `untrusted`.
     """
 
     session_id: Annotated[
@@ -181,6 +192,9 @@ class SessionApplyResult(Outcome):
     """What `session/apply` did."""
 
     step_id: Annotated[str | None, "The new step of this folder. Absent if nothing was changed."] = None
+    signature: Annotated[
+        Signature | None, "The signature of the session. Absent if it is not signed, and with `from`."
+    ] = None
 
 
 _FILE = "Instead of `remote`: a bundle file, absolute."
@@ -205,6 +219,8 @@ class SessionHandoverParams(RequestParams):
     exclude: Annotated[list[str] | None, _EXCLUDE] = None
     redact: Annotated[list[str] | None, _REDACT] = None
     without_prompts: Annotated[bool, _WITHOUT_PROMPTS] = False
+    sign: Annotated[bool, _SIGN] = False
+    signing_key: Annotated[str | None, _SIGNING_KEY] = None
     dry_run: Annotated[bool, "Whether only to say what would leave the machine."] = False
 
 
@@ -247,6 +263,7 @@ class SessionTakeoverResult(Outcome):
     name: Annotated[str, "The handover."]
     host: Annotated[str, "The machine that handed over, as that names itself."]
     sessions: Annotated[list[Session], "The sessions that have something new. Empty for a dry run."]
+    signature: Annotated[Signature | None, "The signature of the handover. Absent if it is not signed."] = None
     told: Annotated[
         bool,
         "Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a "

@@ -34,6 +34,7 @@ NOT_MET = {
     "unauthorized",
     "remoteChanged",
     "untrusted",
+    "signingFailed",
 }
 """Kinds of errors for which a folder, a disk or a machine has to be prepared."""
 

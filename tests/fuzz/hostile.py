@@ -20,9 +20,11 @@ from hypothesis import strategies as st
 from snapd.core.errors import SnapdError
 from snapd.core.model import Coverage
 from snapd.store.coverage import encode
+from snapd.store.sharing.signature_tag import signature_of
 from tests.fuzz.properties import how
 from tests.fuzz.target import judge_error
 from tests.rpc.machine import Machine, tree_of
+from tests.sharing.keys import make_key
 from tests.store.sharing.forging import Commit, Forge
 from tests.support.git import run_git
 from tests.support.places import make_folder
@@ -109,7 +111,8 @@ class Hostile:
                 raw.result("step/end", {"stepId": step, "files": ["a.txt", f"{session}{number}.txt"]})
             raw.result("session/undo", {"sessionId": session})
         run_git(self._home, "init", "--quiet", "--bare", str(self.template))
-        raw.result("session/push", {"remote": str(self.template), "all": True})
+        key = make_key(self.template.parent / "keys", "key")
+        raw.result("session/push", {"remote": str(self.template), "all": True, "sign": True, "signingKey": key})
 
     def _around(self) -> tuple[object, ...]:
         """All that nothing fetched may touch: the folder, the home, and what lies beside them."""
@@ -332,6 +335,30 @@ def _references(forge: Forge, chance: random.Random) -> None:
         forge.name(name, MISSING)
 
 
+def _signature(forge: Forge, chance: random.Random) -> None:
+    """Other bytes in a signature, or a reference of one that names something else."""
+    name = signature_of(_session(forge, chance))
+    data = bytearray(run_git(forge.path, "cat-file", "tag", name))
+    what = chance.choice(["bytes", "bytes", "long", "kind", "swap", "chain"])
+    if what == "kind":
+        forge.name(name, chance.choice([forge.blob(bytes(data)), forge.tree(), MISSING]))
+        return
+    if what == "swap":
+        other = chance.choice([_session(forge, chance), signature_of(_session(forge, chance))])
+        forge.name(name, bytes.fromhex(run_git(forge.path, "rev-parse", other).decode()))
+        return
+    if what == "chain":
+        tag = run_git(forge.path, "rev-parse", name).strip()
+        data[: data.index(b"\ntag ")] = b"object %s\ntype tag" % tag
+    elif what == "long":
+        at = data.index(b"-----END")
+        data[at:at] = b"QUFB" * 16 * chance.choice([1, 100, 2000])
+    else:
+        at = chance.randrange(len(data))
+        data[at : at + chance.choice([0, 1, 1, 8])] = chance.choice([b"", b"\xff", b"\n", b"9" * 50, b"A", b"\0"])
+    forge.name(name, forge.write(4, bytes(data)))
+
+
 def _objects(forge: Forge, chance: random.Random) -> None:
     """Objects that are missing or damaged."""
     files = [path for path in sorted((forge.path / "objects").rglob("*")) if path.is_file()]
@@ -348,5 +375,5 @@ def _objects(forge: Forge, chance: random.Random) -> None:
 
 _KINDS: list[Callable[[Forge, random.Random], None]] = [
     *(_plausible, _plausible, _plausible, _plausible, _field, _field, _bytes, _tree, _coverage, _chain, _references),
-    _objects,
+    *(_signature, _objects),
 ]

@@ -69,7 +69,7 @@ class Machine:
         self.store._repository.journal.checkpoint()  # type: ignore[attr-defined]
         with self.mirror.quarantine(self.borrowed) as quarantine:
             Exchange(self.git, address).fetch(quarantine, names, Call())
-            return self.mirror.take(quarantine, self.borrowed, limits or Limits(), Call())
+            return self.mirror.take(quarantine, lambda _: True, self.borrowed, limits or Limits(), Call())
 
     def fetched(self, name: str, head: ObjectId) -> tuple[FetchedTimeline, StepChanges]:
         """What a fetched session says."""

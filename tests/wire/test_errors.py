@@ -26,6 +26,7 @@ CONTRACT = {
     "remoteChanged": 1015,
     "untrusted": 1016,
     "fileChanged": 1017,
+    "signingFailed": 1018,
 }
 
 

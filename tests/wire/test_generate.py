@@ -9,7 +9,7 @@ import attrs
 import pytest
 from snapd_client.methods import IDEMPOTENT
 
-from snapd.wire import events, message, notifications, review, session, sharing, snapshot, values
+from snapd.wire import events, message, notifications, origin, review, session, sharing, snapshot, values
 from snapd.wire.__main__ import main
 from snapd.wire.converter import wire_name
 from snapd.wire.generate import outputs, protocol_markdown
@@ -69,24 +69,27 @@ REQUESTS = {
     "review/revert": (f"{CHOICE} expect? dryRun? onConflict? details?", OUTCOME),
     "snapshot/blame": ("file hash? range? content? encoding? at?", "lines noteProblems?"),
     "session/push": (
-        "remote sessionIds? all? exclude? redact? withoutPrompts? dryRun? delete? prune? olderThanDays?",
+        (
+            "remote sessionIds? all? exclude? redact? withoutPrompts? sign? signingKey? dryRun? delete? prune? "
+            "olderThanDays?"
+        ),
         "applied remote sessions bytes newFiles pruned?",
     ),
     "session/fetch": ("remote sessionIds?", "sessions"),
     "session/export": (
-        "file sessionIds? all? exclude? redact? withoutPrompts? dryRun?",
+        "file sessionIds? all? exclude? redact? withoutPrompts? sign? signingKey? dryRun?",
         "applied sessions bytes newFiles",
     ),
     "session/import": ("file", "sessions"),
     "session/handover": (
-        "remote? file? name? include? exclude? redact? withoutPrompts? dryRun?",
+        "remote? file? name? include? exclude? redact? withoutPrompts? sign? signingKey? dryRun?",
         "applied name remote sessions bytes newFiles",
     ),
     "session/takeover": (
         "remote? file? name? dryRun? onConflict? details?",
-        "applied before after files details? name host sessions told",
+        "applied before after files details? name host sessions signature? told",
     ),
-    "session/apply": ("sessionId? stepIds? from? dryRun? onConflict? details?", f"{OUTCOME} stepId?"),
+    "session/apply": ("sessionId? stepIds? from? dryRun? onConflict? details?", f"{OUTCOME} stepId? signature?"),
     "step/hunks": ("stepId file", "hunks"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
 }
@@ -127,8 +130,10 @@ VALUES = {
     values.Outcome: OUTCOME,
     values.FullLook: "at reason",
     values.StoreInfo: "path bytes",
-    session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable origin? takenOver?",
-    session.Origin: "remote host",
+    session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable origin? takenOver? "
+    "signature?",
+    origin.Origin: "remote host",
+    origin.Signature: "state signer? key? signedAt? reason?",
     sharing.NewFile: "file uri? size reason?",
     session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? startedAt "
     "endedAt? from to? state files? uncaptured?",

@@ -121,6 +121,7 @@ __all__ = [
     "SessionUnrevertParams",
     "Setting",
     "SettingSource",
+    "Signature",
     "SkipReason",
     "Skipped",
     "StatusParams",
@@ -963,6 +964,27 @@ class Origin(TypedDict):
     """The machine that added to it last, as that names itself."""
 
 
+class _SignatureRequired(TypedDict):
+    state: Literal["good", "partial", "unknown", "bad", "unchecked"]
+    """`"good"`: all of it is signed with a key of the allowed signers. `"partial"`: what came first is, and what was
+    added later is not. `"unknown"`: it is signed, with another key. `"bad"`: the signature does not fit, or its key was
+    revoked. `"unchecked"`: it could not be checked.
+    """
+
+
+class Signature(_SignatureRequired, total=False):
+    """What is known of the signature of what was fetched, by the user's own git configuration."""
+
+    signer: str
+    """Whose key it is, as the allowed signers say. Absent if they do not."""
+    key: str
+    """The fingerprint of the key. Absent if the signature cannot be read."""
+    signedAt: str
+    """When it was signed, as the signer says, as RFC 3339 in UTC. Absent in the same case."""
+    reason: str
+    """Why it is not good, in words for people. Absent if it is."""
+
+
 class _SessionRequired(TypedDict):
     sessionId: str
     """The id of the session."""
@@ -991,6 +1013,8 @@ class Session(_SessionRequired, total=False):
     """Who took it over after the folder was handed over, and where the last `session/fetch` saw that. Absent if nobody
     did, or if the folder has taken it over again.
     """
+    signature: Signature
+    """Of a fetched session: its signature. Absent if it is not signed. See Signatures."""
 
 
 class _FileChangeRequired(TypedDict):
@@ -1565,11 +1589,17 @@ class SessionPushParams(_SessionPushParamsRequired, total=False):
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
     withoutPrompts: bool
     """Whether the texts of prompts stay on this machine."""
+    sign: bool
+    """Whether to sign what leaves the machine with an ssh key; see Signatures."""
+    signingKey: str
+    """With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or
+    the absolute path of a file. Default: `user.signingKey` of the user's own git configuration.
+    """
     dryRun: bool
     """Whether only to say what would leave the machine."""
     delete: bool
     """Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude`,
-    `redact`, `withoutPrompts` or `dryRun`.
+    `redact`, `withoutPrompts`, `sign` or `dryRun`.
     """
     prune: bool
     """Whether to delete old sessions from the remote instead: with `olderThanDays`; also with `dryRun` and `all`.
@@ -1671,6 +1701,12 @@ class SessionExportParams(_SessionExportParamsRequired, total=False):
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
     withoutPrompts: bool
     """Whether the texts of prompts stay on this machine."""
+    sign: bool
+    """Whether to sign what leaves the machine with an ssh key; see Signatures."""
+    signingKey: str
+    """With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or
+    the absolute path of a file. Default: `user.signingKey` of the user's own git configuration.
+    """
     dryRun: bool
     """Whether only to say what would be written."""
 
@@ -1720,6 +1756,8 @@ class SessionApplyResult(Outcome, total=False):
 
     stepId: str
     """The new step of this folder. Absent if nothing was changed."""
+    signature: Signature
+    """The signature of the session. Absent if it is not signed, and with `from`."""
 
 
 class SessionHandoverParams(RequestParams, total=False):
@@ -1743,6 +1781,12 @@ class SessionHandoverParams(RequestParams, total=False):
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
     withoutPrompts: bool
     """Whether the texts of prompts stay on this machine."""
+    sign: bool
+    """Whether to sign what leaves the machine with an ssh key; see Signatures."""
+    signingKey: str
+    """With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or
+    the absolute path of a file. Default: `user.signingKey` of the user's own git configuration.
+    """
     dryRun: bool
     """Whether only to say what would leave the machine."""
 
@@ -1787,9 +1831,7 @@ class SessionTakeoverParams(RequestParams, total=False):
     """
 
 
-class SessionTakeoverResult(Outcome):
-    """What `session/takeover` did."""
-
+class _SessionTakeoverResultRequired(Outcome):
     name: str
     """The handover."""
     host: str
@@ -1800,6 +1842,13 @@ class SessionTakeoverResult(Outcome):
     """Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a remote
     that took no note.
     """
+
+
+class SessionTakeoverResult(_SessionTakeoverResultRequired, total=False):
+    """What `session/takeover` did."""
+
+    signature: Signature
+    """The signature of the handover. Absent if it is not signed."""
 
 
 class _StepBeginParamsRequired(RequestParams):

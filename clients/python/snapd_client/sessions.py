@@ -442,6 +442,8 @@ class SessionRequests(Requests):
         exclude: Iterable[str] | None = None,
         redact: Iterable[str] | None = None,
         without_prompts: bool = False,
+        sign: bool = False,
+        signing_key: str | None = None,
         dry_run: bool = False,
         delete: bool = False,
         workspace_uri: str | None = None,
@@ -457,6 +459,8 @@ class SessionRequests(Requests):
             "exclude": None if exclude is None else several(exclude),
             "redact": None if redact is None else several(redact),
             "withoutPrompts": without_prompts or None,
+            "sign": sign or None,
+            "signingKey": signing_key,
             "dryRun": dry_run or None,
             "delete": delete or None,
         }
@@ -508,6 +512,8 @@ class SessionRequests(Requests):
         exclude: Iterable[str] | None = None,
         redact: Iterable[str] | None = None,
         without_prompts: bool = False,
+        sign: bool = False,
+        signing_key: str | None = None,
         dry_run: bool = False,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -522,6 +528,8 @@ class SessionRequests(Requests):
             "exclude": None if exclude is None else several(exclude),
             "redact": None if redact is None else several(redact),
             "withoutPrompts": without_prompts or None,
+            "sign": sign or None,
+            "signingKey": signing_key,
             "dryRun": dry_run or None,
         }
         result: types.ExportedSessions = self._ask("session/export", params, workspace_uri, timeout, on_progress)
@@ -549,6 +557,8 @@ class SessionRequests(Requests):
         exclude: Iterable[str] | None = None,
         redact: Iterable[str] | None = None,
         without_prompts: bool = False,
+        sign: bool = False,
+        signing_key: str | None = None,
         dry_run: bool = False,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -563,6 +573,8 @@ class SessionRequests(Requests):
             "exclude": None if exclude is None else several(exclude),
             "redact": None if redact is None else several(redact),
             "withoutPrompts": without_prompts or None,
+            "sign": sign or None,
+            "signingKey": signing_key,
             "dryRun": dry_run or None,
         }
         result: types.HandedOver = self._ask("session/handover", params, workspace_uri, timeout, on_progress)

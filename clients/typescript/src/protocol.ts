@@ -620,6 +620,20 @@ export interface Origin {
   host: string;
 }
 
+/** What is known of the signature of what was fetched, by the user's own git configuration. */
+export interface Signature {
+  /** `"good"`: all of it is signed with a key of the allowed signers. `"partial"`: what came first is, and what was added later is not. `"unknown"`: it is signed, with another key. `"bad"`: the signature does not fit, or its key was revoked. `"unchecked"`: it could not be checked. */
+  state: "good" | "partial" | "unknown" | "bad" | "unchecked";
+  /** Whose key it is, as the allowed signers say. Absent if they do not. */
+  signer?: string;
+  /** The fingerprint of the key. Absent if the signature cannot be read. */
+  key?: string;
+  /** When it was signed, as the signer says, as RFC 3339 in UTC. Absent in the same case. */
+  signedAt?: string;
+  /** Why it is not good, in words for people. Absent if it is. */
+  reason?: string;
+}
+
 /** A session: the work of one agent, step by step. */
 export interface Session {
   /** The id of the session. */
@@ -642,6 +656,8 @@ export interface Session {
   origin?: Origin;
   /** Who took it over after the folder was handed over, and where the last `session/fetch` saw that. Absent if nobody did, or if the folder has taken it over again. */
   takenOver?: Origin;
+  /** Of a fetched session: its signature. Absent if it is not signed. See Signatures. */
+  signature?: Signature;
 }
 
 /** One file that changed, without its contents. */
@@ -1086,9 +1102,13 @@ export interface SessionPushParams extends RequestParams {
   redact?: string[];
   /** Whether the texts of prompts stay on this machine. */
   withoutPrompts?: boolean;
+  /** Whether to sign what leaves the machine with an ssh key; see Signatures. */
+  sign?: boolean;
+  /** With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or the absolute path of a file. Default: `user.signingKey` of the user's own git configuration. */
+  signingKey?: string;
   /** Whether only to say what would leave the machine. */
   dryRun?: boolean;
-  /** Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude`, `redact`, `withoutPrompts` or `dryRun`. */
+  /** Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude`, `redact`, `withoutPrompts`, `sign` or `dryRun`. */
   delete?: boolean;
   /** Whether to delete old sessions from the remote instead: with `olderThanDays`; also with `dryRun` and `all`. Without `all`, only those of the folder, and those that this machine added to last. Every machine keeps its own, and what it has fetched. */
   prune?: boolean;
@@ -1164,6 +1184,10 @@ export interface SessionExportParams extends RequestParams {
   redact?: string[];
   /** Whether the texts of prompts stay on this machine. */
   withoutPrompts?: boolean;
+  /** Whether to sign what leaves the machine with an ssh key; see Signatures. */
+  sign?: boolean;
+  /** With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or the absolute path of a file. Default: `user.signingKey` of the user's own git configuration. */
+  signingKey?: string;
   /** Whether only to say what would be written. */
   dryRun?: boolean;
 }
@@ -1206,6 +1230,8 @@ export interface SessionApplyParams extends RequestParams {
 export interface SessionApplyResult extends Outcome {
   /** The new step of this folder. Absent if nothing was changed. */
   stepId?: string;
+  /** The signature of the session. Absent if it is not signed, and with `from`. */
+  signature?: Signature;
 }
 
 /** The params of `session/handover`. */
@@ -1224,6 +1250,10 @@ export interface SessionHandoverParams extends RequestParams {
   redact?: string[];
   /** Whether the texts of prompts stay on this machine. */
   withoutPrompts?: boolean;
+  /** Whether to sign what leaves the machine with an ssh key; see Signatures. */
+  sign?: boolean;
+  /** With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or the absolute path of a file. Default: `user.signingKey` of the user's own git configuration. */
+  signingKey?: string;
   /** Whether only to say what would leave the machine. */
   dryRun?: boolean;
 }
@@ -1268,6 +1298,8 @@ export interface SessionTakeoverResult extends Outcome {
   host: string;
   /** The sessions that have something new. Empty for a dry run. */
   sessions: Session[];
+  /** The signature of the handover. Absent if it is not signed. */
+  signature?: Signature;
   /** Whether the machine that handed over can see that this one took over. False for a dry run, a file, or a remote that took no note. */
   told: boolean;
 }
@@ -1777,7 +1809,8 @@ export type ErrorKind =
   | "remoteFailed"
   | "remoteChanged"
   | "untrusted"
-  | "fileChanged";
+  | "fileChanged"
+  | "signingFailed";
 
 /** The code of each kind of error. */
 export const ERROR_CODES = {
@@ -1801,6 +1834,7 @@ export const ERROR_CODES = {
   remoteChanged: 1015,
   untrusted: 1016,
   fileChanged: 1017,
+  signingFailed: 1018,
 } as const;
 
 /** The codes of JSON-RPC and LSP. */

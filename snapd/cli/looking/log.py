@@ -12,6 +12,7 @@ from snapd.cli.looking.entries import entry_line
 from snapd.cli.looking.graph import draw
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
 from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, listed_sessions, short
+from snapd.cli.requests.signatures import STYLES, signature_word, signature_words
 from snapd.cli.requests.when import first_second
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import columns, fit, one_line, terminal_width
@@ -107,7 +108,8 @@ def _cells(session: dict[str, Any], now: datetime) -> tuple[str, ...]:
 
 def _state(session: dict[str, Any]) -> str:
     if "origin" in session:
-        return f"from {printable(session['origin']['host'])}"
+        signed = f", {signature_word(session['signature'])}" if "signature" in session else ""
+        return f"from {printable(session['origin']['host'])}{signed}"
     if "takenOver" in session:
         return f"taken over by {printable(session['takenOver']['host'])}"
     return "ended" if "endedAt" in session else "open"
@@ -232,11 +234,12 @@ def show_step(options: argparse.Namespace) -> int:
         named = _with_renames(found, find_step(found, options.what))
         parts = list(_parts(found, named))
         diff = diff_text(ask(found, "step/diff", {"stepId": named["stepId"], "exact": not options.json}))
+        signature = None if options.json else _signature(found, named)
     if options.json:
         print_json({"step": named, "diff": diff})
         return DONE
     painter = Painter(options)
-    lines = [_details(painter, named)]
+    lines = [_details(painter, named, signature)]
     lines += [f"{painter.paint('part', 'dim')}      {step_line(painter, part)}" for part in parts]
     text = "\n".join(lines) + "\n"
     pager.show(options, f"{text}\n{painter.diff(diff)}" if diff else text)
@@ -257,7 +260,15 @@ def _parts(found: Backend, step: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _parts(found, part)
 
 
-def _details(painter: Painter, step: dict[str, Any]) -> str:
+def _signature(found: Backend, step: dict[str, Any]) -> dict[str, Any] | None:
+    """What is known of the signature of a fetched step; None for one of the folder, and for one without."""
+    # those of the folder come first
+    sessions = pages(found, "session/list", {}, "sessions")
+    session: dict[str, Any] = next((each for each in sessions if each["sessionId"] == step["sessionId"]), {})
+    return session.get("signature")
+
+
+def _details(painter: Painter, step: dict[str, Any], signature: dict[str, Any] | None) -> str:
     started = moment(step["startedAt"])
     ended = moment(step["endedAt"]) if "endedAt" in step else None
     took = "" if ended is None else f" for {(ended - started).total_seconds():.1f} s"
@@ -265,6 +276,7 @@ def _details(painter: Painter, step: dict[str, Any]) -> str:
     rows = {
         "step": painter.paint(step["stepId"], "yellow"),
         "session": printable(step["sessionId"]),
+        "signed": "" if signature is None else painter.paint(signature_words(signature), STYLES[signature["state"]]),
         "agent": one_line(step.get("agent")),
         "tool": one_line(step.get("tool")),
         "about": one_line(step.get("description")),

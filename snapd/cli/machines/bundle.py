@@ -10,7 +10,7 @@ from snapd.cli.terminal.filenames import printable
 from snapd.core.errors import InvalidParams
 
 from .fetched import tell_fetched
-from .leaving import Leaving, leave, staying
+from .leaving import Leaving, leave, leaving_params
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +33,7 @@ def bundle(options: argparse.Namespace) -> int:
     with backend(options) as found:
         names = [find_session(found, word)["sessionId"] for word in options.sessions]
         which: dict[str, Any] = {"all": True} if options.all else {"sessionIds": names}
-        params = {"file": in_folder(options, options.file), **staying(options), **which}
+        params = {"file": in_folder(options, options.file), **leaving_params(options), **which}
         return leave(options, found, Leaving("session/export", params, "write", "wrote", where, readers))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.names import short
+from snapd.cli.requests.signatures import STYLES, signature_words
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.output import Painter, print_json
@@ -35,7 +36,12 @@ def tell_fetched(options: argparse.Namespace, result: dict[str, Any], nothing: s
         said = " ".join(filter(None, (one_line(session.get("agent")), one_line(session.get("title")))))
         steps = counted(session["stepCount"], "step")
         name = painter.paint(printable(short(session["sessionId"])), "yellow")
-        print(f"{name} {said}{': ' if said else ''}{steps}, from {printable(session['origin']['host'])}")
+        signed = f", {_signed(painter, session['signature'])}" if "signature" in session else ""
+        print(f"{name} {said}{': ' if said else ''}{steps}, from {printable(session['origin']['host'])}{signed}")
     if not result["sessions"]:
         print(nothing)
     return DONE
+
+
+def _signed(painter: Painter, signature: dict[str, Any]) -> str:
+    return painter.paint(signature_words(signature), STYLES[signature["state"]])

@@ -10,7 +10,7 @@ from snapd.cli.requests.operation import operate
 from snapd.cli.terminal.filenames import printable
 from snapd.core.errors import InvalidParams
 
-from .leaving import Leaving, leave, staying
+from .leaving import Leaving, leave, leaving_params
 from .remote import readers_of, remote_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def handover(options: argparse.Namespace) -> int:
         return f"{printable(result['remote'])} as {result['name']}"
 
     include = [os.path.abspath(os.path.join(options.directory, name)) for name in options.include or ()]
-    params = {**_where(options), "name": options.name, "include": include or None, **staying(options)}
+    params = {**_where(options), "name": options.name, "include": include or None, **leaving_params(options)}
     with backend(options) as found:
         leaving = Leaving("session/handover", params, "hand over", "handed over", where, readers_of)
         return leave(options, found, leaving)

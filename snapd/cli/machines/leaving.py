@@ -14,6 +14,7 @@ from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.filenames import file_name
 from snapd.cli.terminal.output import Painter, print_json, size
 from snapd.core.errors import InvalidParams
+from snapd.remotes.ssh_keygen import literal_key
 
 from .remote import counted
 
@@ -49,10 +50,24 @@ class Leaving:
     readers: Callable[[dict[str, Any]], str]
 
 
-def staying(options: argparse.Namespace) -> dict[str, Any]:
-    """What stays on this machine, as params of a request."""
+def leaving_params(options: argparse.Namespace) -> dict[str, Any]:
+    """What stays on this machine, and how the rest is signed, as params of a request."""
     redact = [os.path.abspath(os.path.join(options.directory, name)) for name in options.redact or ()]
-    return {"exclude": options.exclude, "redact": redact or None, "withoutPrompts": options.no_prompts or None}
+    return {
+        "exclude": options.exclude,
+        "redact": redact or None,
+        "withoutPrompts": options.no_prompts or None,
+        "sign": options.sign or options.signing_key is not None or None,
+        "signingKey": _key(options),
+    }
+
+
+def _key(options: argparse.Namespace) -> str | None:
+    """The key that signs; the path of a file is absolute, for the daemon is elsewhere."""
+    key: str | None = options.signing_key
+    if key is None or literal_key(key) is not None:
+        return key
+    return os.path.abspath(os.path.join(options.directory, key))
 
 
 def leave(options: argparse.Namespace, found: Backend, leaving: Leaving) -> int:
@@ -102,6 +117,8 @@ def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[
     yield f"{counted(len(plan['sessions']), 'session')} to {leaving.where(plan)}: {size(plan['bytes'])}"
     prompts = "" if leaving.params.get("withoutPrompts") else " and prompts"
     yield f"  their steps{prompts}, with the folder before and after each step"
+    if leaving.params.get("sign"):
+        yield "  signed with your ssh key"
     yield leaving.readers(plan)
     files = sorted(plan["newFiles"], key=lambda file: "reason" not in file)
     if not files:

@@ -59,6 +59,8 @@ def _check(options: argparse.Namespace) -> None:
         ("--exclude", bool(options.exclude)),
         ("--redact", bool(options.redact)),
         ("--no-prompts", options.no_prompts),
+        ("--sign", options.sign),
+        ("--signing-key", options.signing_key),
         ("--delete", options.delete),
     ):
         if is_given:

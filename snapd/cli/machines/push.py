@@ -13,7 +13,7 @@ from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.output import print_json
 from snapd.core.errors import InvalidParams
 
-from .leaving import Leaving, leave, staying
+from .leaving import Leaving, leave, leaving_params
 from .prune import prune
 from .remote import counted, readers_of, remote_of
 
@@ -40,7 +40,7 @@ def push(options: argparse.Namespace) -> int:
 def _params(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
     names = [find_session(found, word)["sessionId"] for word in options.sessions]
     which: dict[str, Any] = {"sessionIds": names} if names else {"all": True}
-    return {"remote": remote_of(options), **staying(options), **which}
+    return {"remote": remote_of(options), **leaving_params(options), **which}
 
 
 def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any]) -> int:
@@ -53,6 +53,8 @@ def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any])
         "--exclude": options.exclude,
         "--redact": options.redact,
         "--no-prompts": options.no_prompts,
+        "--sign": options.sign,
+        "--signing-key": options.signing_key,
     }
     for other in (name for name, value in given.items() if value):
         raise InvalidParams(f"{other}: not together with --delete", hint="leave it out", field=other)

@@ -111,5 +111,11 @@ def _add_leaving(parser: argparse.ArgumentParser, dry_run: str = "only show what
         help="let nothing leave that this file ever was, under whatever name (repeatable)",
     )
     parser.add_argument("--no-prompts", action="store_true", help="leave out the texts of prompts")
+    parser.add_argument(
+        "--sign", action="store_true", help="sign it with the ssh key that user.signingKey of your git names"
+    )
+    parser.add_argument(
+        "--signing-key", metavar="KEY", help="sign it with this ssh key: a file, or a public key that your agent has"
+    )
     parser.add_argument("-n", "--dry-run", action="store_true", help=dry_run)
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")

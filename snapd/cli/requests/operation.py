@@ -16,6 +16,7 @@ from snapd.core.errors import InvalidParams
 
 from .connection import ask
 from .settling import advice, taken_back_by
+from .signatures import STYLES, signature_words
 
 if TYPE_CHECKING:
     import argparse
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _AS_ASKED = frozenset({"restored", "deleted", "merged", "unchanged"})
 _PLANNED = {"session/undo": "would undo", "session/redo": "would redo"}
+_COMES_IN = ("session/takeover", "session/apply")
 _DONE = {
     "session/undo": {"undone": "undone", "partly": "partly undone", "applied": "not undone"},
     "session/redo": {"applied": "redone", "partly": "partly redone", "undone": "not redone"},
@@ -71,7 +73,7 @@ def _confirmed(options: argparse.Namespace, found: Backend, method: str, params:
         )
     # standard output is for the result alone
     painter = Painter(options, sys.stderr)
-    for line in _planned(options, painter, method, {**plan, "files": touched}, terminal=sys.stderr.isatty()):
+    for line in _planned(options, painter, method, params, {**plan, "files": touched}, terminal=sys.stderr.isatty()):
         print(line, file=sys.stderr)
 
     def show() -> None:
@@ -83,9 +85,16 @@ def _confirmed(options: argparse.Namespace, found: Backend, method: str, params:
 
 
 def _planned(
-    options: argparse.Namespace, painter: Painter, method: str, plan: dict[str, Any], *, terminal: bool
+    options: argparse.Namespace,
+    painter: Painter,
+    method: str,
+    params: dict[str, Any],
+    plan: dict[str, Any],
+    *,
+    terminal: bool,
 ) -> list[str]:
     head = deed_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
+    head += _signed(painter, method, params, plan)
     tail = [*excerpts(painter, plan), total(painter, plan), *_lost(painter, method, plan)]
     if options.on_conflict == "overwrite":
         tail = [*taken_away(painter, plan), *tail]
@@ -102,7 +111,7 @@ def _show(
     elif not options.dry_run:
         _print_done(options, painter, method, params, result)
     else:
-        for line in _planned(options, painter, method, result, terminal=sys.stdout.isatty()):
+        for line in _planned(options, painter, method, params, result, terminal=sys.stdout.isatty()):
             print(line)
     if not options.json and not options.dry_run:
         told = not result["applied"] or _conflicts(result) or not _is_turned(method, result)
@@ -119,6 +128,7 @@ def _print_done(
     options: argparse.Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]
 ) -> None:
     head = deed_lines(painter, result, _DONE[method]) if method in _DONE else _taken_over(method, result)
+    head += _signed(painter, method, params, result)
     tail = [f"before: {result['before']}"] if result["applied"] else []
     if (how := taken_back_by(method, params, result)) is not None:
         tail = [how, *tail]
@@ -137,6 +147,15 @@ def _taken_over(method: str, result: dict[str, Any]) -> list[str]:
     which = "no session has anything new" if count == 0 else f"{count} session{'s' if count > 1 else ''} go on here"
     lines = [f"took over {printable(result['name'])} from {host}: {which.replace('1 session go', '1 session goes')}"]
     return lines if result["told"] else [*lines, f"{host} cannot see that: no note could be left for it"]
+
+
+def _signed(painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]) -> list[str]:
+    """Says who signed what comes from another machine."""
+    signature = result.get("signature")
+    if signature is not None:
+        return [painter.paint(signature_words(signature), STYLES[signature["state"]])]
+    is_elsewhere = method in _COMES_IN and "from" not in params
+    return [painter.paint(signature_words(None), "dim")] if is_elsewhere and not result["applied"] else []
 
 
 def _lost(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:

@@ -15,9 +15,21 @@ if TYPE_CHECKING:
     from snapd.core.timeline.handover import HandedOver, Handover
     from snapd.core.timeline.model import Event, Session, SessionId, SnapshotId
     from snapd.core.timeline.queries import StepQuery
+    from snapd.core.timeline.signature import Signature
 
     from .objects import Objects
     from .timeline import TimelineView
+
+
+class Signer(Protocol):
+    """Who signs what leaves this machine."""
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Of the key; None if it is not known before it signs."""
+
+    def sign(self, payload: bytes, call: Call) -> bytes:
+        """A signature; raises `SigningFailed`."""
 
 
 class Outgoing(Protocol):
@@ -42,6 +54,13 @@ class Outgoing(Protocol):
             handover: its record.
             events: what its sessions did, oldest first.
             replaced: the ids of the handovers of the same name that it may take the place of.
+        """
+
+    def sign(self, signer: Signer, call: Call) -> None:
+        """Signs each session, and a handover; to be asked for once all of them were added.
+
+        Raises:
+            SigningFailed, RemoteFailed, StorageFull, IoError, Cancelled: they are not signed.
         """
 
     def finish(self) -> None:
@@ -136,6 +155,10 @@ class FetchedHandover(Protocol):
     @property
     def newest(self) -> ObjectId | None:
         """The commit of the newest event; None if there is none."""
+
+    @property
+    def signature(self) -> Signature | None:
+        """What is known of its signature; None if it has none."""
 
     @property
     def objects(self) -> Objects:
@@ -268,6 +291,16 @@ class Elsewhere(Protocol):
     def host(self) -> str:
         """The name of this machine."""
 
+    def signer(self, key: str | None) -> Signer:
+        """Who signs.
+
+        Args:
+            key: an ssh key: a public key, or the absolute path of a file; None for that of the user's git.
+
+        Raises:
+            InvalidParams: there is no such key.
+        """
+
     @property
     def project(self) -> ProjectCommits:
         """The commits of the project."""
@@ -287,6 +320,13 @@ class Elsewhere(Protocol):
 
     def session(self, session_id: SessionId) -> Listed | None:
         """A session that was fetched, by its name."""
+
+    def signatures(self, listed: Sequence[Listed], call: Call) -> Sequence[Signature | None]:
+        """What is known of the signatures of sessions that were fetched, one for each; None for one without.
+
+        Raises:
+            IoError, StorageFull, Cancelled: it could not be read which there are.
+        """
 
     def read(self, listed: Listed) -> Fetched:
         """Reads a session at its first use; a few of them stay in memory."""

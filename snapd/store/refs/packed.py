@@ -25,8 +25,8 @@ PACKED = "packed-refs"
 
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _NAME = re.compile(
-    rf"refs/snapd/(coverage/[0-9a-f]{{40}}|(snapshots|operations)/{_DAY}|sessions/[0-9a-f]{{1,16}}|"
-    rf"handovers/{HANDOVER_NAME})"
+    rf"refs/snapd/(coverage/[0-9a-f]{{40}}|(snapshots|operations)/{_DAY}|"
+    rf"(signatures/)?(sessions/[0-9a-f]{{1,16}}|handovers/{HANDOVER_NAME}))"
 )
 
 _HEADER = b"# pack-refs with:"

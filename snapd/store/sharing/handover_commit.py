@@ -74,6 +74,11 @@ def encode(handover: Handover, events: ObjectId | None, host: str) -> bytes:
     return encode_commit(tree_of(handover)[0], events, seconds, f"handover\n\n{payload}", host)
 
 
+def original(found: HandoverCommit, host: str) -> ObjectId:
+    """The commit of a handover as a machine made it, before others noted in it that they took it over."""
+    return object_id("commit", encode(attrs.evolve(found.handover, taken=()), found.events, host))
+
+
 def decode(commit: ObjectId, data: bytes, read_tree: Callable[[ObjectId], Iterable[TreeEntry]]) -> HandoverCommit:
     """The handover in a commit.
 

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 
 _TABLES = (
     "CREATE TABLE mirrors (mirror TEXT PRIMARY KEY, stamp TEXT NOT NULL, dropped INTEGER NOT NULL)",
@@ -57,6 +57,17 @@ _TABLES = (
     (
         "CREATE TABLE there (mirror TEXT NOT NULL, chain TEXT NOT NULL, head BLOB, PRIMARY KEY (mirror, chain)) "
         "WITHOUT ROWID"
+    ),
+    # the signatures that were fetched, by their own names, with what the last check of them said
+    (
+        "CREATE TABLE signatures (mirror TEXT NOT NULL, chain TEXT NOT NULL, tag BLOB NOT NULL, head BLOB NOT NULL, "
+        "covers TEXT NOT NULL, signed BLOB, key TEXT, seconds INTEGER, stamp TEXT, state TEXT, signer TEXT, "
+        "reason TEXT, PRIMARY KEY (mirror, chain)) WITHOUT ROWID"
+    ),
+    # those that this machine made, so that it need not make them again
+    (
+        "CREATE TABLE made (mirror TEXT NOT NULL, chain TEXT NOT NULL, signed BLOB NOT NULL, tag BLOB NOT NULL, "
+        "key TEXT NOT NULL, PRIMARY KEY (mirror, chain)) WITHOUT ROWID"
     ),
 )
 _LISTED = (
@@ -160,30 +171,31 @@ class SessionIndex:
 
     def mirrors(self) -> set[str]:
         """The names of those that it knows."""
-        return {name for (name,) in self._ask("SELECT mirror FROM mirrors")}
+        return {name for (name,) in self.ask("SELECT mirror FROM mirrors")}
 
     def stamp(self, mirror: str) -> str | None:
         """What the references of a mirror looked like when they were last read; None if they never were."""
-        found: str | None = self._first(self._ask("SELECT stamp FROM mirrors WHERE mirror = ?", mirror))
+        found: str | None = self._first(self.ask("SELECT stamp FROM mirrors WHERE mirror = ?", mirror))
         return found
 
     def heads(self, mirror: str, names: Collection[str] | None = None) -> dict[str, ObjectId]:
         """The newest commits of the sessions of a mirror, by the names of their references; of all, or of some."""
-        return dict(self._named("SELECT chain, head FROM sessions WHERE mirror = ?", mirror, names))
+        return dict(self.named("SELECT chain, head FROM sessions WHERE mirror = ?", mirror, names))
 
     def there(self, mirror: str, names: Collection[str]) -> dict[str, ObjectId]:
         """What the remote of a mirror was last known to have of some references."""
-        noted = dict(self._named("SELECT chain, head FROM there WHERE mirror = ?", mirror, names))
-        found = {**self.heads(mirror, names), **noted}
+        noted = dict(self.named("SELECT chain, head FROM there WHERE mirror = ?", mirror, names))
+        signatures = dict(self.named("SELECT chain, tag FROM signatures WHERE mirror = ?", mirror, names))
+        found = {**self.heads(mirror, names), **signatures, **noted}
         return {chain: head for chain, head in found.items() if head is not None}
 
     def dropped(self, mirror: str) -> int:
         """How many sessions, or versions of them, were dropped from a mirror since its last `note_swept`."""
-        return self._first(self._ask("SELECT dropped FROM mirrors WHERE mirror = ?", mirror)) or 0
+        return self._first(self.ask("SELECT dropped FROM mirrors WHERE mirror = ?", mirror)) or 0
 
     def count(self, mirror: str) -> int:
         """How many sessions a mirror has."""
-        return self._first(self._ask("SELECT COUNT(*) FROM sessions WHERE mirror = ?", mirror)) or 0
+        return self._first(self.ask("SELECT COUNT(*) FROM sessions WHERE mirror = ?", mirror)) or 0
 
     # -- questions
 
@@ -200,7 +212,7 @@ class SessionIndex:
 
     def at(self, mirror: str, names: Collection[str]) -> list[Indexed]:
         """Sessions of a mirror by the names of their references."""
-        return [_indexed(row) for row in self._named(f"{_LISTED} WHERE mirror = ?", mirror, names)]
+        return [_indexed(row) for row in self.named(f"{_LISTED} WHERE mirror = ?", mirror, names)]
 
     def with_steps(self, wanted: StepQuery, after: int, limit: int) -> list[Indexed]:
         """Sessions with a step that a query may mean, as `page`; its `session_id` and `parent` do not count."""
@@ -236,7 +248,7 @@ class SessionIndex:
             stamp: what the references look like now.
             taken: the time, milliseconds since 1970.
         """
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             dropped = 0
             for chain in gone:
                 dropped += connection.execute(
@@ -254,38 +266,40 @@ class SessionIndex:
 
     def note_there(self, mirror: str, heads: Mapping[str, ObjectId | None]) -> None:
         """Notes what the remote of a mirror has now of some references; None for what it does not have any more."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO there VALUES (?, ?, ?)", [(mirror, *each) for each in heads.items()]
             )
 
     def remove(self, mirror: str) -> None:
         """Takes a mirror out with all of its sessions."""
-        with self._transaction() as connection:
-            for table in ("sessions", "there", "mirrors"):
+        with self.transaction() as connection:
+            for table in ("sessions", "signatures", "made", "there", "mirrors"):
                 # the names of the tables are constants
                 connection.execute(f"DELETE FROM {table} WHERE mirror = ?", (mirror,))  # noqa: S608
 
     def note_swept(self, mirror: str) -> None:
         """Notes that nothing is left of what was dropped from a mirror."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute("UPDATE mirrors SET dropped = 0 WHERE mirror = ?", (mirror,))
 
-    # -- the file
+    # -- the file, also for what else it holds of mirrors
 
     def _sessions(self, clause: str, *values: Any) -> list[Indexed]:
-        return [_indexed(row) for row in self._ask(_LISTED + clause, *values)]
+        return [_indexed(row) for row in self.ask(_LISTED + clause, *values)]
 
-    def _named(self, statement: str, mirror: str, names: Collection[str] | None) -> Iterator[tuple[Any, ...]]:
+    def named(self, statement: str, mirror: str, names: Collection[str] | None) -> Iterator[tuple[Any, ...]]:
+        """The answers to a question about a mirror, for references by their names; None for all."""
         if names is None:
-            yield from self._ask(statement, mirror)
+            yield from self.ask(statement, mirror)
             return
         wanted = list(names)
         for at in range(0, len(wanted), _MOST_NAMES):
             some = wanted[at : at + _MOST_NAMES]
-            yield from self._ask(f"{statement} AND chain IN ({', '.join('?' * len(some))})", mirror, *some)
+            yield from self.ask(f"{statement} AND chain IN ({', '.join('?' * len(some))})", mirror, *some)
 
-    def _ask(self, statement: str, *values: Any) -> list[Any]:
+    def ask(self, statement: str, *values: Any) -> list[Any]:
+        """The answers to a question."""
         return self._do(lambda connection: connection.execute(statement, values).fetchall())
 
     @staticmethod
@@ -293,7 +307,8 @@ class SessionIndex:
         return rows[0][0] if rows else None
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Has what is changed in the block changed as a whole, or not at all."""
         with self._lock:
             self._do(lambda connection: connection.execute("BEGIN IMMEDIATE"))
             connection = self._connection

@@ -31,20 +31,27 @@ from .handover_commit import HANDOVERS, decode
 from .index import Entry, IndexedStep
 from .inspection import Inspection
 from .outgoing import make_bare
+from .signature_tag import signature_of
+from .signatures import MirrorSignatures
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
     from snapd.core.timeline.handover import Handover
     from snapd.core.timeline.model import Event, SnapshotId
+    from snapd.core.timeline.signature import Signature
 
     from .handover_commit import HandoverCommit
     from .index import Indexed, SessionIndex
     from .inspection import Limits
+    from .signatures import IndexedSignature
 
 logger = logging.getLogger(__name__)
+
+_SIGNED = (SESSIONS, HANDOVERS)
+"""What can have a signature, by what the names of its references begin with."""
 
 _ENDINGS = ("pack", "rev", "idx")
 """The files of a pack, the index last: without it, git does not see the others."""
@@ -76,6 +83,7 @@ class FetchedHandover:
         objects: those of its snapshots.
         directory: the git `objects` directory that holds them.
         newest: the newest commit of the events; None if there are none.
+        signature: what is known of its signature; None if it has none, or nobody checked it yet.
     """
 
     handover: Handover
@@ -83,6 +91,7 @@ class FetchedHandover:
     objects: ObjectStore
     directory: bytes
     newest: ObjectId | None
+    signature: Signature | None = None
 
 
 class Mirror:
@@ -95,6 +104,7 @@ class Mirror:
     Attributes:
         repository: has the sessions; their references have the names that they have at the remote.
         objects: of their snapshots.
+        signatures: of these sessions and handovers.
         changing: held by whoever fetches or sweeps: a sweep must not remove what a fetch counts on.
 
     Raises:
@@ -107,6 +117,7 @@ class Mirror:
         self.changing = threading.RLock()
         self._index = index
         self._name = os.path.basename(path)
+        self.signatures = MirrorSignatures(self.repository, index, self._name)
         # references and index move together
         self._moving = threading.RLock()
 
@@ -137,6 +148,7 @@ class Mirror:
             found = {name: head for name, head in targets.items() if name.startswith(SESSIONS)}
             had = self._index.heads(self._name)
             entries = [self._entry(name, head) for name, head in found.items() if had.get(name) != head]
+            self.signatures.refresh({name: targets[name] for name in targets if name.startswith(_SIGNED)})
             self._index.put(self._name, entries, had.keys() - found.keys(), stamp, _now())
 
     def heads(self, names: Collection[str] | None = None) -> dict[str, ObjectId]:
@@ -169,6 +181,7 @@ class Mirror:
             had = self.heads(names).keys() | handovers
             for name in had:
                 self.repository.references.delete(name)
+            self.signatures.put((), [each.reference for each in self.signatures.of(had).values()])
             self.repository.references.sync()
             self._index.put(self._name, (), had, self._stamp(), _now())
             return len(had)
@@ -231,32 +244,41 @@ class Mirror:
             with os_errors(path):
                 make_bare(path, [self.repository.objects, *borrowed])
                 with open(os.path.join(path, PACKED), "wb") as file:
-                    heads = sorted({**self.heads(names), **self.handover_heads()}.items())
+                    there = {**self.heads(names), **self.handover_heads()}
+                    tags = self.signatures.tags(None if names is None else tuple(names))
+                    heads = sorted({**there, **tags}.items())
                     file.write(encode_packed(f"{head.hex()} {name}\n".encode() for name, head in heads))
             yield path
         finally:
             shutil.rmtree(path, ignore_errors=True)
 
-    def take(self, quarantine: str, borrowed: Sequence[str], limits: Limits, call: Call) -> dict[str, ObjectId]:
+    def take(
+        self, quarantine: str, is_asked: Callable[[str], bool], borrowed: Sequence[str], limits: Limits, call: Call
+    ) -> dict[str, ObjectId]:
         """Takes what was fetched, once all of it was looked at.
 
         Args:
             quarantine: the repository that it was fetched into.
+            is_asked: whether the name of a reference is one of those that were asked for.
             borrowed: as for `quarantine`.
             limits: the most that is taken.
             call: the request.
 
         Returns:
-            The newest commit of each session or handover that is new or another, by the name of its reference.
+            The newest commit of each session or handover that is new or another, or that has another signature, by the
+            name of its reference.
 
         Raises:
             Untrusted: it is not what it says, or over a limit; nothing was taken.
             StorageFull, IoError, Cancelled: nothing was taken.
         """
         targets = read_references(quarantine).whole()
-        fetched = {name: head for name, head in targets.items() if name.startswith((SESSIONS, HANDOVERS))}
+        fetched = {name: head for name, head in targets.items() if name.startswith(_SIGNED) and is_asked(name)}
         had = {**self.heads(fetched), **self.handover_heads()}
         fresh = {name: head for name, head in fetched.items() if had.get(name) != head}
+        tags = {name: tag for name in fetched if (tag := targets.get(signature_of(name))) is not None}
+        had_signatures = self.signatures.of(fetched)
+        changed = {**fresh, **{name: fetched[name] for name in self._resigned(fetched, tags, had_signatures)}}
         directories = [os.fsencode(directory) for directory in borrowed]
 
         def complete(wanted: Iterable[ObjectId]) -> frozenset[ObjectId]:
@@ -274,19 +296,35 @@ class Mirror:
                     continue
                 inspection.session(name, head)
                 entries.append(self._trusted(name, head))
+            signatures = [
+                self.signatures.look_at(name, head, tags[name], had_signatures.get(name), complete)
+                for name, head in changed.items()
+                if name in tags
+            ]
             failpoint("mirror.take")
             with self._moving:
                 self.repository.journal.flush(fresh)
                 # from here on, the references need the packs
                 moved = []
                 self.repository.journal.checkpoint()
-                if fresh:
+                if changed:
+                    self.signatures.put(signatures, [signature_of(name) for name in changed if name not in tags])
                     self._index.put(self._name, entries, (), self._stamp(), _now())
                     self.note_there({name: head for name, head in fresh.items() if name.startswith(HANDOVERS)})
         except BaseException:
             self._remove(moved)
             raise
-        return fresh
+        return changed
+
+    def _resigned(
+        self, names: Collection[str], tags: Mapping[str, ObjectId], had: Mapping[str, IndexedSignature]
+    ) -> Iterator[str]:
+        """Those of some sessions and handovers whose tags are not those that this machine knows."""
+        known = self._index.there(self._name, [signature_of(name) for name in names])
+        for name in names:
+            had_tag = had[name].tag if name in had else None
+            if not tags.get(name) == had_tag == known.get(signature_of(name)):
+                yield name
 
     def _trusted(self, name: str, head: ObjectId) -> Entry:
         try:
@@ -311,7 +349,7 @@ class Mirror:
     def _stamp(self) -> str:
         """What the references look like from outside: every move of one changes a directory."""
         parts = []
-        for name in (SESSIONS.rstrip("/"), PACKED):
+        for name in (SESSIONS.rstrip("/"), signature_of(SESSIONS).rstrip("/"), PACKED):
             status = status_if_there(os.path.join(self.repository.path, name))
             parts.append("-" if status is None else f"{status.st_ino}:{status.st_size}:{status.st_mtime_ns}")
         return " ".join(parts)

@@ -21,6 +21,7 @@ from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.pins import effect_blobs, pins
 
 from .handover_commit import HANDOVERS, encode, tree_of
+from .signature_tag import decode_tag, payload_of, signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from snapd.core.timeline.handover import Handover
     from snapd.core.timeline.model import Event, SessionId
     from snapd.store.objects.codec import ObjectKind
+
+    from .signature_tag import SignatureTag
 
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _NOT_IN_A_HOST = re.compile(r"[^A-Za-z0-9.-]+")
@@ -50,7 +53,9 @@ class OutgoingRepository:
 
     Attributes:
         path: its directory.
-        heads: the newest commit of each session, and that of a handover, by the names of their references.
+        heads: the newest commit of each session, and that of a handover, by the names of their references; and the tags
+            of signatures, by their own names.
+        commits: all commits of each session, and that of a handover, by the names of their references.
         identities: what each session has, by the same names; see `core.sharing.continuation`.
         effects: paths of the blobs that operations wrote, which have no name in the trees of events.
 
@@ -61,6 +66,7 @@ class OutgoingRepository:
     def __init__(self, borrowed: Sequence[str], host: str) -> None:
         self._host = as_host(host)
         self.heads: dict[str, ObjectId] = {}
+        self.commits: dict[str, frozenset[ObjectId]] = {}
         self.identities: dict[str, frozenset[tuple[str, str]]] = {}
         self.effects: dict[ObjectId, RelPath] = {}
         self.path = tempfile.mkdtemp(prefix="snapd-push-")
@@ -104,10 +110,12 @@ class OutgoingRepository:
             events: all of its events that travel, oldest first.
         """
         added = list(events)
-        head = self._add_events(added)
-        if head is not None:
-            self.heads[chain_of_session(session_id)] = head
-            self.identities[chain_of_session(session_id)] = identities(added)
+        commits = self._add_events(added)
+        if commits:
+            name = chain_of_session(session_id)
+            self.heads[name] = commits[-1]
+            self.commits[name] = frozenset(commits)
+            self.identities[name] = identities(added)
 
     def add_handover(self, handover: Handover, events: Iterable[Event]) -> None:
         """Adds a handover.
@@ -116,15 +124,37 @@ class OutgoingRepository:
             handover: its record.
             events: what its sessions did, oldest first.
         """
-        self.add_taken(handover, self._add_events(events))
+        self.add_taken(handover, next(reversed(self._add_events(events)), None))
 
     def add_taken(self, handover: Handover, newest: ObjectId | None) -> None:
         """Adds a handover whose events are known, by their newest commit."""
         self._add("tree", tree_of(handover)[1])
-        self.heads[HANDOVERS + handover.name] = self._add("commit", encode(handover, newest, self._host))
+        name, commit = HANDOVERS + handover.name, self._add("commit", encode(handover, newest, self._host))
+        self.heads[name] = commit
+        self.commits[name] = frozenset({commit})
 
-    def _add_events(self, events: Iterable[Event]) -> ObjectId | None:
-        head: ObjectId | None = None
+    def payload(self, name: str, seconds: int) -> bytes:
+        """What a signature of a session or a handover signs, by the name of its reference and a time."""
+        return payload_of(name, self.heads[name], seconds, self._host)
+
+    def add_signature(self, name: str, payload: bytes, signature: bytes) -> SignatureTag:
+        """Adds a signature of a session or a handover.
+
+        Args:
+            name: of its reference.
+            payload: what was signed.
+            signature: armored.
+
+        Raises:
+            StoreCorrupt: it is none.
+        """
+        data = payload + signature
+        found = decode_tag(object_id("tag", data), data)
+        self.heads[signature_of(name)] = self._add("tag", data)
+        return found
+
+    def _add_events(self, events: Iterable[Event]) -> list[ObjectId]:
+        commits: list[ObjectId] = []
         previous: int | None = None
         for event in events:
             self.effects |= {oid: path for path, oid in effect_blobs(event)}
@@ -132,9 +162,10 @@ class OutgoingRepository:
             for data in kept.trees.values():
                 self._add("tree", data)
             payload = encode_event(event, previous)
-            head = self._add("commit", encode_link(event, payload, kept.tree, head, self._host))
+            parent = next(reversed(commits), None)
+            commits.append(self._add("commit", encode_link(event, payload, kept.tree, parent, self._host)))
             previous = event.seq
-        return head
+        return commits
 
     def finish(self) -> None:
         """Completes the repository, so that git can read it."""

@@ -112,7 +112,8 @@ class Upkeep:
         self._index.note_swept(self._name)
 
     def _roots(self, call: Call) -> Iterator[tuple[ObjectId, ...]]:
-        """The commits of all sessions with their trees, which have everything that the events name."""
+        """The signatures, and the commits of all sessions with their trees, which have all that the events name."""
+        yield from self.mirror.signatures.roots()
         for head in (*self.mirror.heads().values(), *self.mirror.handover_heads().values()):
             commit: ObjectId | None = head
             while commit is not None:

@@ -165,7 +165,7 @@ def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache
             value = _last_value(config, "core.excludesfile", value, stats)
     if value is None:
         return _read(os.path.join(user.config_folder, "ignore"), stats)
-    path = _expanded(value, user.home, repository)
+    path = expanded(value, user.home, repository)
     return _read(path, stats) if path else None
 
 
@@ -206,10 +206,10 @@ def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettin
                 if name == "attr.tree" or (name.startswith("filter.") and not name.startswith(_KNOWN_FILTER)):
                     return None
                 if name == "core.attributesfile":
-                    files.append(_expanded(value, user.home, repository) or "")
+                    files.append(expanded(value, user.home, repository) or "")
                 elif name == "core.ignorecase":
                     fold = fold or value == "" or _is_true(value)
-                elif name.startswith("includeif.") and (included := _expanded(value, user.home, None)):
+                elif name.startswith("includeif.") and (included := expanded(value, user.home, None)):
                     pending.append(included)
                 elif name.startswith("includeif."):
                     pending.append(os.path.join(os.path.dirname(config), value))
@@ -356,8 +356,14 @@ def _mentions_include(path: str, *, conditional: bool = False) -> bool:
         return (_ANY_INCLUDE if conditional else _INCLUDE).search(file.read()) is not None
 
 
-def _expanded(value: str, home: str, repository: Repository | None) -> str | None:
-    """The path that a value of the configuration means; None if it means none."""
+def expanded(value: str, home: str, repository: Repository | None) -> str | None:
+    """The path that a value of the configuration means; None if it means none.
+
+    Args:
+        value: of the variable.
+        home: the home directory of the user.
+        repository: a relative path is below its root; without one, it means nothing.
+    """
     if value.startswith("~"):
         user, _, rest = value[1:].partition("/")
         folder = _home_of(user) if user else home

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from snapd.store.timeline.chain import chain_of_session
 from tests.cli.running import Home, Terminal
 from tests.cli.steps import numbered, put, read, take
+from tests.sharing.keys import fingerprint, make_key, public
 from tests.support.git import run_git
 
 
@@ -84,7 +86,7 @@ def test_from_one_machine_to_the_other(home: Home, there: Home, project: str, re
     assert "-9\n+two" in shown
     put(clone, {"f.txt": numbered(20, l18=b"mine")})
     foretold = there.ok(clone, "apply", steps[1][:8], "--dry-run").splitlines()
-    assert foretold[0].split() == ["would", "merge", "f.txt"]
+    assert (foretold[0], foretold[1].split()) == ("not signed", ["would", "merge", "f.txt"])
     applied = there.ok(clone, "apply", steps[1], "--yes").splitlines()
     assert (applied[0].split(), applied[1]) == (["merged", "f.txt"], "'snapd undo' takes that back")
     assert read(clone, "f.txt") == numbered(20, l9=b"two", l18=b"mine")
@@ -152,3 +154,49 @@ def test_what_goes_wrong(home: Home, project: str, steps: list[str]) -> None:
         assert (done.code, done.json["error"]["kind"]) == (code, kind), words
         assert done.json["error"]["hint"]
     assert not Path(home.at("nothing")).exists()
+
+
+def test_what_is_signed_is_said(
+    home: Home, there: Home, project: str, remote: str, steps: list[str], tmp_path: Path
+) -> None:
+    key = make_key(tmp_path / "keys", "alice")
+    refused = home.run(project, "push", "origin", "--sign", "--yes")
+    assert refused.code == 2
+    assert "user.signingKey" in refused.err
+    told = home.ok(project, "push", "origin", "--signing-key", os.path.relpath(key, project), "--dry-run")
+    assert "signed with your ssh key" in told
+    home.ok(project, "push", "origin", "--signing-key", os.path.relpath(key, project), "--yes")
+    clone = there.at("clone")
+    run_git(there.path, "clone", "-q", "-b", "main", remote, clone)
+    fetched = there.ok(clone, "fetch", "origin")
+    assert f"signed with {fingerprint(key)} at " in fetched
+    assert "allowedSignersFile" in fetched
+    assert "signed with an unknown key" in there.ok(clone, "sessions")
+    allowed = tmp_path / "allowed"
+    allowed.write_text(f"alice@example.com {public(key)}\n")
+    run_git(clone, "config", "--file", there.at("home/.gitconfig"), "gpg.ssh.allowedSignersFile", str(allowed))
+    assert "signed by alice@example.com" in there.ok(clone, "sessions")
+    assert "signed by alice@example.com at " in there.ok(clone, "show", steps[0])
+    assert "signed by alice@example.com at " in there.ok(clone, "apply", "claude", "--dry-run")
+    assert "signed by alice@example.com at " in there.ok(clone, "apply", "claude", "--yes")
+    # the signature of another session
+    other = take(home, project, "other", {"g.txt": b"g\n"})
+    assert other
+    home.ok(project, "push", "origin", "other", "--yes")
+    assert "signed" not in there.ok(clone, "fetch", "origin")
+    assert "not signed" in there.ok(clone, "apply", "other", "--dry-run")
+    names = [chain_of_session(name).replace("refs/snapd/", "refs/snapd/signatures/") for name in ("claude", "other")]
+    run_git(remote, "update-ref", names[1], names[0])
+    assert "bad signature: it signs another version" in there.ok(clone, "fetch", "origin")
+    bad = there.run(clone, "apply", "other", "--yes")
+    assert bad.code != 0
+    assert "bad" in bad.err
+
+
+@pytest.mark.parametrize("words", [["--delete"], ["--prune", "--older-than", "3"]])
+def test_what_goes_is_not_signed(home: Home, project: str, steps: list[str], words: list[str]) -> None:
+    del steps
+    sessions = ["claude"] if words == ["--delete"] else []
+    for option in (["--sign"], ["--signing-key", "key"]):
+        refused = home.run(project, "push", "origin", *sessions, *words, *option, "--yes")
+        assert (refused.code, f"{option[0]}: not together with {words[0]}" in refused.err) == (2, True)

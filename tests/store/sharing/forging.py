@@ -14,6 +14,7 @@ import attrs
 import pygit2
 
 from snapd.core.errors import SnapdError
+from snapd.store.sharing.signature_tag import SIGNATURES
 from snapd.store.timeline.codec import decode_event
 from snapd.store.timeline.pins import pins
 from tests.support.git import run_git
@@ -84,7 +85,8 @@ class Forge:
     @property
     def references(self) -> list[str]:
         """The names of the sessions."""
-        return run_git(self.path, "for-each-ref", "--format=%(refname)", "refs/snapd").decode().split()
+        names = run_git(self.path, "for-each-ref", "--format=%(refname)", "refs/snapd").decode().split()
+        return [name for name in names if not name.startswith(SIGNATURES)]
 
     def write(self, kind: int, data: bytes) -> bytes:
         """Writes an object, whatever is in it; gives its id."""

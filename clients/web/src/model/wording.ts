@@ -45,9 +45,24 @@ export function sessionName(session: Session): string {
   return firstLine(session.title) ?? firstLine(session.agent) ?? `Session ${visible(session.sessionId.slice(0, 8))}`;
 }
 
+const SIGNATURES: Readonly<Record<NonNullable<Session["signature"]>["state"], string>> = {
+  good: "signed",
+  partial: "signed in part",
+  unknown: "signed with an unknown key",
+  bad: "bad signature",
+  unchecked: "signature not checked",
+};
+
+/** What is known of the signature of a fetched session; undefined for one without. */
+function signed(session: Session): string | undefined {
+  if (session.signature?.state === "good") return `signed by ${visible(session.signature.signer ?? "somebody")}`;
+  return session.signature && SIGNATURES[session.signature.state];
+}
+
 /** Which other machine a session is from, or which one took it over; undefined for one of this folder alone. */
 export function otherMachine(session: Session): string | undefined {
-  if (session.origin !== undefined) return `from ${visible(session.origin.host)}`;
+  if (session.origin !== undefined)
+    return [`from ${visible(session.origin.host)}`, signed(session)].filter(Boolean).join(", ");
   return session.takenOver === undefined ? undefined : `taken over by ${visible(session.takenOver.host)}`;
 }
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.actions.undo.task import UndoTask, wanted_by_tasks
-from snapd.core.errors import InvalidParams, NothingToRedo, StoreCorrupt, UnknownStep
+from snapd.core.errors import InvalidParams, NothingToRedo, StoreCorrupt, UnknownStep, Untrusted
 from snapd.core.operations.target import Target
 from snapd.core.timeline.attribution import Delta, own_moves
 from snapd.core.timeline.model import SessionEnded, SessionStarted, StepBegun
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.store import Store
     from snapd.core.timeline.attribution import OwnChanges
     from snapd.core.timeline.model import Session, SessionId, Step, StepId
+    from snapd.core.timeline.signature import Signature
 
     from .fetch import FetchedReader, FetchedSessions
 
@@ -41,10 +42,12 @@ class Applied:
     Attributes:
         outcome: what was done to files.
         step_id: the step of this folder that did it; None if nothing was done.
+        signature: of the session; None if it is not signed, or of another folder.
     """
 
     outcome: Outcome
     step_id: StepId | None
+    signature: Signature | None = None
 
 
 @attrs.define(eq=False)
@@ -88,6 +91,7 @@ class Apply:
             InvalidParams: neither is given, or both are; a step has not ended; or the folder cannot be one.
             UnknownSession, UnknownStep: there is no such session or step, or the steps are of several sessions.
             NothingToRedo: they changed nothing.
+            Untrusted: the signature of the session is bad; nothing was changed.
             StoreLocked: another process has the other folder open.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
@@ -103,12 +107,15 @@ class Apply:
                 reader = found.known_step(step_ids[0])
                 steps = _named(reader, step_ids)
             session = reader.views.known(steps[0].session_id if session_id is None else session_id)
+            signature = reader.signature(call)
+            refuse_bad(signature, f"session {session.session_id!r}")
             with self._writer.turn(call):
                 tasks = [self._task(reader, step, call, whole=session_id is None) for step in steps]
                 tasks = [task for task in tasks if task.is_change]
                 if not tasks:
                     raise NothingToRedo("these steps changed nothing", hint="'snapd show' says what a step changed")
-                return self._carry_out(reader, session, tasks, options, call)
+                applied = self._carry_out(reader, session, tasks, options, call)
+                return attrs.evolve(applied, signature=signature)
 
     def _task(self, reader: FetchedReader, step: Step, call: Call, *, whole: bool) -> UndoTask:
         """What to do for a step: the reverse of what would take it back."""
@@ -173,6 +180,19 @@ class Apply:
         writer.note(SessionEnded(session_id))
         self._sessions.notify(session_id, self._sessions.shown(self._sessions.known_step(step_id), call))
         return Applied(outcome, step_id)
+
+
+def refuse_bad(signature: Signature | None, what: str) -> None:
+    """Refuses what has a bad signature: to have none says nothing, but a bad one says that somebody changed it.
+
+    Raises:
+        Untrusted: it is bad.
+    """
+    if signature is not None and signature.state == "bad":
+        raise Untrusted(
+            f"the signature of {what} is bad: {signature.reason}",
+            hint="ask whoever signed it to push it again, then fetch it",
+        )
 
 
 def _named(reader: FetchedReader, step_ids: Sequence[StepId]) -> tuple[Step, ...]:

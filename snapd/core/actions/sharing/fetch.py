@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import Elsewhere, Fetched, Listed
     from snapd.core.timeline.model import SessionId, Step, StepId
+    from snapd.core.timeline.signature import Signature
 
 _ALL = (1 << 63) - 1
 _AT_ONCE = 100
@@ -31,6 +32,7 @@ class FetchedReader:
     Args:
         fetched: the session, or these.
         texts: compares texts.
+        signature: checks the signature of the session; None for what has none.
 
     Attributes:
         origin: where it came from.
@@ -39,13 +41,20 @@ class FetchedReader:
         net_changes: compares before and after.
     """
 
-    def __init__(self, fetched: Fetched, texts: TextDiffer) -> None:
+    def __init__(
+        self, fetched: Fetched, texts: TextDiffer, signature: Callable[[Call], Signature | None] | None = None
+    ) -> None:
         timeline = fetched.log.timeline
         self.fetched = fetched
         self.origin = Origin(fetched.remote, fetched.host)
         self.changes = StepChanges(fetched.objects, fetched.log, texts)
         self.views = SessionViews(timeline, self.changes)
         self.net_changes = NetChanges(fetched.objects, timeline, self.changes, self.views, texts)
+        self._signature = signature
+
+    def signature(self, call: Call) -> Signature | None:
+        """What is known of the signature of the session; None if it has none."""
+        return None if self._signature is None else self._signature(call)
 
     def view(self) -> SessionView:
         """Describes the session that was fetched: nothing of it can be undone or redone here."""
@@ -128,7 +137,7 @@ class FetchedSessions(SessionsElsewhere):
             RemoteFailed, Untrusted: nothing was taken.
             StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
-        return tuple(map(_view, self._elsewhere.remote(remote).fetch(session_ids, call)))
+        return self._views(self._elsewhere.remote(remote).fetch(session_ids, call), call)
 
     def import_(self, file: str, call: Call) -> tuple[SessionView, ...]:
         """Takes the sessions of a file, as if they had been fetched; gives those that are new, or others than before.
@@ -142,19 +151,20 @@ class FetchedSessions(SessionsElsewhere):
             RemoteFailed, Untrusted: nothing was taken.
             StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
-        return tuple(map(_view, self._elsewhere.bundle(file).fetch(None, call)))
+        return self._views(self._elsewhere.bundle(file).fetch(None, call), call)
 
-    def page(self, after: int, limit: int | None) -> Page[SessionView]:
+    def page(self, after: int, limit: int | None, call: Call) -> Page[SessionView]:
         """Lists them in the order in which they were first fetched.
 
         Args:
             after: where the page before ended; 0 for the first page.
             limit: sessions on this page, at most; None for all.
+            call: the request.
         """
         listed = self._elsewhere.page(after, _ALL if limit is None else limit + 1)
         shown = listed if limit is None else listed[:limit]
         last = after if not shown else shown[-1].place
-        return Page(tuple(map(_view, shown)), last if len(listed) > len(shown) else None)
+        return Page(self._views(shown, call), last if len(listed) > len(shown) else None)
 
     def readers(self, wanted: StepQuery | None = None) -> Iterator[FetchedReader]:
         """Reads those that may have a step that is asked for, each when its turn comes; None for all."""
@@ -178,7 +188,17 @@ class FetchedSessions(SessionsElsewhere):
         return None
 
     def _reader(self, listed: Listed) -> FetchedReader:
-        return FetchedReader(self._elsewhere.read(listed), self._texts)
+        def signature(call: Call) -> Signature | None:
+            return self._elsewhere.signatures([listed], call)[0]
+
+        return FetchedReader(self._elsewhere.read(listed), self._texts, signature)
+
+    def _views(self, listed: Sequence[Listed], call: Call) -> tuple[SessionView, ...]:
+        """Describes sessions: nothing of them can be undone or redone here."""
+        return tuple(
+            SessionView(each.session, 0, 0, Origin(each.remote, each.host), signature=signature)
+            for each, signature in zip(listed, self._elsewhere.signatures(listed, call), strict=True)
+        )
 
     def taken_over(self) -> dict[SessionId, Origin]:
         """Who took over what this folder handed over last, for each of its sessions; nobody, if that came back."""
@@ -199,8 +219,3 @@ class FetchedSessions(SessionsElsewhere):
             reader = FetchedReader(found, self._texts)
             hint = "'snapd -C FOLDER log' shows the sessions and steps of the other folder"
             yield SessionsElsewhere(lambda: (reader,), f"in {found.remote}", hint)
-
-
-def _view(listed: Listed) -> SessionView:
-    """Describes a session: nothing of it can be undone or redone here."""
-    return SessionView(listed.session, 0, 0, Origin(listed.remote, listed.host))

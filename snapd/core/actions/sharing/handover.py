@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from snapd.core.sharing.leaving_out import LeftOut
     from snapd.core.timeline.model import SessionId
 
-    from .push import NewFile
+    from .push import NewFile, Signing
 
 MOST_COMMITS = 1000
 """How many commits a handover names: the other machine's newest commit is probably one of them."""
@@ -53,11 +53,13 @@ class HandoverOptions(Staying):
         name: by which others ask for it; None for one made of the names of the folder and of this machine.
         include: ignored files that go with it.
         dry_run: whether only to say what would leave the machine.
+        signing: how to sign it; None not to.
     """
 
     name: str | None = None
     include: Sequence[RelPath] = ()
     dry_run: bool = False
+    signing: Signing | None = None
 
 
 @attrs.frozen
@@ -108,12 +110,13 @@ class HandOver:
             call: the request.
 
         Raises:
-            InvalidParams: the name cannot be one.
+            InvalidParams: the name cannot be one, or there is no such key.
             RemoteFailed: nothing was handed over.
             RemoteChanged: the remote has somebody else's handover of this name, or steps that this machine lacks.
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was handed over.
+            SigningFailed, StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was handed over.
         """
         name = self._name(options.name)
+        signer = None if options.signing is None else self._elsewhere.signer(options.signing.key)
         sessions = tuple(session.session_id for session in self._store.timeline.sessions())
         folder = self._captured(options, call)
         lineage = self._elsewhere.lineage.all()
@@ -127,6 +130,8 @@ class HandOver:
             handover = self._record(name, sessions, folder, lineage, left_out, outgoing, call)
             whole = Projection(sessions, self._store, self._store, authors, outgoing, left_out)
             outgoing.add_handover(handover, whole.events(call), [entry.handover_id for entry in lineage])
+            if signer is not None and not options.dry_run:
+                outgoing.sign(signer, call)
             outgoing.finish()
             size = outgoing.weigh(call)
             files = self._new_files(outgoing, call)

@@ -45,14 +45,27 @@ class NewFile:
 
 
 @attrs.frozen
+class Signing:
+    """How a client wants sessions signed.
+
+    Attributes:
+        key: an ssh key: a public key, or the absolute path of a file; None for that of the user's git.
+    """
+
+    key: str | None = None
+
+
+@attrs.frozen
 class PushOptions(Staying):
     """How a client wants sessions pushed.
 
     Attributes:
         dry_run: whether only to say what would leave the machine.
+        signing: how to sign them; None not to.
     """
 
     dry_run: bool = False
+    signing: Signing | None = None
 
 
 @attrs.frozen
@@ -102,11 +115,11 @@ class Push:
             call: the request.
 
         Raises:
-            InvalidParams: the remote cannot be one.
+            InvalidParams: the remote cannot be one, or there is no such key.
             UnknownSession: there is no such session.
             RemoteFailed, RemoteChanged: the remote has what it had.
             Untrusted: the same; what it has of these sessions is not what it says.
-            StoreCorrupt, StorageFull, IoError, Cancelled: the same.
+            SigningFailed, StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
         return self._send(self._elsewhere.remote(remote), session_ids, options, call)
 
@@ -120,15 +133,16 @@ class Push:
             call: the request.
 
         Raises:
-            InvalidParams: the path is not absolute, or no new file can be made there.
+            InvalidParams: the path is not absolute, no new file can be made there, or there is no such key.
             UnknownSession: there is no such session.
-            StoreCorrupt, StorageFull, IoError, Cancelled: there is no such file.
+            SigningFailed, StoreCorrupt, StorageFull, IoError, Cancelled: there is no such file.
         """
         return self._send(self._elsewhere.bundle(file), session_ids, options, call)
 
     def _send(
         self, there: Carrier, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call
     ) -> Pushed:
+        signer = None if options.signing is None else self._elsewhere.signer(options.signing.key)
         chosen = self._chosen(session_ids)
         left_out = options.found(events_of(self._store.timeline, chosen), (), self._store, call)
         with there.outgoing() as outgoing:
@@ -138,6 +152,8 @@ class Push:
                 )
                 outgoing.add_session(session_id, projection.events(call))
                 call.progress("copying", at + 1)
+            if signer is not None and not options.dry_run:
+                outgoing.sign(signer, call)
             outgoing.finish()
             files = self.new_files(outgoing, call)
             size = outgoing.weigh(call)

@@ -82,7 +82,7 @@ class Readers:
         else:
             start = after - _FETCHED
         room = None if limit is None else limit - len(views)
-        fetched = self._fetched.page(start, room)
+        fetched = self._fetched.page(start, room, call)
         others = [view for view in fetched.views if self._timeline.session(view.session.session_id) is None]
         return Page((*views, *others), None if fetched.after is None else _FETCHED + fetched.after)
 

@@ -16,6 +16,7 @@ from snapd.core.timeline.attribution import Delta
 from snapd.core.timeline.model import Event, Operated, Operation, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
 from snapd.core.trees import amended, changes, everything_in, file_at
 
+from .apply import refuse_bad
 from .handover import remembered, take_directories
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.sharing import Carrier, Elsewhere, FetchedHandover
     from snapd.core.ports.store import Store
     from snapd.core.timeline.handover import Handover
+    from snapd.core.timeline.signature import Signature
 
 _FILES = (REGULAR, EXECUTABLE, SYMLINK)
 
@@ -45,6 +47,7 @@ class TakenOver:
         host: the machine that handed over.
         sessions: those that have something new.
         is_marked: whether the machine that handed over can see that: False if the remote did not take the note.
+        signature: of the handover; None if it is not signed.
     """
 
     outcome: Outcome
@@ -52,6 +55,7 @@ class TakenOver:
     host: str
     sessions: tuple[SessionView, ...]
     is_marked: bool
+    signature: Signature | None = None
 
 
 @attrs.frozen
@@ -99,12 +103,13 @@ class TakeOver:
 
         Raises:
             InvalidParams: there is no such handover, or there are several.
-            RemoteFailed, Untrusted: nothing was changed.
+            RemoteFailed, Untrusted: nothing was changed; the same if its signature is bad.
             RemoteChanged: a session went on both here and there; nothing was changed.
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: the same.
         """
         fetched = there.fetch_handover(name, call)
-        handover = fetched.handover
+        handover, signature = fetched.handover, fetched.signature
+        refuse_bad(signature, f"the handover {handover.name!r}")
         with self._writer.turn(call):
             arrived = self._arrived(fetched)
             start = self._start(handover, call)
@@ -114,10 +119,11 @@ class TakeOver:
                 # the next handover begins with it
                 self._writer.record(self._store.load(handover.folder), RecordKind.LOOK)
         if not outcome.applied:
-            return TakenOver(outcome, handover.name, handover.host, (), False)
+            return TakenOver(outcome, handover.name, handover.host, (), False, signature)
         self._elsewhere.lineage.add(remembered(handover, is_own=False))
         sessions = self._announce(arrived, call)
-        return TakenOver(outcome, handover.name, handover.host, sessions, self._mark(there, fetched, call))
+        is_marked = self._mark(there, fetched, call)
+        return TakenOver(outcome, handover.name, handover.host, sessions, is_marked, signature)
 
     def _arrived(self, fetched: FetchedHandover) -> list[Event]:
         """The events that this machine does not have yet."""

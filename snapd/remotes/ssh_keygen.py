@@ -1,0 +1,263 @@
+"""Signs with ssh keys, and checks such signatures, as git does: by `ssh-keygen -Y`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import errno
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from snapd.core.errors import IoError, SigningFailed, os_errors
+
+from .program import Bounds, finished
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from snapd.core.call import Call
+
+    from .program import Finished
+
+PROGRAM = "ssh-keygen"
+
+_KEPT = ("HOME", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK")
+# programs of others that sign, such as those of password managers, show a window of their own
+_FOR_SIGNING = ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "SSH_SK_PROVIDER")
+_BOUNDS = Bounds(output_bytes=1 << 20, file_bytes=1 << 20, memory_bytes=1 << 30, seconds=60)
+_LITERAL = re.compile(r"(?:key::)?((?:ssh-|ecdsa-|sk-)[^\s]+ [A-Za-z0-9+/=]+)(?: .*)?", re.DOTALL)
+_LONGEST_KEY = 1 << 16
+_MOST_PRINCIPALS = 100
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+
+@attrs.frozen
+class Checked:
+    """What ssh-keygen says of a signature.
+
+    Attributes:
+        state: "good" if a key that is allowed made it; "unknown" if another one did; "bad" if it does not fit, or its
+            key was revoked; "unchecked" if nobody could say.
+        principal: whose key it is; None if it is not allowed.
+        reason: why it is not good, a sentence without an end; None if it is.
+    """
+
+    state: Literal["good", "unknown", "bad", "unchecked"]
+    principal: str | None = None
+    reason: str | None = None
+
+
+@attrs.frozen
+class SshKeygen:
+    """The program that signs and verifies.
+
+    Args:
+        environment: of this process.
+        program: its name, or its path.
+    """
+
+    environment: Mapping[str, str]
+    program: str = PROGRAM
+
+    def sign(self, payload: bytes, namespace: str, key: str, call: Call) -> bytes:
+        """Signs.
+
+        Args:
+            payload: what is signed.
+            namespace: what for.
+            key: a public key whose private key an agent has, or the path of the file of either.
+            call: the request; once it is cancelled, the program is ended.
+
+        Returns:
+            The signature, armored.
+
+        Raises:
+            SigningFailed: the key cannot be used.
+            StorageFull, IoError, Cancelled: it was not signed.
+        """
+        self._check_there()
+        with tempfile.TemporaryDirectory(prefix="snapd-sign-") as folder:
+            literal = literal_key(key)
+            data, file = os.path.join(folder, "payload"), key
+            with os_errors(folder):
+                _write(data, payload)
+                if literal is not None:
+                    file = os.path.join(folder, "key.pub")
+                    _write(file, f"{literal}\n".encode())
+            done = self._run(["-Y", "sign", "-n", namespace, "-f", file, data], call, names=(*_KEPT, *_FOR_SIGNING))
+            with os_errors(folder):
+                if done.code == 0 and os.path.exists(f"{data}.sig"):
+                    with open(f"{data}.sig", "rb") as signature:
+                        # some programs end its lines as Windows does
+                        return signature.read(_LONGEST_KEY).replace(b"\r\n", b"\n")
+        raise self._failed(done, "the agent's key" if literal is not None else key)
+
+    def check(
+        self, payload: bytes, signature: bytes, namespace: str, seconds: int, signers: Signers, call: Call
+    ) -> Checked:
+        """Checks a signature, in the way of git: as of the time that the signer names.
+
+        Args:
+            payload: what was signed, as far as anybody says.
+            signature: armored.
+            namespace: what for.
+            seconds: when it was signed, since 1970.
+            signers: whose keys count.
+            call: the request; once it is cancelled, the program is ended.
+
+        Raises:
+            StorageFull, IoError, Cancelled: it was not checked.
+        """
+        if not self._is_there():
+            return Checked("unchecked", reason=f"{self.program} is not installed")
+        with tempfile.TemporaryDirectory(prefix="snapd-verify-") as folder:
+            file = os.path.join(folder, "signature")
+            with os_errors(folder):
+                _write(file, signature)
+            when = f"-Overify-time={time.strftime('%Y%m%d%H%M%S', time.localtime(seconds))}"
+            refused: Finished | None = None
+            for principal in self._principals(file, when, signers, call):
+                words = ["verify", "-n", namespace, "-f", signers.allowed or "", "-I", principal, "-s", file, when]
+                done = self._verify(words, payload, call)
+                if done.code:
+                    refused = done
+                elif signers.revoked is None or not self._verify([*words, "-r", signers.revoked], payload, call).code:
+                    return Checked("good", principal)
+                else:
+                    # ssh-keygen does not say why
+                    return Checked("bad", reason="its key was revoked, or your file of revoked keys cannot be read")
+            done = self._verify(["check-novalidate", "-n", namespace, "-s", file, when], payload, call)
+        if done.code == 0:
+            return Checked("unknown", reason=_why_unknown(refused, signers))
+        if "usage:" in done.said:
+            return Checked("unchecked", reason=f"{self.program} is too old to check it")
+        return Checked("bad", reason="it does not fit what it came with")
+
+    def _principals(self, file: str, when: str, signers: Signers, call: Call) -> list[str]:
+        """Whose key made a signature, as far as the user's file of allowed signers knows the key."""
+        if signers.allowed is None:
+            return []
+        done = self._verify(["find-principals", "-f", signers.allowed, "-s", file, when], b"", call)
+        lines = done.out.decode("utf-8", "replace").splitlines() if done.code == 0 else []
+        return [line.strip() for line in lines if line.strip()][:_MOST_PRINCIPALS]
+
+    def _verify(self, words: Sequence[str], payload: bytes, call: Call) -> Finished:
+        return self._run(["-Y", *words], call, data=payload, bounds=_BOUNDS)
+
+    def _run(
+        self,
+        words: Sequence[str],
+        call: Call,
+        *,
+        data: bytes = b"",
+        names: Sequence[str] = _KEPT,
+        bounds: Bounds | None = None,
+    ) -> Finished:
+        environment = {name: self.environment[name] for name in names if name in self.environment}
+        # nobody is there to be asked for a passphrase
+        environment |= {"LC_ALL": "C", "SSH_ASKPASS_REQUIRE": "never"}
+        try:
+            process = subprocess.Popen(
+                [*(bounds.words if bounds is not None else ()), self.program, *words],
+                cwd="/",
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise IoError(
+                f"{self.program} cannot be run: {os.strerror(error.errno or 0)}",
+                hint="install OpenSSH, or put it on the PATH of the daemon",
+                errno=errno.errorcode.get(error.errno or 0, "EIO"),
+                path=self.program,
+            ) from error
+        return finished(process, data, call, _BOUNDS.output_bytes)
+
+    def _is_there(self) -> bool:
+        return shutil.which(self.program, path=self.environment.get("PATH")) is not None
+
+    def _check_there(self) -> None:
+        if not self._is_there():
+            raise SigningFailed(
+                f"{self.program}, which signs with ssh keys, is not installed",
+                hint="install OpenSSH, or put it on the PATH of the daemon",
+                reason="noProgram",
+            )
+
+    def _failed(self, done: Finished, key: str) -> SigningFailed:
+        said = _CONTROL.sub(" ", done.said).strip()
+        if "passphrase" in said.lower():
+            return SigningFailed(
+                f"{key} has a passphrase, which snapd cannot ask for",
+                hint="let an ssh agent have the key ('ssh-add'), with SSH_AUTH_SOCK in the environment of the daemon",
+                reason="passphrase",
+            )
+        if "usage:" in said:
+            return SigningFailed(
+                f"{self.program} is too old to sign", hint="install OpenSSH 8.2 or later", reason="noProgram"
+            )
+        return SigningFailed(
+            f"{key} could not sign: {said or f'{self.program} ended with {done.code}'}", reason="noKey"
+        )
+
+
+@attrs.frozen
+class Signers:
+    """Whose keys count.
+
+    Attributes:
+        allowed: the file of allowed signers, absolute; None for nobody.
+        revoked: the file of keys that do not count any more, absolute; None for none.
+    """
+
+    allowed: str | None = None
+    revoked: str | None = None
+
+
+def literal_key(key: str) -> str | None:
+    """The public key that somebody wrote in place of the path of a file; None for a path."""
+    found = _LITERAL.fullmatch(key.strip())
+    return None if found is None else found[1]
+
+
+def public_key(key: str) -> bytes | None:
+    """The bytes of the public key that belongs to one that signs; None if it is not known without asking for more.
+
+    Args:
+        key: as for `SshKeygen.sign`.
+    """
+    literal = literal_key(key)
+    for path in () if literal is not None else (key, f"{key}.pub"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                literal = literal or literal_key(file.read(_LONGEST_KEY))
+        except OSError:
+            # whether the key can be used is for ssh-keygen to say
+            continue
+    try:
+        return None if literal is None else base64.b64decode(literal.split()[1], validate=True)
+    except binascii.Error:
+        return None
+
+
+def _why_unknown(refused: Finished | None, signers: Signers) -> str:
+    if signers.allowed is None:
+        return "gpg.ssh.allowedSignersFile of your git says nothing, so no key is known"
+    if refused is None:
+        return "the key is not among your allowed signers, or was not at that time"
+    line = next(iter(refused.said.splitlines()), "")
+    return f"your allowed signers do not have the key for this: {_CONTROL.sub(' ', line).rpartition(': ')[2].strip()}"
+
+
+def _write(path: str, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)

@@ -1,0 +1,154 @@
+"""Signs what leaves this machine, and checks the signatures of what came: with the keys that the user's git names."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.errors import InvalidParams, IoError, StorageFull, StoreCorrupt
+from snapd.core.timeline.signature import Signature
+from snapd.remotes.ssh_keygen import PROGRAM, Signers, SshKeygen, literal_key, public_key
+from snapd.store.sharing.signature_tag import NAMESPACE, fingerprint
+from snapd.store.sharing.signatures import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from snapd.core.call import Call
+    from snapd.store.sharing.mirror import Mirror
+    from snapd.store.sharing.signatures import IndexedSignature
+    from snapd.worktree.git.elsewhere import SigningSettings
+
+_HINT = "name an ssh key: the path of its file, or a public key that your ssh agent has"
+
+
+@attrs.frozen
+class Signer:
+    """Signs with one key; implements `core.ports.sharing.Signer`.
+
+    Attributes:
+        program: that signs.
+        key: a public key, or the absolute path of the file of a public or a private one.
+    """
+
+    program: SshKeygen
+    key: str
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Of the key; None if it is not known before it signs."""
+        key = public_key(self.key)
+        return None if key is None else fingerprint(key)
+
+    def sign(self, payload: bytes, call: Call) -> bytes:
+        """A signature, armored; raises as `SshKeygen.sign`."""
+        return self.program.sign(payload, NAMESPACE, self.key, call)
+
+
+def signer_of(key: str | None, settings: SigningSettings, program: SshKeygen, home: str) -> Signer:
+    """Who signs.
+
+    Args:
+        key: that a client names; None for that of the user's git.
+        settings: of the user's git.
+        program: that signs.
+        home: the home directory of the user.
+
+    Raises:
+        InvalidParams: there is no such key.
+    """
+    field, chosen = "signingKey", key
+    if chosen is None:
+        field, chosen = "sign", settings.key
+        if chosen is None:
+            raise InvalidParams(
+                "sign: your git configuration names no user.signingKey",
+                hint="set it ('git config --global user.signingKey ~/.ssh/id_ed25519.pub'), or name a key with "
+                "--signing-key",
+                field=field,
+            )
+        if settings.format != "ssh" and literal_key(chosen) is None:
+            kind = settings.format or "openpgp"
+            raise InvalidParams(
+                f"sign: snapd signs with ssh keys, and gpg.format of your git configuration is {kind}",
+                hint="name an ssh key with --signing-key, or set gpg.format to ssh",
+                field=field,
+            )
+    if literal_key(chosen) is not None:
+        return Signer(program, chosen)
+    path = os.path.join(home, chosen[2:]) if chosen.startswith("~/") else chosen
+    if not os.path.isabs(path) or "\0" in path:
+        raise InvalidParams(
+            f"{field}: {chosen!r} is neither a public key nor an absolute path", hint=_HINT, field=field
+        )
+    if not os.path.exists(path):
+        raise InvalidParams(f"{field}: there is no file {path}", hint=_HINT, field=field)
+    return Signer(program, path)
+
+
+@attrs.frozen
+class Checks:
+    """Checks signatures, each once for as long as the files that say whose keys count stay as they are.
+
+    Args:
+        settings: of the user's git.
+        program: that verifies.
+    """
+
+    _settings: SigningSettings
+    _program: SshKeygen
+
+    def of(self, mirror: Mirror, indexed: IndexedSignature, call: Call) -> Signature:
+        """What is known of a signature; raises `Cancelled`."""
+        if indexed.signed is None:
+            return Signature("bad", reason="it is no signature that snapd makes")
+        signed = None if indexed.seconds is None else indexed.seconds * 1000
+        if indexed.covers == "none":
+            return Signature("bad", None, indexed.key, signed, "it signs another version of this, or something else")
+        verdict = indexed.verdict
+        if verdict is None or verdict.stamp != self._stamp:
+            verdict = self._checked(mirror, indexed, call)
+        state, reason = verdict.state, verdict.reason
+        if state in ("good", "unknown") and indexed.covers == "older":
+            state, reason = "bad", "it signs an older version than the one that was fetched before"
+        elif state == "good" and indexed.covers == "part":
+            state, reason = "partial", "what was added later is not signed"
+        return Signature(state, verdict.signer, indexed.key, signed, reason)
+
+    def _checked(self, mirror: Mirror, indexed: IndexedSignature, call: Call) -> Verdict:
+        signers = Signers(self._settings.allowed_signers, self._settings.revoked)
+        try:
+            tag = mirror.signatures.read(indexed)
+            found = self._program.check(tag.payload, tag.signature, NAMESPACE, tag.seconds, signers, call)
+            verdict = Verdict(self._stamp, found.state, found.principal, found.reason)
+            if verdict.state != "unchecked":
+                mirror.signatures.note_verdict(indexed, verdict)
+        except (StoreCorrupt, StorageFull, IoError) as error:
+            # a list of sessions is not to fail because one cannot be checked now
+            return Verdict(self._stamp, "unchecked", None, error.message)
+        return verdict
+
+    @property
+    def _stamp(self) -> str:
+        """Stands for everything that a verdict depends on, besides the signature."""
+        parts = [self._program.program]
+        for path in (self._settings.allowed_signers, self._settings.revoked):
+            parts.append(path or "-")
+            try:
+                status = None if path is None else os.stat(path)
+            except OSError:
+                # no key is known then, until there is a file
+                status = None
+            if status is not None:
+                parts.append(
+                    f"{status.st_dev}:{status.st_ino}:{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}"
+                )
+        return hashlib.sha1("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def program_of(settings: SigningSettings, environment: Mapping[str, str]) -> SshKeygen:
+    """The program that the user's git names, or the usual one."""
+    return SshKeygen(environment, settings.program or PROGRAM)

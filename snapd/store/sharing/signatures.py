@@ -1,0 +1,254 @@
+"""The signatures of the sessions and handovers of one mirror: which there are, and how much of these each one covers.
+
+Whose keys count is not known here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from snapd.core.errors import StoreCorrupt
+from snapd.core.model import EMPTY_TREE
+from snapd.core.timeline.signature import SignatureState
+from snapd.store.objects.codec import decode_commit
+from snapd.store.refs.database import references_below
+
+from . import handover_commit
+from .outgoing import as_host
+from .signature_tag import MOST_BYTES, SIGNATURES, decode_tag, signature_of, signed_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from snapd.core.model import ObjectId
+    from snapd.store.repository import ShadowRepository
+
+    from .index import SessionIndex
+    from .signature_tag import SignatureTag
+
+Covers = Literal["all", "part", "older", "none"]
+
+_COLUMNS = "chain, tag, head, covers, signed, key, seconds, stamp, state, signer, reason"
+_HANDOVERS = signature_of(handover_commit.HANDOVERS)
+
+
+@attrs.frozen
+class Verdict:
+    """What a check of a signature said.
+
+    Attributes:
+        stamp: stands for the settings with which it was checked.
+        state: see `core.timeline.signature.Signature`.
+        signer: whose key it is; None if nobody says.
+        reason: why it is not good; None if it is.
+    """
+
+    stamp: str
+    state: SignatureState
+    signer: str | None
+    reason: str | None
+
+
+@attrs.frozen
+class IndexedSignature:
+    """A signature that was fetched.
+
+    Attributes:
+        reference: its own name.
+        tag: its tag.
+        head: the newest commit of what it came with.
+        covers: how much of that it signs: "all"; "part", what came first; "older" if it came with a version from before
+            the one that was fetched last; or "none".
+        signed: the commit that it signs; None if it is no signature of snapd.
+        key: the fingerprint of its key; None as well.
+        seconds: when it was made, since 1970; None as well.
+        verdict: what the last check said; None if it was never checked.
+    """
+
+    reference: str
+    tag: ObjectId
+    head: ObjectId
+    covers: Covers
+    signed: ObjectId | None = None
+    key: str | None = None
+    seconds: int | None = None
+    verdict: Verdict | None = None
+
+
+class MirrorSignatures:
+    """The signatures of one mirror.
+
+    Args:
+        repository: has the tags of those that sign something of what they came with, under the names that they have at
+            the remote. Of others, only the index knows.
+        index: of all mirrors.
+        mirror: the name of this one in the index.
+
+    Raises:
+        StoreCorrupt, StorageFull, IoError: from every method: something cannot be read or written.
+    """
+
+    def __init__(self, repository: ShadowRepository, index: SessionIndex, mirror: str) -> None:
+        self._repository = repository
+        self._index = index
+        self._mirror = mirror
+
+    def of(self, references: Collection[str]) -> dict[str, IndexedSignature]:
+        """The signatures of sessions and handovers, by the names of the references of these."""
+        statement = f"SELECT {_COLUMNS} FROM signatures WHERE mirror = ?"  # noqa: S608 (constants)
+        rows = self._index.named(statement, self._mirror, [signature_of(name) for name in references])
+        return {signed_by(row[0]): _indexed(row) for row in rows}
+
+    def tags(self, references: Collection[str] | None) -> dict[str, ObjectId]:
+        """The tags that the repository has, by their own names: for some sessions or all (None), and all handovers."""
+        stored = "SELECT chain, tag FROM signatures WHERE mirror = ? AND covers != 'none'"
+        names = None if references is None else [signature_of(name) for name in references]
+        found = dict(self._index.named(stored, self._mirror, names))
+        beginning = (self._mirror, _HANDOVERS, _HANDOVERS + "~")
+        return found | dict(self._index.ask(f"{stored} AND chain > ? AND chain < ?", *beginning))
+
+    def roots(self) -> Iterator[tuple[ObjectId, ...]]:
+        """The tags that the repository has, and what they sign as far as no session or handover has it any more."""
+        for name, tag in self.tags(None).items():
+            yield tag, EMPTY_TREE
+            if name.startswith(_HANDOVERS):
+                signed = self._read(tag).signed
+                yield signed, decode_commit(self._repository.read_commit(signed), signed)[0]
+
+    def look_at(
+        self,
+        reference: str,
+        head: ObjectId,
+        tag: ObjectId,
+        had: IndexedSignature | None = None,
+        complete: Callable[[Iterable[ObjectId]], object] | None = None,
+    ) -> IndexedSignature:
+        """Looks at a signature that came.
+
+        Args:
+            reference: the name of the reference of what it came with.
+            head: the newest commit of that, which was looked at.
+            tag: what the reference of the signature names.
+            had: the signature that was there before; None if there was none.
+            complete: gets missing objects from where else this machine has them; None if none can be missing.
+        """
+        own = signature_of(reference)
+        if complete is not None and not self._repository.has(tag):
+            complete([tag])
+        try:
+            found = self._read(tag)
+        except StoreCorrupt:
+            return IndexedSignature(own, tag, head, "none")
+        covers = self._covers(reference, head, found)
+        if covers == "all" and complete is not None and not self._repository.has(found.signed):
+            complete([found.signed])
+        if covers != "none" and self._is_before(found.signed, had):
+            covers = "older"
+        return IndexedSignature(own, tag, head, covers, found.signed, found.key, found.seconds)
+
+    def put(self, found: Collection[IndexedSignature], gone: Collection[str]) -> None:
+        """Takes signatures in, in place of what was known of them, and drops others, given by their own names."""
+        stored = {each.reference: each.tag for each in found if each.covers != "none"}
+        references = self._repository.references
+        for name in [*gone, *(each.reference for each in found if each.reference not in stored)]:
+            references.delete(name)
+        references.move(stored, durable=True)
+        with self._index.transaction() as connection:
+            for name in [*gone, *(each.reference for each in found)]:
+                for table in ("signatures", "there"):
+                    # the names of the tables are constants
+                    where = "WHERE mirror = ? AND chain = ?"
+                    connection.execute(f"DELETE FROM {table} {where}", (self._mirror, name))  # noqa: S608
+            connection.executemany(
+                "INSERT INTO signatures (mirror, chain, tag, head, covers, signed, key, seconds) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [(self._mirror, *attrs.astuple(each)[:-1]) for each in found],
+            )
+
+    def refresh(self, heads: Mapping[str, ObjectId]) -> None:
+        """Has the index agree with the references, given those of all sessions and handovers by their names."""
+        there = references_below(self._repository.path, SIGNATURES).whole()
+        had = self.of(heads)
+        found = [
+            self.look_at(name, head, tag)
+            for name, head in heads.items()
+            if (tag := there.get(signature_of(name))) is not None
+            and (name not in had or (had[name].tag, had[name].head) != (tag, head))
+        ]
+        known = {name for (name,) in self._index.ask("SELECT chain FROM signatures WHERE mirror = ?", self._mirror)}
+        lost = {each.reference for each in had.values() if each.covers != "none" and each.reference not in there}
+        gone = lost | ((known | there.keys()) - {signature_of(name) for name in heads})
+        if found or gone:
+            self.put(found, gone)
+
+    def read(self, indexed: IndexedSignature) -> SignatureTag:
+        """The signature itself, which covers something; raises `StoreCorrupt`."""
+        return self._read(indexed.tag)
+
+    def note_verdict(self, indexed: IndexedSignature, verdict: Verdict) -> None:
+        """Notes what a check said."""
+        with self._index.transaction() as connection:
+            connection.execute(
+                "UPDATE signatures SET stamp = ?, state = ?, signer = ?, reason = ? "
+                "WHERE mirror = ? AND chain = ? AND tag = ? AND head = ?",
+                (*attrs.astuple(verdict), self._mirror, indexed.reference, indexed.tag, indexed.head),
+            )
+
+    def made(self, reference: str) -> tuple[ObjectId, ObjectId, str] | None:
+        """What this machine signed last for the remote: the commit, the tag, and the fingerprint of the key."""
+        statement = "SELECT signed, tag, key FROM made WHERE mirror = ? AND chain = ?"
+        return next(iter(self._index.ask(statement, self._mirror, signature_of(reference))), None)
+
+    def note_made(self, made: Mapping[str, tuple[ObjectId, ObjectId, str]]) -> None:
+        """Notes what `made` gives, by the names of the references of what was signed."""
+        with self._index.transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO made VALUES (?, ?, ?, ?, ?)",
+                [(self._mirror, signature_of(name), *each) for name, each in made.items()],
+            )
+
+    def signed(self, reference: str, tag: ObjectId) -> ObjectId | None:
+        """The commit that a tag signs, which the remote has for a session or handover; None if nobody here knows it."""
+        fetched = self.of([reference]).get(reference)
+        if fetched is not None and fetched.tag == tag:
+            return fetched.signed
+        made = self.made(reference)
+        return made[0] if made is not None and made[1] == tag else None
+
+    def _read(self, tag: ObjectId) -> SignatureTag:
+        kind, size = self._repository.describe(tag)
+        if kind != "tag" or size > MOST_BYTES:
+            raise StoreCorrupt(f"{tag.hex()} is no signature of snapd", object=tag.hex())
+        return decode_tag(tag, self._repository.read(tag)[1])
+
+    def _covers(self, reference: str, head: ObjectId, found: SignatureTag) -> Covers:
+        if found.reference != reference:
+            return "none"
+        if reference.startswith(handover_commit.HANDOVERS):
+            handed = handover_commit.decode(head, self._repository.read_commit(head), self._repository.read_tree)
+            # who took it over leaves a note in it, which is not for the signer to sign
+            is_it = found.signed == handover_commit.original(handed, as_host(handed.handover.host))
+            return "all" if is_it else "none"
+        if found.signed == head:
+            return "all"
+        return "part" if found.signed in self._before(head) else "none"
+
+    def _is_before(self, signed: ObjectId, had: IndexedSignature | None) -> bool:
+        """Whether this is an older version of what another signature signs."""
+        if had is None or had.signed is None or had.covers == "none":
+            return False
+        return signed in self._before(had.signed)
+
+    def _before(self, commit: ObjectId) -> Iterator[ObjectId]:
+        """The commits that one goes on from."""
+        at: ObjectId | None = commit
+        while at is not None and (at := decode_commit(self._repository.read_commit(at), at)[1]) is not None:
+            yield at
+
+
+def _indexed(row: tuple[Any, ...]) -> IndexedSignature:
+    reference, tag, head, covers, signed, key, seconds, stamp, *said = row
+    verdict = None if stamp is None else Verdict(stamp, *said)
+    return IndexedSignature(reference, tag, head, covers, signed, key, seconds, verdict)
