@@ -361,7 +361,7 @@ class Workspaces:
                     self._texts,
                     self.editors,
                     Elsewhere(location.root, store, self._machine, partial(self._beside, location.store, policy)),
-                    ProjectNotes(location.root, GitProgram(self._machine.environment)),
+                    ProjectNotes(location.root, GitProgram(self._machine.environment, protocols=())),
                     secret_rules,
                 )
             except BaseException:

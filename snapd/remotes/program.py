@@ -106,10 +106,13 @@ class GitProgram:
     Args:
         environment: of this process.
         settings: names and values of the user's configuration that let git in at other machines.
+        protocols: what git may speak. Give none where it is to ask nobody: in a partial clone, it would fetch what is
+            missing there, by the programs that the project's configuration names.
     """
 
     environment: Mapping[str, str]
     settings: Sequence[tuple[str, str]] = ()
+    protocols: Sequence[str] = PROTOCOLS
 
     def run(
         self,
@@ -191,7 +194,7 @@ class GitProgram:
             "GIT_CONFIG_COUNT": str(len(settings)),
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_ALLOW_PROTOCOL": ":".join(PROTOCOLS),
+            "GIT_ALLOW_PROTOCOL": ":".join(self.protocols) or "none",
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_PROTOCOL_FROM_USER": "1",
             "GIT_TERMINAL_PROMPT": "0",

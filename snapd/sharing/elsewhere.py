@@ -177,7 +177,7 @@ class Elsewhere:
     @property
     def project(self) -> ProjectCommits:
         """See `core.ports.sharing.Elsewhere`."""
-        return ProjectCommits(self._root, self._repository(), GitProgram(self._machine.environment))
+        return ProjectCommits(self._root, self._repository(), GitProgram(self._machine.environment, protocols=()))
 
     @property
     def lineage(self) -> Lineage:
