@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_LISTER_FROM = 32
+_LISTER_FROM = 512
 """From this many directories on, it pays to have processes list them."""
 _POLL_SECONDS = 0.1
 """How soon a cancelled request stops waiting for a listing."""
