@@ -51,7 +51,7 @@ _COPY_CHUNK = 1 << 20
 def adopt(
     repository: ShadowRepository, directories: Sequence[bytes], wanted: Collection[ObjectId]
 ) -> frozenset[ObjectId]:
-    """Links or copies objects of other repositories into this one, durably.
+    """Gets objects of other repositories into this one, durably: by links, copies, or a pack made of them.
 
     Args:
         repository: gets the objects.
