@@ -171,7 +171,6 @@ def _own_loose(repository: ShadowRepository, source: str, there: set[ObjectId]) 
             if not _own(object_path(source, oid), temporary, COPY_BYTES) or not _is_sound(temporary, oid):
                 continue
             with os_errors(repository.objects):
-                failpoint("adopt.loose")
                 sync_if_there(temporary)
                 move_in(temporary, object_path(repository.objects, oid))
             found.add(oid)
