@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from .projects import STATES
+
 Kind = Literal["faster", "ratio", "limit"]
 """How a goal is meant: git's median is at least so many times snapd's; snapd's is at most so many times git's (or the
 baseline's); snapd's median alone is at most that."""
@@ -30,6 +32,7 @@ GOALS = {
     "first-git": Goal("faster", 25, "linux"),
     "first-seeded": Goal("ratio", 3, "linux"),
     "first-plain": Goal("faster", 4, "linux"),
+    **{f"first-{name}": Goal("faster", 3) for name in STATES},
     "small-noop": Goal("faster", 5),
     "small-one": Goal("faster", 3),
     "diff": Goal("faster", 50),

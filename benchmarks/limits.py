@@ -463,6 +463,9 @@ _BOUNDS: dict[str, Callable[[Limits], Samples]] = {
 }
 _SAME = {
     "first-seeded": "first-git",
+    # all has to be read where nothing can be proved; of the others, some files at most
+    **{f"first-{name}": "first-plain" for name in ("loose", "racy", "autocrlf")},
+    **{f"first-{name}": "first-git" for name in ("touched", "alternates", "partial", "linked", "split", "lfs")},
     "restart": "first-git",
     "diff-few": "diff",
     **dict.fromkeys(("small-noop", "status", "stall", "review-file", "blame-again"), "noop"),

@@ -52,7 +52,6 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         "adopt.sync": "the pack that is ours now is synced",
         "adopt.rename": "the pack takes its name",
         "adopt.rename_index": "its index takes its name",
-        "adopt.loose": "a loose object that is ours now is synced",
         # the timeline
         "intent.read": "the intent of an operation is read",
         "intent.forget": "the intent of an operation is removed",

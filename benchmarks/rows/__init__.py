@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+from benchmarks.projects import STATES
 
 from .cli import cli
 from .clients import clients
 from .content import diff, restore
 from .exports import bisect, export
 from .fairness import busy, check, flat, stall
-from .first import first
+from .first import first, first_of_state
 from .hooks import hooks
 from .process import idle, memory, restart, spawn, status
 from .review import blame, review
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     # first while nothing was changed since the commit
     "first": first,
+    **{f"first-{name}": partial(first_of_state, name) for name in STATES},
     "noop": noop,
     "one": one,
     "hundred": hundred,

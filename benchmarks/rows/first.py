@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from benchmarks.daemon import Daemon
 from benchmarks.git_algorithm import ShadowGit
 from benchmarks.measure import alternate
+from benchmarks.projects import STATES
 from benchmarks.results import Row
+from benchmarks.trees import warm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +23,9 @@ if TYPE_CHECKING:
 class _Fresh:
     """A daemon and a shadow repository that know nothing, new ones for each repetition."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, tree: str) -> None:
         self._bench = bench
-        self._tree = bench.tree
+        self._tree = tree
         self._directory = ""
         self._daemon: Daemon | None = None
 
@@ -63,7 +65,7 @@ def first(bench: Bench) -> Iterator[Row]:
     """The first snapshot, with and without a repository of the user's in the tree."""
     count = bench.counts.heavy
     repository, aside = os.path.join(bench.tree, ".git"), os.path.join(bench.work, "project.git")
-    with _Fresh(bench) as fresh:
+    with _Fresh(bench, bench.tree) as fresh:
         snapd, git = alternate(count, fresh.renew, fresh.snapd, fresh.git, settle=True)
         yield Row("first-git", "first track, tree with git", "git add into an empty shadow", snapd, git)
         snapd, git = alternate(count, fresh.renew, fresh.snapd, fresh.seeded_git, settle=True)
@@ -74,3 +76,15 @@ def first(bench: Bench) -> Iterator[Row]:
         finally:
             os.rename(aside, repository)
         yield Row("first-plain", "first track, tree without git", "git add into an empty shadow", snapd, git)
+
+
+def first_of_state(name: str, bench: Bench) -> Iterator[Row]:
+    """The first snapshot of a project of the same files in one of the `STATES`."""
+    state = STATES[name]
+    tree = os.path.join(bench.scratch(), "tree")
+    state.make(bench.tree, tree)
+    warm(tree)
+    with _Fresh(bench, tree) as fresh:
+        snapd, git = alternate(bench.counts.heavy, fresh.renew, fresh.snapd, fresh.git, settle=True)
+    shutil.rmtree(tree)
+    yield Row(f"first-{name}", f"first track, {state.says}", "git add into an empty shadow", snapd, git)

@@ -1,6 +1,7 @@
-"""Adopts objects of the user's own git, so that a first snapshot need not store them again.
+"""Adopts objects of the user's own git, or of another store, so that nobody need make them again.
 
-Files of packs and of loose objects are hard-linked into the store, or copied if they cannot be linked. The user's
+Packs are hard-linked into the store, or copied if they cannot be linked. A few loose objects are linked or copied too;
+many of them become one pack, because a sync and a name for each takes longer than making it anew. The user's
 directories are only read. Files that are missing, or disappear meanwhile, are skipped.
 """
 
@@ -11,18 +12,23 @@ import os
 import secrets
 import shutil
 import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import FULL, StoreCorrupt, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
-from snapd.store.files.disk_errors import ignoring_unreadable
+from snapd.store.files.disk_errors import Damaged, ignoring_unreadable
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there, sync_directory, sync_if_there
-from snapd.store.objects.loose import loose_files, move_in, object_path, read_whole
+from snapd.store.objects.loose import check_loose, describe, loose_files, move_in, object_path, read_whole
+from snapd.store.objects.pack_encoding import pack_object
 from snapd.store.objects.pack_index import PackIndex
+from snapd.store.objects.pack_writer import PackWriter
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+
+    from snapd.store.objects.codec import ObjectKind
 
     from .repository import ShadowRepository
 
@@ -33,6 +39,11 @@ COPY_BYTES_EACH = 16 << 10
 A source file takes about 4 KiB in a pack, and copying 16 KiB takes less time than compressing that file.
 """
 
+LOOSE_COUNT = 32
+"""Of more loose objects than this, one pack is made."""
+PACKED_BYTES = 8 << 20
+"""Larger loose objects are never read into memory."""
+
 _NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EACCES, errno.ENOTSUP, errno.ENOSYS})
 _COPY_CHUNK = 1 << 20
 
@@ -40,7 +51,7 @@ _COPY_CHUNK = 1 << 20
 def adopt(
     repository: ShadowRepository, directories: Sequence[bytes], wanted: Collection[ObjectId]
 ) -> frozenset[ObjectId]:
-    """Links or copies objects of other repositories into this one, durably.
+    """Gets objects of other repositories into this one, durably: by links, copies, or a pack made of them.
 
     Args:
         repository: gets the objects.
@@ -118,15 +129,48 @@ def _adopt_pack(repository: ShadowRepository, base: str, missing: set[ObjectId])
 
 
 def _adopt_loose(repository: ShadowRepository, source: str, missing: set[ObjectId]) -> set[ObjectId]:
+    there = set(loose_among(source, missing))
+    packed = _pack_loose(repository, source, there) if len(there) > LOOSE_COUNT else set()
+    return packed | _own_loose(repository, source, there - packed)
+
+
+def _pack_loose(repository: ShadowRepository, source: str, there: set[ObjectId]) -> set[ObjectId]:
+    """Makes one pack of the sound objects that fit into memory easily; returns which these are."""
     found: set[ObjectId] = set()
-    for oid in loose_among(source, missing):
-        path = object_path(source, oid)
+    pack = PackWriter(repository.pack_directory)
+    try:
+        for oid in there:
+            whole = _small_object(object_path(source, oid), oid)
+            if whole is not None:
+                pack.add(oid, pack_object(*whole))
+                found.add(oid)
+        if found:
+            pack.finish()
+            repository.packs.forget()
+    finally:
+        # where it has its name, there is nothing left
+        pack.discard()
+    return found
+
+
+def _small_object(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+    """The type and the bytes of a sound object of at most `PACKED_BYTES`."""
+    # by default git does not sync loose objects: a power cut may have left any of them empty
+    with ignoring_unreadable(), suppress(StoreCorrupt):
+        stated = describe(path, oid)
+        if stated is not None and stated[1] <= PACKED_BYTES:
+            return read_whole(path, oid)
+    return None
+
+
+def _own_loose(repository: ShadowRepository, source: str, there: set[ObjectId]) -> set[ObjectId]:
+    found: set[ObjectId] = set()
+    for oid in there:
         temporary = os.path.join(repository.objects, f"tmp_obj_{secrets.token_hex(8)}")
         try:
-            if not _own(path, temporary, COPY_BYTES) or not _is_sound(temporary, oid):
+            if not _own(object_path(source, oid), temporary, COPY_BYTES) or not _is_sound(temporary, oid):
                 continue
             with os_errors(repository.objects):
-                failpoint("adopt.loose")
                 sync_if_there(temporary)
                 move_in(temporary, object_path(repository.objects, oid))
             found.add(oid)
@@ -152,10 +196,9 @@ def loose_among(objects: str, wanted: Collection[ObjectId]) -> Iterator[ObjectId
 
 
 def _is_sound(path: str, oid: ObjectId) -> bool:
-    # by default git does not sync loose objects: a power cut may have left any of them empty
     try:
-        return read_whole(path, oid) is not None
-    except StoreCorrupt:
+        return check_loose(path, oid) is not None
+    except Damaged:
         return False
 
 

@@ -82,11 +82,13 @@ def no_links(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["links", "copies"])
-@pytest.mark.parametrize("form", ["loose", "packed", "bitmaps", "both"])
+@pytest.mark.parametrize("form", ["loose", "many", "packed", "bitmaps", "both"])
 def test_it_is_ours_whatever_becomes_of_theirs(
     project: Project, steps: Steps, monkeypatch: pytest.MonkeyPatch, form: str, links: bool
 ) -> None:
-    if form != "loose":
+    if form == "many":
+        monkeypatch.setattr(adopt, "LOOSE_COUNT", 4)
+    elif form != "loose":
         run_git(project.path, "repack", "-q", "-a", "-d", *(["-b"] if form == "bitmaps" else []))
         if form == "bitmaps":
             run_git(project.path, "multi-pack-index", "write")
@@ -170,7 +172,11 @@ def test_a_damaged_pack_is_left(project: Project, steps: Steps, name: str) -> No
     steps.check()
 
 
-def test_damaged_loose_objects_are_left(project: Project, steps: Steps) -> None:
+@pytest.mark.parametrize("few", [100, 4])
+def test_damaged_loose_objects_are_left(
+    project: Project, steps: Steps, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(adopt, "LOOSE_COUNT", few)
     loose = sorted(project.ids)
     hurt = set(loose[:4])
     for at, oid in enumerate(loose[:4]):
@@ -184,6 +190,39 @@ def test_damaged_loose_objects_are_left(project: Project, steps: Steps) -> None:
     assert take_over(steps, project) == project.ids - hurt - {loose[4]}
     steps.take(project.contents)
     steps.check()
+
+
+def test_many_loose_objects_are_made_anew_with_one_sync(
+    project: Project, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = os.urandom(100_000)
+    project.commit({**{f"n{at}": b"%d\n" % at for at in range(200)}, "large": large})
+    monkeypatch.setattr(adopt, "PACKED_BYTES", len(large) - 1)
+    links: list[str] = []
+    syncs: list[int] = []
+    link, sync = os.link, os.fsync
+    monkeypatch.setattr(os, "link", lambda source, target, **rest: links.append(source) or link(source, target, **rest))
+    monkeypatch.setattr(os, "fsync", lambda descriptor: syncs.append(descriptor) or sync(descriptor))
+    assert take_over(steps, project) == project.ids
+    name = object_id("blob", large).hex()
+    assert links == [str(project.objects / name[:2] / name[2:])]
+    # the pack, its index and their names; the large object, its name and its directory's
+    assert len(syncs) == 6
+    assert len(list((steps.path / "objects" / "pack").glob("*.pack"))) == 1
+    steps.take(project.contents)
+    steps.check()
+
+
+def test_nothing_is_left_of_a_pack_without_objects(
+    project: Project, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adopt, "LOOSE_COUNT", 0)
+    for oid in project.ids:
+        path = project.objects / oid.hex()[:2] / oid.hex()[2:]
+        path.unlink()
+        path.touch()
+    assert take_over(steps, project) == frozenset()
+    assert list((steps.path / "objects" / "pack").iterdir()) == []
 
 
 def test_a_pack_that_goes_while_we_look(project: Project, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,16 +291,18 @@ def test_what_cannot_be_made_durable_is_told(project: Project, steps: Steps, mon
 
 @pytest.mark.parametrize("names_stay", [False, True])
 @pytest.mark.parametrize("links", [True, False])
-@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize(("packed", "few"), [(True, 32), (False, 32), (False, 4)])
 def test_a_power_cut_after_it(
     tmp_path: Path,
     project: Project,
     steps: Steps,
     monkeypatch: pytest.MonkeyPatch,
     packed: bool,
+    few: int,
     links: bool,
     names_stay: bool,
 ) -> None:
+    monkeypatch.setattr(adopt, "LOOSE_COUNT", few)
     if packed:
         run_git(project.path, "repack", "-q", "-a", "-d")
     disk = Disk(steps.path, monkeypatch)

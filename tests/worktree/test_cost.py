@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import errno
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -511,6 +512,29 @@ def test_the_first_snapshot_of_a_clean_project_reads_none_of_its_files(tmp_path:
     ours = {path.stat().st_ino for path in Path(bench.store, "objects/pack").glob("*.pack")}
     assert len(theirs) == 1
     assert theirs <= ours
+
+
+def test_the_first_snapshot_of_a_project_with_loose_objects_costs_what_reading_costs(tmp_path: Path) -> None:
+    """Each file is read once, and no object of the project's git: neither a link nor a sync follows their number."""
+    bench = Bench(tmp_path, "")
+    items = project(20)
+    bench.write(items)
+    run_git(bench.root, "init", "-q")
+    run_git(bench.root, "add", ".")
+    run_git(bench.root, "commit", "-q", "-m", "x")
+    later = time.time_ns() + 10_000_000_000
+    os.utime(bench.path(".git/index"), ns=(later, later))
+    with counted(bench) as work:
+        bench.open()
+        tree = bench.track()
+    assert tree == git_tree_hash(tmp_path, items)
+    read = work.opened_files()
+    assert {name: read[name] for name in items} == dict.fromkeys(items, 1)
+    assert not [name for name in read if re.match(r"\.git/objects/[0-9a-f]{2}/", name)]
+    assert work.count("link") == 0
+    synced = [path for kind, path, _ in work.calls if kind in SYNCS and "/objects/" in path]
+    assert len(synced) == 3, "the pack, its index and their names"
+    assert len(list(Path(bench.store, "objects/pack").glob("*.pack"))) == 1
 
 
 # -- the kernel's own word

@@ -15,7 +15,7 @@ class ProjectBlobs(Protocol):
     """Blobs in the project's own git, which may be missing, damaged or malicious."""
 
     def sizes(self, wanted: Collection[ObjectId], /) -> dict[ObjectId, int]:
-        """The sizes in bytes that those which exist declare; raises `IoError`."""
+        """The sizes in bytes that those declare which can be taken over cheaply; raises `IoError`."""
 
     def read(self, oid: ObjectId, most: int, /) -> bytes | None:
         """The bytes of a blob, None if it is missing, damaged or has more than `most`; raises `IoError`."""

@@ -392,7 +392,8 @@ class Scanner:
                 walker.walk_marked(marks, ())
         else:
             self._read(reader, learnt)
-        self.state.update_coverage((*walker.visited, *asked, *(node for node, _ in learnt)))
+        # each directory once, however many of its files were read
+        self.state.update_coverage(dict.fromkeys((*walker.visited, *asked, *(node for node, _ in learnt))))
         failpoint("capture.trees")
         trees = self._trees(batch, call)
         call.check()

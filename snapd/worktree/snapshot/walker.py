@@ -46,8 +46,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_LISTER_FROM = 32
-"""From this many directories on, it pays to have processes list them."""
+_LISTER_FROM = 512
+"""From this many directories on, it pays to have processes list them.
+
+To start them takes 50 ms of processor time, and they save this process some 70 us for each directory.
+"""
 _POLL_SECONDS = 0.1
 """How soon a cancelled request stops waiting for a listing."""
 

@@ -240,6 +240,7 @@ def test_nested_repositories(project: Project, clock: Callable[[], None], monkey
 def test_a_seed_rests_on_the_rules(project: Project) -> None:
     assert project.source.seed(ProjectBlobs) is None
     project.read()
+    run_git(project.repo, "repack", "-q", "-a", "-d")
     index = project.repo / ".git" / "index"
     os.utime(index, ns=(0, time.time_ns() + 10**10))
     for _ in range(2):
