@@ -169,28 +169,35 @@ class Applier:
         above = path.rpartition(b"/")[0]
         place = self._places.get(above)
         if place is None:
-            self._make_ahead(parents(path), leaving)
-            place = self._places[above] = self._nearest(path, leaving)
+            place = above if self._make_ahead(parents(path), leaving) else self._nearest(path, leaving)
+            self._places[above] = place
         return place
 
-    def _make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> None:
+    def _make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> bool:
         """Makes directories before any file is moved: if the disk has no room for them, nothing must change.
 
         Args:
             directories: innermost first.
             leaving: files that go first, and may have one of their names.
 
+        Returns:
+            Whether they are all there and stay.
+
         Raises:
             OSError: the disk or the process is in trouble; other problems are reported later.
         """
-        if not leaving.isdisjoint(directories) or not directories or self._is_there(directories[0]):
-            return
+        if not leaving.isdisjoint(directories):
+            return False
+        if not directories or self._is_there(directories[0]):
+            return True
         try:
             for path in reversed(directories):
                 self._make_directory(path)
         except OSError as error:
             if error.errno in _TROUBLE:
                 raise
+            return False
+        return True
 
     def _is_there(self, path: RelPath) -> bool:
         try:

@@ -191,3 +191,44 @@ def test_the_names_of_one_file_are_changed_one_after_the_other(tmp_path: Path) -
     bench.track()
     assert outcomes(bench.restore(full)) == {f"n{at}": "restored" for at in range(count)}
     assert bench.track() == full
+
+
+def test_each_sync_of_one_file_has_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make(tmp_path, {"d/a": b"1"})
+    tree = bench.track()
+    for text in (b"2", b"3"):
+        bench.write({"d/a": text})
+        bench.track()
+        if text == b"2":
+            # the first operation of the day makes a directory for its reference
+            bench.revert((tree, ["d/a"]))
+    synced: list[str] = []
+
+    def noted(name: str) -> Any:
+        real = getattr(os, name)
+
+        def call(descriptor: int) -> None:
+            path = os.path.relpath(os.readlink(f"/proc/self/fd/{descriptor}"), tmp_path)
+            parts = path.split("/")
+            synced.append("store" if parts[-2] == "snapshot" else parts[-1].partition(".")[0] or "aside")
+            real(descriptor)
+
+        return call
+
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, name, noted(name))
+    bench.revert((tree, ["d/a"]))
+    journal = synced[0]
+    assert synced == [
+        # the snapshot before
+        journal,
+        # the intent, before the first file moves, and its name
+        "intent",
+        "store",
+        # the new file, before it takes its name
+        "aside",
+        # its name, before the event says that it has it
+        "d",
+        # the snapshot after, and the event
+        journal,
+    ]
