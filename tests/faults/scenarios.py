@@ -167,6 +167,8 @@ FIRST: Items = {
     "gone/x": b"x\n",
     "gone/y": b"y\n",
     "mover/here": lines(9),
+    "folder/one": lines(10),
+    "folder/deep/two": lines(11),
 }
 SECOND: Items = {
     "a.txt": lines(4),
@@ -178,6 +180,8 @@ SECOND: Items = {
     "new/e.txt": b"",
     "gone": b"a file now\n",
     "moved": lines(9),
+    "new/place/one": lines(10),
+    "new/place/deep/two": lines(11),
 }
 THIRD: Items = {**SECOND, "a.txt": lines(7), "mine.txt": b"the user's own\n"}
 MANY: Items = {**FIRST, **{f"many/{number % 3}/{number}": b"%d\n" % number for number in range(40)}}

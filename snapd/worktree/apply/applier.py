@@ -21,6 +21,7 @@ from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.fs.syncing import can_sync_together, sync_together
 
+from .directory_move import DirectoryMove, directory_moves
 from .move_pairs import MovePairs
 from .new_files import TOGETHER_FROM, NewFile, NewFiles
 from .parallel import in_parallel
@@ -90,22 +91,18 @@ class Applier:
     def _carry_out(self, plan: Plan, call: Call) -> None:
         leaving = {delete.path for delete in plan.deletes}
         staged: list[NewFile] = []
-
-        def progress(done: int) -> None:
-            call.progress("preparing", done, len(plan.writes))
-
         try:
-            if self._new.is_together:
-                for done, write in enumerate(plan.writes):
-                    progress(done)
-                    self._stage(write, leaving, staged)
-                self._new.sync()
-            else:
-                in_parallel(lambda write: self._stage(write, leaving, staged), plan.writes, progress)
+            moves = directory_moves(self._root, plan)
+            # nothing may be written aside in a directory that moves, nor may its new name be taken
+            leaving.update(above for move in moves for above in move.directories)
+            moved = {write.path for move in moves for write in move.writes}
+            self._stage_all([write for write in plan.writes if write.path not in moved], leaving, staged)
+            coming = {move.move.new for move in moves}
             with os_errors(b"."):
                 for path in plan.make_directories:
                     call.check()
-                    self._make_ahead((path, *parents(path)), leaving)
+                    if coming.isdisjoint(parents(path)):
+                        self._make_ahead((path, *parents(path)), leaving)
             failpoint("apply.commit")
             call.commit()
         except BaseException:
@@ -116,6 +113,8 @@ class Applier:
                 self._unmake_directory(path)
             raise
         try:
+            left = self._move_directories(moves, MovePairs(plan).blocked(self._outcomes))
+            self._stage_all(left, leaving, staged)
             self._move_all(plan, staged, call)
         except Interrupted:
             # recovery writes them again
@@ -127,7 +126,7 @@ class Applier:
         pairs = MovePairs(plan)
         blocked = pairs.blocked(self._outcomes)
         self._outcomes |= blocked
-        settled = blocked.keys() | pairs.deferred
+        settled = self._outcomes.keys() | pairs.deferred
         now = [delete for delete in plan.deletes if delete.path not in settled]
         in_parallel(self._attempt_deletes, _by_file(now, lambda delete: delete.captured), lambda _: call.check())
         staying = self._remove_directories(plan.remove_directories, call)
@@ -137,7 +136,7 @@ class Applier:
                 self._new.discard(item)
         ready = sorted((item for item in staged if item.write.path not in blocked), key=lambda item: item.write.path)
         in_parallel(self._attempt_moves, _by_file(ready, lambda item: item.write.captured), lambda _: call.check())
-        if self._delete_last(plan, pairs, blocked, call):
+        if self._delete_last(plan, pairs, call):
             # not those that are gone: by now, a file may have the name of one
             staying = self._remove_directories(staying, call)
         for path, error in staying.items():
@@ -152,6 +151,18 @@ class Applier:
         self._sync()
 
     # -- writing aside
+
+    def _stage_all(self, writes: Sequence[Write], leaving: set[RelPath], staged: list[NewFile]) -> None:
+        def progress(done: int) -> None:
+            self._call.progress("preparing", done, len(writes))
+
+        if self._new.is_together:
+            for done, write in enumerate(writes):
+                progress(done)
+                self._stage(write, leaving, staged)
+            self._new.sync()
+        else:
+            in_parallel(lambda write: self._stage(write, leaving, staged), writes, progress)
 
     def _stage(self, write: Write, leaving: set[RelPath], staged: list[NewFile]) -> None:
         self._call.check()
@@ -216,6 +227,36 @@ class Applier:
         return b""
 
     # -- moving into place
+
+    def _move_directories(self, moves: Sequence[DirectoryMove], blocked: Collection[RelPath]) -> list[Write]:
+        """Moves directories as a whole; gives the writes of those that have to be moved file by file."""
+        left: list[Write] = []
+        for move in moves:
+            self._call.check()
+            if not self._move_directory(move, blocked):
+                left += (write for write in move.writes if write.path not in blocked)
+        return left
+
+    def _move_directory(self, move: DirectoryMove, blocked: Collection[RelPath]) -> bool:
+        if not move.paths.isdisjoint(blocked):
+            return False
+        try:
+            if not move.rename(self._open_or_make):
+                return False
+        except OSError:
+            # some file systems and mount points refuse it; what else is wrong shows at each file
+            return False
+        failpoint("apply.directory_moved")
+        self._touched.update(path.rpartition(b"/")[0] for path in (move.move.old, move.move.new))
+        changed = move.changed_meanwhile()
+        for delete, write in zip(move.deletes, move.writes, strict=True):
+            for path, outcome in ((delete.path, "deleted"), (write.path, "merged" if write.merged else "restored")):
+                self._outcomes[path] = (
+                    FileOutcome(path, "conflict", "changedMeanwhile")
+                    if delete.path in changed
+                    else FileOutcome(path, outcome)  # type: ignore[arg-type]
+                )
+        return True
 
     def _attempt_moves(self, items: Sequence[NewFile]) -> None:
         for item in items:
@@ -310,9 +351,11 @@ class Applier:
         else:
             self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
 
-    def _delete_last(self, plan: Plan, pairs: MovePairs, blocked: Collection[RelPath], call: Call) -> bool:
+    def _delete_last(self, plan: Plan, pairs: MovePairs, call: Call) -> bool:
         """Deletes the files that others are moved away from; gives whether there are any."""
-        waited = [delete for delete in plan.deletes if delete.path in pairs.deferred and delete.path not in blocked]
+        waited = [
+            delete for delete in plan.deletes if delete.path in pairs.deferred and delete.path not in self._outcomes
+        ]
         for delete in waited:
             call.check()
             if (why := pairs.blocker(delete.path, self._outcomes)) is not None:
