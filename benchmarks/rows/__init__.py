@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .bringing_back import many, moved, revert
 from .cli import cli
 from .clients import clients
 from .content import diff, restore
@@ -32,6 +33,9 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "small": small,
     "diff": diff,
     "restore": restore,
+    "revert": revert,
+    "many": many,
+    "moved": moved,
     "review": review,
     "blame": blame,
     "restart": restart,
