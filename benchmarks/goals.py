@@ -37,6 +37,10 @@ GOALS = {
     "small-one": Goal("faster", 3),
     "diff": Goal("faster", 50),
     "restore": Goal("faster", 10, "linux"),
+    "revert": Goal("limit", 0.005),
+    # a quarter of a millisecond for each of 20,000 files
+    "restore-many": Goal("limit", 5),
+    "moved": Goal("limit", 1),
     "growth-noop": Goal("ratio", 2, "growth"),
     "growth-one": Goal("ratio", 2, "growth"),
     # what is asked for is the same, however long the history is

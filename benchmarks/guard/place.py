@@ -20,7 +20,8 @@ from snapd.watch import inotify_clock
 from snapd.watch.inotify import Unsupported
 from snapd.watch.mounts import Mounts
 from snapd.workspaces import Workspaces
-from snapd.worktree.fs import stable_read
+from snapd.worktree.apply import applier, new_files
+from snapd.worktree.fs import stable_read, syncing
 from snapd.worktree.snapshot import walker
 
 if TYPE_CHECKING:
@@ -38,8 +39,9 @@ def make_exact() -> None:
     """Takes out of this process what makes the same work cost more or less.
 
     Files count as written long ago, so none is read twice; nothing is mounted meanwhile; fanotify, which not every
-    machine has, is not used; all directories are listed here; nobody looks unasked. Objects are stored without
-    compression, since each build of a compressor finds other bytes.
+    machine has, is not used; all directories are listed here; nobody looks unasked; the file system is one that can be
+    synced as a whole, and nobody else writes to it. Objects are stored without compression, since each build of a
+    compressor finds other bytes.
     """
     for owner, name, value in (
         (stable_read, "_TICK_NS", _NEVER_NS),
@@ -53,6 +55,9 @@ def make_exact() -> None:
         (Mounts, "changed", lambda _: False),
         (inotify_clock, "Fanotify", _no_fanotify),
         (PacedThread, "_run", lambda _: None),
+        (applier, "can_sync_together", lambda _: True),
+        (new_files, "can_sync_together", lambda _: True),
+        (syncing, "_waiting", lambda: 0),
     ):
         # what is gone would no longer be taken out
         assert hasattr(owner, name), f"{owner} has no {name}"

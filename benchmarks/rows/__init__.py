@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.projects import STATES
 
+from .bringing_back import many, moved, revert
 from .cli import cli
 from .clients import clients
 from .content import diff, restore
@@ -36,6 +37,9 @@ ROWS: dict[str, Callable[[Bench], Iterator[Row]]] = {
     "small": small,
     "diff": diff,
     "restore": restore,
+    "revert": revert,
+    "many": many,
+    "moved": moved,
     "review": review,
     "blame": blame,
     "restart": restart,

@@ -48,6 +48,23 @@ class Delete:
 
 
 @attrs.frozen
+class MoveDirectory:
+    """Renames a directory, and so does what some writes and deletes of the plan say, all at once.
+
+    Attributes:
+        old: where it is.
+        new: where nothing is.
+    """
+
+    old: RelPath
+    new: RelPath
+
+    def there(self, path: RelPath) -> RelPath:
+        """Where a path below the old one is afterwards."""
+        return self.new + path[len(self.old) :]
+
+
+@attrs.frozen
 class Plan:
     """All that an operation does, and what it leaves alone and why.
 
@@ -58,6 +75,8 @@ class Plan:
         remove_directories: directories to remove if they are empty, the deepest first.
         settled: files that stay as they are, with the reason.
         linked: groups of files to write or delete; each group is done as a whole or not at all.
+        moves: directories that can be moved as a whole. What is in one is among `deletes`, and among `writes` under its
+            new path; where the move cannot be done, these are done file by file.
     """
 
     writes: tuple[Write, ...] = ()
@@ -66,6 +85,7 @@ class Plan:
     remove_directories: tuple[RelPath, ...] = ()
     settled: tuple[FileOutcome, ...] = ()
     linked: tuple[tuple[RelPath, ...], ...] = ()
+    moves: tuple[MoveDirectory, ...] = ()
 
     @property
     def is_empty(self) -> bool:

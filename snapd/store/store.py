@@ -176,9 +176,14 @@ class Store(ObjectStore):
         step = self.timeline.step(intent.step_id)
         return step is not None and step.state != "open"
 
-    def forget_intent(self) -> None:
-        """Removes the intent, durably; raises `IoError`."""
-        self._intent.forget()
+    def forget_intent(self, *, is_recorded: bool) -> None:
+        """Removes the intent; raises `IoError`.
+
+        Args:
+            is_recorded: whether the timeline has its operation. Then nothing is synced: should a power cut bring the
+                intent back, `intent` forgets it; and before events expire, this directory is synced (`PendingSweep`).
+        """
+        self._intent.forget(durably=not is_recorded)
 
     expire = part("_maintenance", Maintenance.clean)
     expire_in_background = part("_maintenance", Maintenance.clean_in_background)

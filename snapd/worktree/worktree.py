@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import IoError, WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
+from snapd.core.paths import parents
 from snapd.core.plan import CapturedFile
 from snapd.watch.choose import open_clock
 from snapd.worktree.apply.applier import Applier
@@ -65,6 +66,7 @@ class WorkTree:
     ) -> None:
         self.root = root
         self._umask = umask
+        self._hidden = hidden
         self._stuck: tuple[RelPath, ...] = ()
         try:
             self._descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -190,6 +192,10 @@ class WorkTree:
         """Whether something that is not captured lay in a directory or below it, as of the last capture."""
         node = self._scanner.state.root.directory(path)
         return node is not None and any(below.others for _, below in node.walk())
+
+    def holds_store(self, path: RelPath) -> bool:
+        """Whether the store lies in a directory or below it: that directory must keep its name."""
+        return self._hidden is not None and path in (self._hidden, *parents(self._hidden))
 
     def is_ignored(self, path: RelPath) -> bool:
         """Whether a file there is ignored, by itself or with a directory above it, as of the last capture."""

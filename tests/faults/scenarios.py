@@ -28,7 +28,7 @@ from snapd.core.review.choice import Choice
 from snapd.store import adopt, batch, log
 from snapd.store.journal import journal
 from snapd.store.maintenance import scheduler
-from snapd.worktree.apply import applier as apply
+from snapd.worktree.apply import parallel
 from snapd.worktree.snapshot import reader as reading
 from tests.support.git import run_git
 from tests.support.secrets import check_gone
@@ -167,6 +167,8 @@ FIRST: Items = {
     "gone/x": b"x\n",
     "gone/y": b"y\n",
     "mover/here": lines(9),
+    "folder/one": lines(10),
+    "folder/deep/two": lines(11),
 }
 SECOND: Items = {
     "a.txt": lines(4),
@@ -178,11 +180,14 @@ SECOND: Items = {
     "new/e.txt": b"",
     "gone": b"a file now\n",
     "moved": lines(9),
+    "new/place/one": lines(10),
+    "new/place/deep/two": lines(11),
 }
 THIRD: Items = {**SECOND, "a.txt": lines(7), "mine.txt": b"the user's own\n"}
 MANY: Items = {**FIRST, **{f"many/{number % 3}/{number}": b"%d\n" % number for number in range(40)}}
 LARGE: Items = {**FIRST, "large": bytes_of(8, 300_000)}
 
+_ONE_THREAD = {(parallel, "PARALLEL_FROM"): 1000}
 _SMALL_JOURNAL = {(journal, "FILE_FRAMES"): 2}
 
 
@@ -550,12 +555,14 @@ SCENARIOS = {
             git=True,
             small={(adopt, "os"): _WithoutLinks()},
         ),
-        Scenario("restore", STATES, _prepare_two, _restore, small={**_SMALL_JOURNAL, (apply, "_PARALLEL_FROM"): 1000}),
+        Scenario(
+            "restore", STATES, _prepare_two, _restore, small={**_SMALL_JOURNAL, (parallel, "PARALLEL_FROM"): 1000}
+        ),
         Scenario("export", STATES, _prepare_one, _export),
         Scenario("steps", STATES, _prepare_one, _steps, small=_SMALL_JOURNAL),
         Scenario("follow", STATES, _prepare_one, _follow, small=_SMALL_JOURNAL, after=_nothing_falls_between),
-        Scenario("undo", STATES, _prepare_steps, _undo, small={(apply, "_PARALLEL_FROM"): 1000}, moves=True),
-        Scenario("redo", STATES, _prepare_undone, _redo, small={(apply, "_PARALLEL_FROM"): 1000}, moves=True),
+        Scenario("undo", STATES, _prepare_steps, _undo, small=_ONE_THREAD, moves=True),
+        Scenario("redo", STATES, _prepare_undone, _redo, small=_ONE_THREAD, moves=True),
         Scenario(
             "recover_restore", STATES, _prepare_two, recover, killed=("restore", Fault("kill", "apply.exchanged", 2))
         ),
@@ -577,7 +584,7 @@ SCENARIOS = {
         ),
         Scenario("takeover", _WITHOUT_EMPTY, _handed_over, _take_over, git=True, after=_goes_on_here),
         Scenario("keep", STATES, _prepare_steps, _keep, after=_all_or_nothing_is_pending),
-        Scenario("revert_pending", STATES, _prepare_steps, _revert_pending, small={(apply, "_PARALLEL_FROM"): 1000}),
+        Scenario("revert_pending", STATES, _prepare_steps, _revert_pending, small=_ONE_THREAD),
         Scenario("cleanup", STATES, _prepare_old, _cleanup),
         Scenario("purge", LEAKED, _prepare_leaked, _purge, after=_is_purged),
         Scenario(

@@ -15,6 +15,7 @@ from snapd.core.call import Call
 from snapd.core.errors import IoError, StorageFull, WorkspaceNotOpen
 from snapd.store.files import free_space as room
 from snapd.worktree.apply.applier import Applier
+from snapd.worktree.apply.new_files import NewFiles
 from tests.support.sessions import Agents
 from tests.support.workspace import Items, make, outcomes
 
@@ -167,7 +168,7 @@ def test_directories_that_several_threads_made_are_unmade(tmp_path: Path, monkey
         raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr(Applier, "_make_directory", noted_late)
-    monkeypatch.setattr(Applier, "_write_aside", full)
+    monkeypatch.setattr(NewFiles, "write", full)
     with pytest.raises(StorageFull):
         bench.restore(tree)
     assert os.listdir(bench.root) == ["other"]

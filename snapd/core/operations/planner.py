@@ -17,6 +17,8 @@ from snapd.core.paths import parents, shown
 from snapd.core.plan import Delete, Plan, Write
 from snapd.core.trees import changes, file_at, files, lookup
 
+from .directory_moves import with_directory_moves
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -435,7 +437,7 @@ class Planner:
             linked=linked.within(self._writes.keys() | self._deletes.keys()) if linked is not None else (),
         )
         plan.check()
-        return plan
+        return with_directory_moves(plan, self._work_tree)
 
 
 @attrs.frozen

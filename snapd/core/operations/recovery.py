@@ -12,6 +12,7 @@ from snapd.core.paths import parents
 from snapd.core.plan import Delete, Plan, Write
 from snapd.core.timeline.model import Effect, Intent, Span, StepEnded
 
+from .directory_moves import with_directory_moves
 from .linked_files import LinkedFiles, moved_contents
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
             writes.append(Write(effect.path, effect.new, captured))
         elif captured is not None:
             deletes.append(Delete(effect.path, captured))
-    return Plan(
+    plan = Plan(
         writes=tuple(sorted(writes, key=lambda write: write.path)),
         deletes=tuple(sorted(deletes, key=lambda delete: delete.path)),
         make_directories=tuple(path for path in intent.made_directories if not work_tree.is_directory(path)),
@@ -77,6 +78,7 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
         settled=tuple(settled),
         linked=linked.within({*(write.path for write in writes), *(delete.path for delete in deletes)}),
     )
+    return with_directory_moves(plan, work_tree)
 
 
 def _now(effect: Effect, work_tree: WorkTree) -> Entry | None:

@@ -392,7 +392,7 @@ class Writer:
         except BaseException:
             if not call.is_committed:
                 # no file was touched
-                self._store.forget_intent()
+                self._store.forget_intent(is_recorded=False)
                 self._settled = True
             raise
 
@@ -427,7 +427,8 @@ class Writer:
             self._store.append_event(event, None if self._store.knows(head.tree) else head, RecordKind.LOOK)
         self._head_at = self._looked_at
         failpoint("writer.forget")
-        self._store.forget_intent()
+        # what arrives brings events of its own, none of which names the operation
+        self._store.forget_intent(is_recorded=arriving is None)
         self._settled = True
         return after
 

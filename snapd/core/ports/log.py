@@ -66,8 +66,12 @@ class SnapshotLog(Protocol):
     def intent(self) -> Intent | None:
         """What `intend` kept, if that operation is not finished."""
 
-    def forget_intent(self) -> None:
-        """Notes that the operation of `intend` is finished."""
+    def forget_intent(self, *, is_recorded: bool) -> None:
+        """Notes that the operation of `intend` is finished.
+
+        Args:
+            is_recorded: whether the timeline has it, durably.
+        """
 
     def counts(self) -> tuple[int, int]:
         """Counts the snapshots and the sessions."""

@@ -91,6 +91,9 @@ class WorkTree(Protocol):
     def holds_foreign(self, path: RelPath) -> bool:
         """Whether a directory has anything in it that was not captured, at any depth, as of the last capture."""
 
+    def holds_store(self, path: RelPath) -> bool:
+        """Whether the store lies in a directory or below it: that directory must keep its name."""
+
     def uncaptured_changes(self) -> tuple[UncapturedChange, ...]:
         """What looks have noticed of files that no snapshot has, since `settle_uncaptured`, ordered by path."""
 

@@ -85,8 +85,11 @@ class IntentFile:
             Quarantine(self._directory).move(self._path, str(error))
             return None
 
-    def forget(self) -> None:
-        """Removes the file, durably: after a power cut, an old intent would not match the work tree.
+    def forget(self, *, durably: bool = True) -> None:
+        """Removes the file.
+
+        Args:
+            durably: whether a power cut may not bring it back: an old intent would not match the work tree.
 
         Raises:
             IoError: it may still exist.
@@ -94,7 +97,8 @@ class IntentFile:
         with os_errors(self._path):
             failpoint("intent.forget")
             remove_if_there(self._path)
-            sync_directory(self._directory)
+            if durably:
+                sync_directory(self._directory)
 
 
 def decode_file(data: bytes) -> Intent:

@@ -9,48 +9,34 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, TypeVar
-
-import attrs
 
 from snapd.core.call import Call
 from snapd.core.errors import FULL, Interrupted, from_os_error, os_errors
-from snapd.core.model import EXECUTABLE, SYMLINK, FileOutcome
+from snapd.core.model import FileOutcome
 from snapd.core.paths import parents
 from snapd.failpoints import failpoint
-from snapd.worktree.fs.directories import HeldDirectories, open_directory
+from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.rename import rename_no_replace
+from snapd.worktree.fs.syncing import can_sync_together, sync_together
 
+from .directory_move import DirectoryMove, directory_moves
 from .move_pairs import MovePairs
+from .new_files import TOGETHER_FROM, NewFile, NewFiles
+from .parallel import in_parallel
 from .swap import replace, take_away
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from snapd.core.model import Entry, ObjectId, RelPath, Signature
-    from snapd.core.plan import Delete, Plan, Write
+    from snapd.core.model import ObjectId, RelPath
+    from snapd.core.plan import CapturedFile, Delete, Plan, Write
 
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
+_T = TypeVar("_T")
 _TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 """Errors of the disk or the process, not of the file at which they show."""
-_AT_ONCE = 8
-_PARALLEL_FROM = 16
-"""From this many files on, threads are worth their start."""
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-_T = TypeVar("_T")
-
-
-@attrs.frozen
-class _Staged:
-    """A file written aside: its write, and the directory and name that it has for now."""
-
-    write: Write
-    directory: RelPath
-    name: bytes
 
 
 class Applier:
@@ -70,8 +56,9 @@ class Applier:
         self._touched: set[RelPath] = set()
         self._made: list[RelPath] = []
         self._call = Call()
-        # finds the files written aside even after somebody moved their directory
-        self._staging = HeldDirectories(root)
+        self._new: NewFiles
+        # where files of a directory are written aside: one answer, however many files
+        self._places: dict[RelPath, RelPath] = {}
 
     def apply(self, plan: Plan, call: Call) -> tuple[FileOutcome, ...]:
         """Applies the plan.
@@ -93,57 +80,63 @@ class Applier:
         self._touched = set()
         self._made = []
         self._call = call
+        self._places = {}
+        self._new = NewFiles(self._root, self._umask, self._chunks, call, len(plan.writes))
         try:
             self._carry_out(plan, call)
         finally:
-            self._staging.close()
+            self._new.close()
         return tuple(sorted(self._outcomes.values(), key=lambda outcome: outcome.path))
 
     def _carry_out(self, plan: Plan, call: Call) -> None:
         leaving = {delete.path for delete in plan.deletes}
-        staged: list[_Staged] = []
+        staged: list[NewFile] = []
         try:
-            _in_parallel(
-                lambda write: self._stage(write, leaving, staged),
-                plan.writes,
-                lambda done: call.progress("preparing", done, len(plan.writes)),
-            )
+            moves = directory_moves(self._root, plan)
+            # nothing may be written aside in a directory that moves, nor may its new name be taken
+            leaving.update(above for move in moves for above in move.directories)
+            moved = {write.path for move in moves for write in move.writes}
+            self._stage_all([write for write in plan.writes if write.path not in moved], leaving, staged)
+            coming = {move.move.new for move in moves}
             with os_errors(b"."):
                 for path in plan.make_directories:
                     call.check()
-                    self._make_ahead((path, *parents(path)), leaving)
+                    if coming.isdisjoint(parents(path)):
+                        self._make_ahead((path, *parents(path)), leaving)
             failpoint("apply.commit")
             call.commit()
         except BaseException:
             for item in staged:
-                self._discard(item)
+                self._new.discard(item)
             # inner ones first: the threads that made them noted them in any order
             for path in sorted(self._made, reverse=True):
                 self._unmake_directory(path)
             raise
         try:
+            left = self._move_directories(moves, MovePairs(plan).blocked(self._outcomes))
+            self._stage_all(left, leaving, staged)
             self._move_all(plan, staged, call)
         except Interrupted:
             # recovery writes them again
             for item in staged:
-                self._discard(item)
+                self._new.discard(item)
             raise
 
-    def _move_all(self, plan: Plan, staged: Sequence[_Staged], call: Call) -> None:
+    def _move_all(self, plan: Plan, staged: Sequence[NewFile], call: Call) -> None:
         pairs = MovePairs(plan)
         blocked = pairs.blocked(self._outcomes)
         self._outcomes |= blocked
-        for delete in plan.deletes:
-            call.check()
-            if delete.path not in blocked and delete.path not in pairs.deferred:
-                self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
+        settled = self._outcomes.keys() | pairs.deferred
+        now = [delete for delete in plan.deletes if delete.path not in settled]
+        in_parallel(self._attempt_deletes, _by_file(now, lambda delete: delete.captured), lambda _: call.check())
         staying = self._remove_directories(plan.remove_directories, call)
         missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
-        for item in sorted(staged, key=lambda item: item.write.path):
-            call.check()
-            if item.write.path in blocked or not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
-                self._discard(item)
-        if self._delete_last(plan, pairs, blocked, call):
+        for item in staged:
+            if item.write.path in blocked:
+                self._new.discard(item)
+        ready = sorted((item for item in staged if item.write.path not in blocked), key=lambda item: item.write.path)
+        in_parallel(self._attempt_moves, _by_file(ready, lambda item: item.write.captured), lambda _: call.check())
+        if self._delete_last(plan, pairs, call):
             # not those that are gone: by now, a file may have the name of one
             staying = self._remove_directories(staying, call)
         for path, error in staying.items():
@@ -159,40 +152,63 @@ class Applier:
 
     # -- writing aside
 
-    def _stage(self, write: Write, leaving: set[RelPath], staged: list[_Staged]) -> None:
+    def _stage_all(self, writes: Sequence[Write], leaving: set[RelPath], staged: list[NewFile]) -> None:
+        def progress(done: int) -> None:
+            self._call.progress("preparing", done, len(writes))
+
+        if self._new.is_together:
+            for done, write in enumerate(writes):
+                progress(done)
+                self._stage(write, leaving, staged)
+            self._new.sync()
+        else:
+            in_parallel(lambda write: self._stage(write, leaving, staged), writes, progress)
+
+    def _stage(self, write: Write, leaving: set[RelPath], staged: list[NewFile]) -> None:
         self._call.check()
-        name = b".snapd-tmp-" + secrets.token_hex(8).encode()
         try:
-            self._make_ahead(parents(write.path), leaving)
-            directory = self._nearest(write.path, leaving)
+            directory = self._place(write.path, leaving)
             failpoint("apply.stage")
-            with self._staging.open(directory) as descriptor:
-                self._write_aside(write, descriptor, name)
+            staged.append(self._new.write(write, directory))
         except OSError as error:
             if error.errno in _TROUBLE:
                 raise from_os_error(error, write.path) from error
             self._fail(write.path, error)
-            return
-        staged.append(_Staged(write, directory, name))
 
-    def _make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> None:
+    def _place(self, path: RelPath, leaving: set[RelPath]) -> RelPath:
+        """The directory to write a new file to; makes that which the file belongs in, if it can."""
+        above = path.rpartition(b"/")[0]
+        place = self._places.get(above)
+        if place is None:
+            place = above if self._make_ahead(parents(path), leaving) else self._nearest(path, leaving)
+            self._places[above] = place
+        return place
+
+    def _make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> bool:
         """Makes directories before any file is moved: if the disk has no room for them, nothing must change.
 
         Args:
             directories: innermost first.
             leaving: files that go first, and may have one of their names.
 
+        Returns:
+            Whether they are all there and stay.
+
         Raises:
             OSError: the disk or the process is in trouble; other problems are reported later.
         """
-        if not leaving.isdisjoint(directories) or not directories or self._is_there(directories[0]):
-            return
+        if not leaving.isdisjoint(directories):
+            return False
+        if not directories or self._is_there(directories[0]):
+            return True
         try:
             for path in reversed(directories):
                 self._make_directory(path)
         except OSError as error:
             if error.errno in _TROUBLE:
                 raise
+            return False
+        return True
 
     def _is_there(self, path: RelPath) -> bool:
         try:
@@ -210,49 +226,50 @@ class Applier:
                 return above
         return b""
 
-    def _write_aside(self, write: Write, directory: int, name: bytes) -> None:
-        replaced = write.captured.signature if write.captured else None
-        try:
-            self._write_new(write.entry, replaced, directory, name)
-        except BaseException:
-            _unlink(directory, name)
-            raise
-
-    def _write_new(self, entry: Entry, replaced: Signature | None, directory: int, name: bytes) -> None:
-        failpoint("apply.write")
-        if entry.mode == SYMLINK:
-            os.symlink(b"".join(self._chunks(entry.oid)), name, dir_fd=directory)
-            return
-        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=directory)
-        try:
-            for chunk in self._chunks(entry.oid):
-                self._call.check()
-                view = memoryview(chunk)
-                while view:
-                    view = view[os.write(descriptor, view) :]
-            os.fchmod(descriptor, self._permissions(entry.mode, replaced))
-            failpoint("apply.sync")
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-    def _permissions(self, mode: int, replaced: Signature | None) -> int:
-        """644 or 755, limited by the umask and the permissions of the replaced file."""
-        wanted = (0o755 if mode == EXECUTABLE else 0o644) & ~self._umask
-        if replaced is not None and stat.S_ISREG(replaced.mode):
-            readable = stat.S_IMODE(replaced.mode) & 0o666
-            wanted &= readable | (readable & 0o444) >> 2
-        return wanted
-
     # -- moving into place
 
-    def _move(self, item: _Staged) -> None:
+    def _move_directories(self, moves: Sequence[DirectoryMove], blocked: Collection[RelPath]) -> list[Write]:
+        """Moves directories as a whole; gives the writes of those that have to be moved file by file."""
+        left: list[Write] = []
+        for move in moves:
+            self._call.check()
+            if not self._move_directory(move, blocked):
+                left += (write for write in move.writes if write.path not in blocked)
+        return left
+
+    def _move_directory(self, move: DirectoryMove, blocked: Collection[RelPath]) -> bool:
+        if not move.paths.isdisjoint(blocked):
+            return False
+        try:
+            if not move.rename(self._open_or_make):
+                return False
+        except OSError:
+            # some file systems and mount points refuse it; what else is wrong shows at each file
+            return False
+        failpoint("apply.directory_moved")
+        self._touched.update(path.rpartition(b"/")[0] for path in (move.move.old, move.move.new))
+        changed = move.changed_meanwhile()
+        for delete, write in zip(move.deletes, move.writes, strict=True):
+            for path, outcome in ((delete.path, "deleted"), (write.path, "merged" if write.merged else "restored")):
+                self._outcomes[path] = (
+                    FileOutcome(path, "conflict", "changedMeanwhile")
+                    if delete.path in changed
+                    else FileOutcome(path, outcome)  # type: ignore[arg-type]
+                )
+        return True
+
+    def _attempt_moves(self, items: Sequence[NewFile]) -> None:
+        for item in items:
+            self._call.check()
+            if not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
+                self._new.discard(item)
+
+    def _move(self, item: NewFile) -> None:
         path = item.write.path
         above, _, name = path.rpartition(b"/")
-        self._make_parents(path)
         failpoint("apply.move")
-        with self._staging.open(item.directory) as source:
-            target = open_directory(self._root, above)
+        with self._new.directory_of(item) as source:
+            target = self._open_or_make(above)
             try:
                 if item.write.captured is None:
                     rename_no_replace(source, item.name, target, name)
@@ -266,18 +283,17 @@ class Applier:
             self._outcomes[path] = FileOutcome(path, "merged" if item.write.merged else "restored")
         else:
             self._outcomes[path] = FileOutcome(path, "conflict", "changedMeanwhile")
-            self._discard(item)
+            self._new.discard(item)
 
-    def _make_parents(self, path: RelPath) -> None:
+    def _open_or_make(self, path: RelPath) -> int:
+        """Opens a directory; makes it, and those above it, only where it is missing."""
         try:
-            # mostly they exist, and checking one by one takes a number of calls that grows with the square of the depth
-            os.close(open_directory(self._root, path.rpartition(b"/")[0]))
+            # mostly it exists, and checking one by one takes a number of calls that grows with the square of the depth
+            return open_directory(self._root, path)
         except FileNotFoundError:
-            pass
-        else:
-            return
-        for above in reversed(parents(path)):
-            self._make_directory(above)
+            for above in (*reversed(parents(path)), path):
+                self._make_directory(above)
+            return open_directory(self._root, path)
 
     def _make_directory(self, path: RelPath) -> None:
         above, _, name = path.rpartition(b"/")
@@ -308,13 +324,18 @@ class Applier:
     def _why_no_directory(self, path: RelPath) -> OSError | None:
         """Makes a directory and those above it; returns the error if that fails."""
         try:
-            self._make_parents(path)
+            os.close(self._open_or_make(path.rpartition(b"/")[0]))
             self._make_directory(path)
         except OSError as error:
             return error
         return None
 
     # -- taking away
+
+    def _attempt_deletes(self, deletes: Sequence[Delete]) -> None:
+        for delete in deletes:
+            self._call.check()
+            self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
 
     def _delete(self, delete: Delete) -> None:
         above, _, name = delete.path.rpartition(b"/")
@@ -330,9 +351,11 @@ class Applier:
         else:
             self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
 
-    def _delete_last(self, plan: Plan, pairs: MovePairs, blocked: Collection[RelPath], call: Call) -> bool:
+    def _delete_last(self, plan: Plan, pairs: MovePairs, call: Call) -> bool:
         """Deletes the files that others are moved away from; gives whether there are any."""
-        waited = [delete for delete in plan.deletes if delete.path in pairs.deferred and delete.path not in blocked]
+        waited = [
+            delete for delete in plan.deletes if delete.path in pairs.deferred and delete.path not in self._outcomes
+        ]
         for delete in waited:
             call.check()
             if (why := pairs.blocker(delete.path, self._outcomes)) is not None:
@@ -388,15 +411,27 @@ class Applier:
         reason = "inTheWay" if error.errno in _IN_THE_WAY else errno.errorcode.get(error.errno or 0, "unknown")
         self._outcomes[path] = FileOutcome(path, "failed", reason)
 
-    def _discard(self, item: _Staged) -> None:
-        try:
-            with self._staging.open(item.directory) as descriptor:
-                _unlink(descriptor, item.name)
-        except OSError:
-            return
-
     def _sync(self) -> None:
-        _in_parallel(self._sync_directory, sorted(self._touched), lambda _: self._call.check())
+        paths = sorted(self._touched)
+        rest: Sequence[RelPath] = paths
+        if len(paths) >= TOGETHER_FROM and can_sync_together(self._root):
+            with os_errors(b"."):
+                failpoint("apply.names_all")
+            if sync_together(self._root):
+                device = os.fstat(self._root).st_dev
+                rest = [path for path in paths if self._device_of(path) not in (device, None)]
+        in_parallel(self._sync_directory, rest, lambda _: self._call.check())
+
+    def _device_of(self, path: RelPath) -> int | None:
+        """The file system of a directory; None if it is none any more."""
+        try:
+            descriptor = open_directory(self._root, path)
+        except OSError:
+            return None
+        try:
+            return os.fstat(descriptor).st_dev
+        finally:
+            os.close(descriptor)
 
     def _sync_directory(self, path: RelPath) -> None:
         try:
@@ -411,30 +446,24 @@ class Applier:
             os.close(descriptor)
 
 
-def _in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Callable[[int], None]) -> None:
-    """Does some work on each item, on many items in threads: a disk syncs eight files in the time of three.
+def _by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile | None]) -> list[list[_T]]:
+    """Puts together what changes names of one file: each name that goes changes the file's ctime.
 
-    If one fails, or `progress` does, it starts no other and waits for those under way.
+    A thread that compares the bytes of a file because its ctime changed must not see that happen again and again.
+
+    Args:
+        items: writes or deletes, in order.
+        captured_of: gives the file that one replaces or deletes.
     """
-    if len(items) < _PARALLEL_FROM:
-        for done, item in enumerate(items):
-            progress(done)
-            work(item)
-        return
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="snapd-apply") as pool:
-        futures = [pool.submit(work, item) for item in items]
-        try:
-            for done, future in enumerate(as_completed(futures), 1):
-                future.result()
-                progress(done)
-        except BaseException:
-            for future in futures:
-                future.cancel()
-            raise
-
-
-def _unlink(directory: int, name: bytes) -> None:
-    try:
-        os.unlink(name, dir_fd=directory)
-    except FileNotFoundError:
-        return
+    groups: list[list[_T]] = []
+    known: dict[int, list[_T]] = {}
+    for item in items:
+        captured = captured_of(item)
+        group = known.get(captured.signature.ino) if captured is not None else None
+        if group is None:
+            group = []
+            groups.append(group)
+            if captured is not None:
+                known[captured.signature.ino] = group
+        group.append(item)
+    return groups

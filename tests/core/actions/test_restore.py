@@ -14,6 +14,7 @@ from snapd.core.call import Call
 from snapd.core.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
 from snapd.core.operations.options import OperationOptions
 from snapd.worktree.apply import applier as apply
+from snapd.worktree.apply.new_files import NewFiles
 from tests.support.failures import killed_at
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, outcomes, without_rights, write
@@ -652,7 +653,7 @@ def test_what_was_left_aside_in_a_folder_that_is_read_only_by_now_holds_up_no_re
         tree = bench.track()
         bench.write({"d/b": b"2"})
         with monkeypatch.context() as patch:
-            patch.setattr(apply.Applier, "_discard", lambda *_: None)
+            patch.setattr(NewFiles, "discard", lambda *_: None)
             with killed_at("apply.move"):
                 bench.restore(tree)
         bench.reopen()

@@ -31,14 +31,14 @@ INTENT = Intent(
 def test_an_intent_is_there_until_it_is_forgotten(telling: Telling) -> None:
     store = telling.store
     assert store.intent() is None
-    store.forget_intent()
+    store.forget_intent(is_recorded=False)
     store.intend(INTENT)
     assert store.intent() == INTENT
     other = attrs.evolve(INTENT, forced=())
     store.intend(other)
     telling.kill()
     assert telling.store.intent() == other
-    telling.store.forget_intent()
+    telling.store.forget_intent(is_recorded=False)
     assert telling.store.intent() is None
     telling.reopen()
     assert telling.store.intent() is None
@@ -54,6 +54,24 @@ def test_an_intent_whose_operation_was_told_is_done_with(telling: Telling) -> No
     telling.kill()
     assert telling.store.intent() is None
     assert not (telling.path / "intent").exists()
+
+
+def test_an_intent_that_a_power_cut_brings_back_is_done_with(
+    telling: Telling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some_history(telling)
+    telling.store.intend(attrs.evolve(INTENT, operation=attrs.evolve(INTENT.operation, operation_id="new")))
+    disk = Disk(telling.path, monkeypatch)
+    telling.operate("new", "one", {})
+    telling.store.forget_intent(is_recorded=True)
+    found = disk.after_a_cut(tmp_path / "found", names_stay=False)
+    # its removal was not synced
+    assert (found / "intent").exists()
+    store = Store(str(found), None)
+    assert store.intent() is None
+    assert not (found / "intent").exists()
+    store.close()
+    disk.close()
 
 
 def test_a_damaged_intent_keeps_nobody_out(telling: Telling, caplog: pytest.LogCaptureFixture) -> None:
@@ -84,7 +102,7 @@ def test_an_intent_and_its_blobs_outlast_a_power_cut(
     assert store.intent() == intent
     assert store.read_blob(merged) == b"merged by nobody"
     store.close()
-    telling.store.forget_intent()
+    telling.store.forget_intent(is_recorded=False)
     store = Store(str(disk.after_a_cut(tmp_path / "later", names_stay=False)), None)
     assert store.intent() is None
     store.close()

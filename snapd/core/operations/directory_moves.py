@@ -1,0 +1,188 @@
+"""Finds the directories that a plan moves as a whole, by one rename instead of a write and a delete of each file.
+
+A directory moves as a whole if nothing is at its new path, if all that is captured in it is to be deleted, and if just
+that is to be written below the new path. What is not captured in it travels along.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.model import EMPTY_BLOB
+from snapd.core.paths import parents
+from snapd.core.plan import MoveDirectory
+
+from .linked_files import LinkedFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from snapd.core.model import Entry, RelPath
+    from snapd.core.plan import Plan
+    from snapd.core.ports.work_tree import WorkTree
+
+
+@attrs.define(eq=False)
+class _Folder:
+    """A directory of files that come, or go.
+
+    Attributes:
+        path: of the directory.
+        files: by name.
+        folders: by name.
+        contents: a number that two directories have in common if they have the same files.
+        is_something: whether one of these files is not empty: empty ones say nothing of where they came from.
+    """
+
+    path: RelPath
+    files: dict[bytes, Entry] = attrs.field(factory=dict)
+    folders: dict[bytes, _Folder] = attrs.field(factory=dict)
+    contents: int = -1
+    is_something: bool = False
+
+
+_Numbers = dict[tuple[tuple[bytes, "Entry | int"], ...], int]
+
+
+def with_directory_moves(plan: Plan, work_tree: WorkTree) -> Plan:
+    """The same plan, with the directories that can be moved as a whole.
+
+    Args:
+        plan: its writes and deletes stay, since they say what becomes of each file.
+        work_tree: the folder, as of the capture that the plan was made from.
+    """
+    come = {write.path: write.entry for write in plan.writes if write.captured is None}
+    gone = {delete.path: delete.captured.entry for delete in plan.deletes}
+    if not come or not gone:
+        return plan
+    numbers: _Numbers = {}
+    coming, going = _folders(come, numbers), _folders(gone, numbers)
+    finding = _Finding(plan, gone, going, work_tree)
+    pending = list(coming[b""].folders.values())
+    while pending:
+        new = pending.pop()
+        if not new.is_something or not finding.find(new):
+            pending.extend(new.folders.values())
+    return attrs.evolve(plan, moves=tuple(sorted(finding.moves, key=lambda move: move.new)))
+
+
+def _folders(files: Mapping[RelPath, Entry], numbers: _Numbers) -> dict[RelPath, _Folder]:
+    """The directories of some files, by path."""
+    found = {b"": _Folder(b"")}
+    for path, entry in files.items():
+        missing = []
+        above, _, name = path.rpartition(b"/")
+        here = above
+        while here not in found:
+            missing.append(here)
+            here = here.rpartition(b"/")[0]
+        for folder in reversed(missing):
+            found[folder] = _Folder(folder)
+            outer, _, own = folder.rpartition(b"/")
+            found[outer].folders[own] = found[folder]
+        found[above].files[name] = entry
+    # each after those above it
+    for done in reversed(found.values()):
+        inside: list[tuple[bytes, Entry | int]] = list(done.files.items())
+        inside += [(name, below.contents) for name, below in done.folders.items()]
+        done.contents = numbers.setdefault(tuple(sorted(inside, key=lambda pair: pair[0])), len(numbers))
+        done.is_something = any(entry.oid != EMPTY_BLOB for entry in done.files.values()) or any(
+            below.is_something for below in done.folders.values()
+        )
+    return found
+
+
+class _Finding:
+    """The moves that are found for one plan; none of them changes what another one moves.
+
+    Args:
+        plan: the plan.
+        gone: what is to be deleted.
+        going: the directories of that.
+        work_tree: the folder.
+
+    Attributes:
+        moves: those found so far.
+    """
+
+    def __init__(
+        self, plan: Plan, gone: Mapping[RelPath, Entry], going: Mapping[RelPath, _Folder], work_tree: WorkTree
+    ) -> None:
+        self._gone = gone
+        self._going = going
+        # the directories with the same files; those that are used, or useless for any path, are removed
+        self._old_of: dict[int, list[RelPath]] = {}
+        for path, folder in going.items():
+            if path:
+                self._old_of.setdefault(folder.contents, []).append(path)
+        self._work_tree = work_tree
+        self._linked = LinkedFiles.of(plan.linked)
+        made = [*(write.path for write in plan.writes), *plan.make_directories]
+        self._made = {above for path in made for above in parents(path)}.union(plan.make_directories)
+        self._old: set[RelPath] = set()
+        self._above_old: set[RelPath] = set()
+        self._above_new: set[RelPath] = set()
+        self.moves: list[MoveDirectory] = []
+
+    def find(self, folder: _Folder) -> bool:
+        """Finds where a directory that comes is now; gives whether it was found."""
+        new = folder.path
+        # what makes room for it first is one file after the other
+        if not self._gone.keys().isdisjoint((new, *parents(new))) or self._work_tree.occupant(new) is not None:
+            return False
+        inside, linked = self._linked_with(folder)
+        if linked:
+            # an undo knows where each file went
+            known = [other[: -len(inside)] for other in linked if other.endswith(inside)]
+            return any(self._add(MoveDirectory(old, new)) for old in known if self._is_equal(old, folder))
+        candidates = self._old_of.get(folder.contents, [])
+        is_one_of_many = len(candidates) > 1
+        name = new.rpartition(b"/")[2]
+        # what is not captured in one of several equal directories should go with the right one
+        candidates.sort(key=lambda old: old.rpartition(b"/")[2] == name)
+        while candidates:
+            old = candidates.pop()
+            if is_one_of_many and old.rpartition(b"/")[2] != name and self._work_tree.holds_foreign(old):
+                continue
+            if self._add(MoveDirectory(old, new)):
+                return True
+        return False
+
+    def _linked_with(self, folder: _Folder) -> tuple[bytes, list[RelPath]]:
+        """The rest of the path of some file in a directory, and the files that are linked with that file."""
+        below = folder
+        while not below.files:
+            below = next(iter(below.folders.values()))
+        path = below.path + b"/" + next(iter(below.files))
+        return path[len(folder.path) :], [*self._linked.others(path)]
+
+    def _is_equal(self, old: RelPath, folder: _Folder) -> bool:
+        return old in self._going and self._going[old].contents == folder.contents
+
+    def _add(self, move: MoveDirectory) -> bool:
+        if not self._is_free(move) or not self._is_whole(move):
+            return False
+        self._old.add(move.old)
+        self._above_old.update(parents(move.old))
+        self._above_new.update(parents(move.new))
+        self.moves.append(move)
+        return True
+
+    def _is_free(self, move: MoveDirectory) -> bool:
+        """Whether no other move changes what this one moves, nor leads into it, and the other way round."""
+        above_new = parents(move.new)
+        if move.old in above_new or not self._old.isdisjoint(above_new):
+            return False
+        if move.old in self._above_old or move.old in self._above_new:
+            return False
+        return self._old.isdisjoint((move.old, *parents(move.old)))
+
+    def _is_whole(self, move: MoveDirectory) -> bool:
+        if self._work_tree.holds_store(move.old):
+            return False
+        if any(path not in self._gone for path in self._work_tree.captured_below(move.old)):
+            return False
+        # an empty directory would travel along, though the plan may not want it there
+        return all(move.there(path) in self._made for path in self._work_tree.directories_below(move.old))
