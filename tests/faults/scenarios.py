@@ -28,7 +28,7 @@ from snapd.core.review.choice import Choice
 from snapd.store import adopt, batch, log
 from snapd.store.journal import journal
 from snapd.store.maintenance import scheduler
-from snapd.worktree.apply import parallel
+from snapd.worktree.apply import applier, parallel
 from snapd.worktree.snapshot import reader as reading
 from tests.support.git import run_git
 from tests.support.secrets import check_gone
@@ -556,7 +556,11 @@ SCENARIOS = {
             small={(adopt, "os"): _WithoutLinks()},
         ),
         Scenario(
-            "restore", STATES, _prepare_two, _restore, small={**_SMALL_JOURNAL, (parallel, "PARALLEL_FROM"): 1000}
+            "restore",
+            STATES,
+            _prepare_two,
+            _restore,
+            small={**_SMALL_JOURNAL, **_ONE_THREAD, (applier, "TOGETHER_FROM"): 3},
         ),
         Scenario("export", STATES, _prepare_one, _export),
         Scenario("steps", STATES, _prepare_one, _steps, small=_SMALL_JOURNAL),

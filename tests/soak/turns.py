@@ -219,6 +219,8 @@ class Turn:
     async def settle(self) -> None:
         """Checks what is on disk after all at once, be it that the daemon was killed meanwhile."""
         crew, place = self.crew, self.crew.place
+        # an operation beyond its point of no return goes on although its client died; the next request waits for it
+        await crew.tool.ask("snapshot/track", {})
         after = place.scan()
         holds(
             self.overwrites or not differing(_unsaved(place, self.base), _unsaved(place, after)), "unsaved was written"
