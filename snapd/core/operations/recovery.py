@@ -109,8 +109,15 @@ def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
     left = {result.path: result for result in results if result.is_left}
     if left:
         left |= _passed_through(operation.turned, left)
-    turned = tuple(_as_done(turn, left) for turn in operation.turned)
-    return attrs.evolve(operation, turned=tuple(turn for turn in turned if turn is not None))
+    turned = [_as_done(turn, left) for turn in operation.turned]
+    changed = {turn.name for turn in turned if _is_anything(turn)}
+    # a redo of the other pieces of a step has to say what is left of this one
+    turned = [turn for turn in turned if _is_anything(turn) or (turn.again is not None and turn.name in changed)]
+    partly = {turn.name for turn in turned if turn.rest}
+    return attrs.evolve(
+        operation,
+        turned=tuple(attrs.evolve(turn, state="partly") if turn.name in partly else turn for turn in turned),
+    )
 
 
 def _passed_through(turned: Iterable[Turned], left: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
@@ -136,8 +143,17 @@ def _passed_through(turned: Iterable[Turned], left: Mapping[RelPath, FileOutcome
     return found
 
 
-def _as_done(turn: Turned, left: Mapping[RelPath, FileOutcome]) -> Turned | None:
-    """Corrects the record of one step; None if nothing of what was planned could be done.
+def _is_anything(turn: Turned) -> bool:
+    """Whether something was done of what was planned for one step, or there was nothing to do."""
+    if turn.again is None and turn.left is None:
+        # the interrupted operation of an older snapd
+        return True
+    remains = turn.rest if turn.again is not None else turn.state == "partly"
+    return bool(turn.effects or turn.made_directories or turn.removed_directories) or not remains
+
+
+def _as_done(turn: Turned, left: Mapping[RelPath, FileOutcome]) -> Turned:
+    """Corrects the record of one step.
 
     Args:
         turn: the record as planned.
@@ -155,15 +171,11 @@ def _as_done(turn: Turned, left: Mapping[RelPath, FileOutcome]) -> Turned | None
         state="partly" if unsettled else turn.state,
     )
     if turn.again is not None:
-        done = attrs.evolve(done, rest=tuple(sorted(unsettled.union(turn.rest))))
-    elif turn.left is not None:
-        done = attrs.evolve(done, left=tuple(sorted({*missed, *turn.left})))
-    else:
-        # the interrupted operation of an older snapd
-        return attrs.evolve(done, state=turn.state)
-    is_something = done.effects or done.made_directories or done.removed_directories
-    remains = done.rest if turn.again is not None else done.state == "partly"
-    return done if is_something or not remains else None
+        return attrs.evolve(done, rest=tuple(sorted(unsettled.union(turn.rest))))
+    if turn.left is not None:
+        return attrs.evolve(done, left=tuple(sorted({*missed, *turn.left})))
+    # the interrupted operation of an older snapd
+    return attrs.evolve(done, state=turn.state)
 
 
 def record_of(

@@ -171,6 +171,34 @@ def test_a_redo_in_part_leaves_the_rest_to_be_done_again(agents: Agents) -> None
     assert agents.bench.read() == {**OLD, "a": b"agent\n", "b": b"agent\n"}
 
 
+@pytest.mark.parametrize("is_there", [False, True], ids=["written again", "there already"])
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_piece_that_cannot_be_done_again_stays_undone_and_the_others_do_not(
+    agents: Agents, is_there: bool, reopened: bool
+) -> None:
+    """The piece that was taken back last conflicts as a whole; of the one before, perhaps nothing is left to do."""
+    step = agents.step("one", {"a": b"agent\n", "b": b"agent\n"})
+    agents.bench.write({"b": b"user\n"})
+    assert agents.undo("one") == {"a": "restored", "b": CHANGED}
+    assert agents.undo("one", on_conflict="overwrite") == {"b": "restored"}
+    agents.bench.write({"b": b"another\n", **({"a": b"agent\n"} if is_there else {})})
+    assert agents.redo("one") == {"a": "unchanged" if is_there else "restored", "b": CHANGED}
+    assert agents.states("one") == ["partly"]
+    assert agents.counts("one") == (1, 1)
+    if reopened:
+        agents.bench.reopen()
+    assert agents.undo("one", step=step) == {"a": "restored"}
+    assert agents.states("one") == ["undone"]
+    assert agents.bench.read() == {**OLD, "b": b"another\n"}
+    with pytest.raises(NothingToUndo):
+        agents.undo("one", step=step)
+    # and all of it can be done again
+    agents.bench.write({"b": OLD["b"]})
+    assert agents.redo("one") == {"a": "restored", "b": "restored"}
+    assert agents.states("one") == ["applied"]
+    assert agents.bench.read() == {**OLD, "a": b"agent\n", "b": b"user\n"}
+
+
 def test_the_net_of_a_session_has_what_is_in_force_alone(agents: Agents) -> None:
     step = partly(agents)
     for step_id in (None, step):
