@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import snapd.store.log
@@ -24,6 +25,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+# and so does nohup
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# a busy machine is no reason to fail
+hypothesis.settings.register_profile("snapd", deadline=None)
+hypothesis.settings.load_profile("snapd")
 
 
 def pytest_collection_finish() -> None:
