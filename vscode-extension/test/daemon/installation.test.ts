@@ -77,7 +77,7 @@ describe("installSnapd", { skip: process.platform === "win32" }, () => {
 
   it("says what each Python said where none will do", async () => {
     programs.failing = "-m venv";
-    await assert.rejects(install(["a", "b"]), /3\.10[^]*a ended with code 1: ERROR: no space left\nb ended/);
+    await assert.rejects(install(["a", "b"]), /3\.11[^]*a ended with code 1: ERROR: no space left\nb ended/);
     assert.deepEqual(await readdir(storage), []);
   });
 
