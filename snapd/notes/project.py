@@ -39,7 +39,7 @@ _ALL = 32 << 20
 _DEEPEST = 4
 """How often git may have divided the directory of notes by two digits of the commit: four times are enough for 2^32."""
 _TOLD = 20
-"""How many notes that cannot be read are told one by one."""
+"""How many notes that cannot be read are named one by one."""
 
 
 class ProjectNotes:

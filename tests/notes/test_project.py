@@ -485,7 +485,7 @@ def test_nothing_is_fetched(tmp_path: Path, project: Noted) -> None:
 
 
 def test_git_that_is_missing_or_needs_too_much(tmp_path: Path, project: Noted) -> None:
-    """What snapd itself knows is told all the same, see `test_nothing_is_fetched`."""
+    """The answer has what snapd itself knows all the same (`test_nothing_is_fetched`)."""
     root = project.agents.bench.workspace.root
     nowhere = ProjectNotes(root, GitProgram({"PATH": "/nonexistent"}))
     with pytest.raises(IoError, match="git cannot be run"):
