@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from snapd.core.compare.threeway import combined, inverse, net, take_back
@@ -138,6 +138,8 @@ def merge_file(folder: Path, base: bytes, ours: bytes, theirs: bytes) -> bytes |
     return done.stdout if done.returncode == 0 else None
 
 
+# both change the text alike in one place, and touch in another
+@example(base=b"x\nx\nx\n}\nx\n\n\n", ours=b"\nx\n}\n\nx\n\n", theirs=b"x\nx\n\nx\n\nx\n\n")
 @given(TEXTS, TEXTS, TEXTS)
 @settings(deadline=None, max_examples=amount(50, 1000))
 def test_texts_merge_as_with_git_merge_file(
