@@ -285,7 +285,7 @@ class Dispute:
     Attributes:
         line: where they begin in the text as it is, from 1.
         now: as they are.
-        left: as both changes found them: what the deed to take back left.
+        left: as both changes found them: what the step or operation to take back left.
         wanted: as they were before that.
     """
 

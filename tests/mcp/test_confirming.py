@@ -107,7 +107,7 @@ def test_two_calls_with_one_token_do_it_once(world: World) -> None:
     assert (world.text("a.txt"), world.text("b.txt")) == ("mine\n", "b\n")
 
 
-def test_what_is_typed_between_plan_and_deed_is_never_overwritten(world: World) -> None:
+def test_what_is_typed_between_plan_and_undo_is_never_overwritten(world: World) -> None:
     step = world.step(a_txt="mine\n")
     peer = world.peer()
     token = peer.done("restore_file", path="a.txt", step=step)["token"]

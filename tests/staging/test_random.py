@@ -161,7 +161,7 @@ class History:
 def test_random_histories(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     history = History(tmp_path, chance)
-    deeds = [
+    actions = [
         *[history.user_edits] * 3,
         *[lambda: history.agent_works("A"), lambda: history.agent_works("B")] * 3,
         history.both_work,
@@ -174,7 +174,7 @@ def test_random_histories(tmp_path: Path, seed: int) -> None:
         lambda: history.stage("A", "B"),
     ]
     for _ in range(40):
-        chance.choice(deeds)()
+        chance.choice(actions)()
     history.unstage()
     history.stage("A")
     history.unstage()
@@ -249,11 +249,11 @@ def test_lines_that_everybody_changes(tmp_path: Path, seed: int) -> None:
     crowd = Crowd(tmp_path, chance)
     staged = 0
     for _ in range(25):
-        deed = chance.choice([
+        action = chance.choice([
             crowd.user, crowd.user, crowd.add, crowd.commit, crowd.undo_a_hunk,
             *(lambda who=who: crowd.agent(who) for who in "AABB"),
         ])  # fmt: skip
-        deed()
+        action()
         staged += crowd.stage(chance.choice("AB"))
         if chance.random() < 0.3:
             crowd.project.unstage()

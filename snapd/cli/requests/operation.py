@@ -10,7 +10,7 @@ from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.conflicts import excerpts, taken_away
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.output import Painter, print_json
-from snapd.cli.terminal.plans import deed_lines, file_lines, room_for_files, total
+from snapd.cli.terminal.plans import unit_lines, file_lines, room_for_files, total
 from snapd.cli.terminal.uncaptured import not_in_snapshots
 from snapd.core.errors import InvalidParams
 
@@ -93,7 +93,7 @@ def _planned(
     *,
     terminal: bool,
 ) -> list[str]:
-    head = deed_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
+    head = unit_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
     head += _signed(painter, method, params, plan)
     tail = [*excerpts(painter, plan), total(painter, plan), *_lost(painter, method, plan)]
     if options.on_conflict == "overwrite":
@@ -127,7 +127,7 @@ def _show(
 def _print_done(
     options: argparse.Namespace, painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]
 ) -> None:
-    head = deed_lines(painter, result, _DONE[method]) if method in _DONE else _taken_over(method, result)
+    head = unit_lines(painter, result, _DONE[method]) if method in _DONE else _taken_over(method, result)
     head += _signed(painter, method, params, result)
     tail = [f"before: {result['before']}"] if result["applied"] else []
     if (how := taken_back_by(method, params, result)) is not None:
@@ -169,7 +169,7 @@ def _is_turned(method: str, result: dict[str, Any]) -> bool:
     if not result["applied"] or method not in _DONE:
         return True
     wanted = next(iter(_DONE[method]))
-    return all(deed["state"] == wanted for deed in [*result["steps"], *result.get("operations", [])])
+    return all(unit["state"] == wanted for unit in [*result["steps"], *result.get("operations", [])])
 
 
 def _conflicts(result: dict[str, Any]) -> bool:

@@ -32,13 +32,13 @@ def taken_back_by(method: str, params: dict[str, Any], result: dict[str, Any]) -
         return _UNDONE_BY.get(method) if result["before"] != result["after"] else None
     # what was partly undone before may be so still
     now = ("undone",) if result["before"] == result["after"] else ("undone", "partly")
-    deeds = [deed for deed in [*result["steps"], *result.get("operations", [])] if deed["state"] in now]
-    if not deeds:
+    units = [unit for unit in [*result["steps"], *result.get("operations", [])] if unit["state"] in now]
+    if not units:
         return None
     # a step that is named is done again together with its parts
-    if len(deeds) == 1 or params.get("stepId") is not None:
+    if len(units) == 1 or params.get("stepId") is not None:
         return "'snapd redo' does it again"
-    return f"'snapd redo --count {len(deeds)}' does it again"
+    return f"'snapd redo --count {len(units)}' does it again"
 
 
 def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:

@@ -117,7 +117,7 @@ def total(painter: Painter, result: dict[str, Any]) -> str:
     return f"{text}: {painter.paint(added, 'green')} {painter.paint(deleted, 'red')}"
 
 
-def deed_lines(painter: Painter, result: dict[str, Any], words: dict[str, str] | str) -> list[str]:
+def unit_lines(painter: Painter, result: dict[str, Any], words: dict[str, str] | str) -> list[str]:
     """A line for each step and operation that an undo or redo is about.
 
     Args:
@@ -125,11 +125,11 @@ def deed_lines(painter: Painter, result: dict[str, Any], words: dict[str, str] |
         result: the answer.
         words: what becomes of it; or that by its new state.
     """
-    deeds = [(step["state"], step_line(painter, step)) for step in result.get("steps", [])]
-    deeds += [(operation["state"], operation_line(painter, operation)) for operation in result.get("operations", [])]
+    units = [(step["state"], step_line(painter, step)) for step in result.get("steps", [])]
+    units += [(operation["state"], operation_line(painter, operation)) for operation in result.get("operations", [])]
     said = words if isinstance(words, dict) else dict.fromkeys(("applied", "partly", "undone", "open"), words)
     width = _DONE if isinstance(words, dict) else _PLANNED
-    return [f"{painter.paint(said[state].ljust(width), 'cyan')} {line}" for state, line in deeds]
+    return [f"{painter.paint(said[state].ljust(width), 'cyan')} {line}" for state, line in units]
 
 
 def operation_line(painter: Painter, operation: dict[str, Any]) -> str:

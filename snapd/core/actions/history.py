@@ -172,12 +172,12 @@ class History:
                 yield HistoryEntry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
 
     def _state(self, what: Operated) -> Literal["partly", "undone"] | None:
-        found = self._timeline.deed(what.operation_id)
+        found = self._timeline.unit(what.operation_id)
         return found.state if isinstance(found, Operation) and found.state != "applied" else None
 
     def _operations(self, what: Operated) -> Iterator[Operation]:
         for name in dict.fromkeys(turn.name for turn in what.turned if turn.step_id is None):
-            found = self._timeline.deed(name)
+            found = self._timeline.unit(name)
             if isinstance(found, Operation):
                 yield found
 

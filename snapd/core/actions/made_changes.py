@@ -150,7 +150,7 @@ class MadeChanges:
     ) -> Iterator[tuple[RelPath, MadeChange]]:
         """What an operation took back in some files and nobody did again."""
         assert isinstance(event.what, Operated)
-        operation = self._timeline.deed(event.what.operation_id)
+        operation = self._timeline.unit(event.what.operation_id)
         assert isinstance(operation, Operation)
         files = self._step_changes.in_force(operation).files.keys() & changed
         trees = operation.from_.tree, operation.after.tree

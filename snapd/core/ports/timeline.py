@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.timeline.model import (
-        Deed,
+        UndoUnit,
         Event,
         Message,
         Operated,
@@ -116,7 +116,7 @@ class TimelineView(Protocol):
     def operation(self, operation_id: OperationId) -> Operated | None:
         """An operation by its name."""
 
-    def deed(self, name: StepId | OperationId) -> Deed | None:
+    def unit(self, name: StepId | OperationId) -> UndoUnit | None:
         """A step, or an operation that can be taken back, by its name."""
 
     def in_force(self) -> tuple[StepId | OperationId, ...]:

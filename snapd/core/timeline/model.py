@@ -481,5 +481,5 @@ class Operation:
         return self.after
 
 
-Deed = Step | Operation
+UndoUnit = Step | Operation
 """What can be taken back and done again: a step, or an operation that changed something by itself."""

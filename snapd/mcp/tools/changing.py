@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.core.errors import InvalidParams
 
 from .finding import find_snapshot, find_step, whose
-from .planning import Deed, carry_out
+from .planning import Action, carry_out
 
 if TYPE_CHECKING:
     from snapd.mcp.call import Call, Outcome
@@ -25,22 +25,22 @@ def undo(call: Call, params: UndoParams) -> Outcome:
     if params.step is not None:
         step_id = find_step(call, params.step)["stepId"]
         if params.files is not None:
-            deed = Deed("undo", "step/revertFiles", {"stepId": step_id, "files": params.files})
+            action = Action("undo", "step/revertFiles", {"stepId": step_id, "files": params.files})
         else:
-            deed = Deed("undo", "session/undo", {"stepId": step_id})
+            action = Action("undo", "session/undo", {"stepId": step_id})
     elif params.message is not None:
         # its steps may be of any session: only who says so means this one
         session_id = whose(call, params.session or "all")
-        deed = Deed("undo", "session/undo", {"messageId": params.message, "sessionId": session_id})
+        action = Action("undo", "session/undo", {"messageId": params.message, "sessionId": session_id})
     else:
-        deed = Deed("undo", "session/undo", {"sessionId": whose(call, params.session), "count": params.count})
-    return carry_out(call, deed, params.token)
+        action = Action("undo", "session/undo", {"sessionId": whose(call, params.session), "count": params.count})
+    return carry_out(call, action, params.token)
 
 
 def redo(call: Call, params: RedoParams) -> Outcome:
     """Does again what was taken back last; raises `SnapdError` as the daemon does."""
-    deed = Deed("redo", "session/redo", {"sessionId": whose(call, params.session), "count": params.count})
-    return carry_out(call, deed, params.token)
+    action = Action("redo", "session/redo", {"sessionId": whose(call, params.session), "count": params.count})
+    return carry_out(call, action, params.token)
 
 
 def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
@@ -60,9 +60,9 @@ def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
             "step: give a step or a snapshot", hint="`history` lists steps, and the snapshots around them", field="step"
         )
     patches = [{"hash": found, "files": [params.path]}]
-    # what changes between the plan and the deed would be overwritten by default
+    # what changes between the plan and the action would be overwritten by default
     asked: dict[str, Any] = {"patches": patches, "onConflict": "fail"}
-    return carry_out(call, Deed("restore_file", "snapshot/revert", asked, tracks=True), params.token)
+    return carry_out(call, Action("restore_file", "snapshot/revert", asked, tracks=True), params.token)
 
 
 def _check_one(params: object, first: str, second: str) -> None:

@@ -40,14 +40,14 @@ _carrying_out = threading.Lock()
 
 
 @attrs.frozen
-class Deed:
+class Action:
     """What a call is to do.
 
     Attributes:
         tool: the tool that was called.
         method: of the request to the daemon.
         params: of that request, without `dryRun` and `details`.
-        tracks: whether to take a snapshot first, so that `onConflict: "fail"` finds what changes between plan and deed.
+        tracks: whether to take a snapshot first, so that `onConflict: "fail"` finds what changes between plan and action.
     """
 
     tool: str
@@ -56,12 +56,12 @@ class Deed:
     tracks: bool = False
 
 
-def carry_out(call: Call, deed: Deed, token: str | None) -> Outcome:
+def carry_out(call: Call, action: Action, token: str | None) -> Outcome:
     """Does something once its plan is agreed on; otherwise answers with the plan, or asks the person.
 
     Args:
         call: of the tool.
-        deed: what to do.
+        action: what to do.
         token: of the plan, if the model has seen it.
 
     Raises:
@@ -69,47 +69,47 @@ def carry_out(call: Call, deed: Deed, token: str | None) -> Outcome:
     """
     shows_forms = call.terms.shows_forms
     if token is not None:
-        answer = _carry_out(call, deed, token)
+        answer = _carry_out(call, action, token)
         # else a model could get the token by a wrong one, and do what the person did not agree to
         if not (shows_forms and _is_refused(answer)):
             return answer
-    plan = _dry_run(call, deed)
-    if (nothing := _pointless(deed, plan)) is not None:
+    plan = _dry_run(call, action)
+    if (nothing := _pointless(action, plan)) is not None:
         return nothing
     if not shows_forms:
-        return _answer(deed, "planned", plan, token=_token(deed, plan))
-    return _ask_by_result(call, deed, plan) if call.terms.is_stateless else _ask(call, deed, plan)
+        return _answer(action, "planned", plan, token=_token(action, plan))
+    return _ask_by_result(call, action, plan) if call.terms.is_stateless else _ask(call, action, plan)
 
 
-def _ask(call: Call, deed: Deed, plan: dict[str, Any]) -> Answer:
+def _ask(call: Call, action: Action, plan: dict[str, Any]) -> Answer:
     """Asks the person until they have agreed to the plan as it is by then, or have not agreed."""
     again = False
     while True:
-        verdict = call.ask_person(_question(deed, plan, again=again), _FORM)
-        answer = _settled(call, deed, plan, verdict)
+        verdict = call.ask_person(_question(action, plan, again=again), _FORM)
+        answer = _settled(call, action, plan, verdict)
         if answer is not None:
             return answer
-        plan, again = _dry_run(call, deed), True
+        plan, again = _dry_run(call, action), True
 
 
-def _ask_by_result(call: Call, deed: Deed, plan: dict[str, Any]) -> Outcome:
+def _ask_by_result(call: Call, action: Action, plan: dict[str, Any]) -> Outcome:
     """Has the client ask the person, and call again with what they said."""
-    verdict = call.replied(_QUESTION, _token(deed, plan))
+    verdict = call.replied(_QUESTION, _token(action, plan))
     if verdict is not None:
-        answer = _settled(call, deed, plan, verdict)
+        answer = _settled(call, action, plan, verdict)
         if answer is not None:
             return answer
-        plan = _dry_run(call, deed)
-    return Asking(_QUESTION, _question(deed, plan, again=call.was_asked), _FORM, _token(deed, plan))
+        plan = _dry_run(call, action)
+    return Asking(_QUESTION, _question(action, plan, again=call.was_asked), _FORM, _token(action, plan))
 
 
-def _settled(call: Call, deed: Deed, plan: dict[str, Any], verdict: Verdict) -> Answer | None:
+def _settled(call: Call, action: Action, plan: dict[str, Any], verdict: Verdict) -> Answer | None:
     """The answer after the person has seen a plan; None if they agreed, but the plan is another one by now."""
     if verdict == "no":
-        return _answer(deed, "declined", plan)
+        return _answer(action, "declined", plan)
     if verdict == "none":
-        return _answer(deed, "planned", plan, token=_token(deed, plan), unanswered=True)
-    answer = _carry_out(call, deed, _token(deed, plan))
+        return _answer(action, "planned", plan, token=_token(action, plan), unanswered=True)
+    answer = _carry_out(call, action, _token(action, plan))
     return None if _is_refused(answer) else answer
 
 
@@ -117,40 +117,40 @@ def _is_refused(answer: Answer) -> bool:
     return isinstance(answer.result, Changed) and answer.result.status == "refused"
 
 
-def _carry_out(call: Call, deed: Deed, token: str) -> Answer:
+def _carry_out(call: Call, action: Action, token: str) -> Answer:
     """Does it if the token is that of the plan as it is now; otherwise refuses, with that plan."""
     with _carrying_out:
-        plan = _dry_run(call, deed)
-        current = _token(deed, plan)
+        plan = _dry_run(call, action)
+        current = _token(action, plan)
         if token != current:
-            return _pointless(deed, plan) or _answer(deed, "refused", plan, token=current)
-        done = call.request(deed.method, {**deed.params, "details": "diff"})
-    return _pointless(deed, done) or _answer(deed, "done", done, differs=_token(deed, done) != current)
+            return _pointless(action, plan) or _answer(action, "refused", plan, token=current)
+        done = call.request(action.method, {**action.params, "details": "diff"})
+    return _pointless(action, done) or _answer(action, "done", done, differs=_token(action, done) != current)
 
 
-def _dry_run(call: Call, deed: Deed) -> dict[str, Any]:
-    if deed.tracks:
+def _dry_run(call: Call, action: Action) -> dict[str, Any]:
+    if action.tracks:
         call.request("snapshot/track", {})
-    plan: dict[str, Any] = call.request(deed.method, {**deed.params, "dryRun": True, "details": "diff"})
+    plan: dict[str, Any] = call.request(action.method, {**action.params, "dryRun": True, "details": "diff"})
     return plan
 
 
-def _pointless(deed: Deed, outcome: dict[str, Any]) -> Answer | None:
-    """The answer in place of a plan by which nothing would be done, or of a deed that did nothing; None for others."""
+def _pointless(action: Action, outcome: dict[str, Any]) -> Answer | None:
+    """The answer in place of a plan by which nothing would be done, or of a action that did nothing; None for others."""
     outcomes = {row["outcome"] for row in outcome["files"]}
     if outcomes & _WRITTEN:
         return None
     if outcomes - {"unchanged"}:
-        return _answer(deed, "blocked", outcome)
+        return _answer(action, "blocked", outcome)
     # a step is undone, too, where somebody has taken its changes back by hand
-    return None if outcome.get("steps") else _answer(deed, "unchanged", outcome)
+    return None if outcome.get("steps") else _answer(action, "unchanged", outcome)
 
 
-def _token(deed: Deed, outcome: dict[str, Any]) -> str:
+def _token(action: Action, outcome: dict[str, Any]) -> str:
     seen = [
-        deed.tool,
-        deed.method,
-        deed.params,
+        action.tool,
+        action.method,
+        action.params,
         outcome["files"],
         outcome["details"]["diff"],
         [step["stepId"] for step in outcome.get("steps", ())],
@@ -159,14 +159,14 @@ def _token(deed: Deed, outcome: dict[str, Any]) -> str:
     return sha256(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
-def _answer(deed: Deed, status: Status, outcome: dict[str, Any], **how: Any) -> Answer:
+def _answer(action: Action, status: Status, outcome: dict[str, Any], **how: Any) -> Answer:
     """The answer with a status; `how` is as for `_changed`."""
-    changed = _changed(deed, status, outcome, **how)
+    changed = _changed(action, status, outcome, **how)
     return Answer(changed, told(changed), is_error=status in ("blocked", "refused"))
 
 
 def _changed(
-    deed: Deed,
+    action: Action,
     status: Status,
     outcome: dict[str, Any],
     *,
@@ -180,7 +180,7 @@ def _changed(
     diff, cut_note = cut(details["diff"])
     return Changed(
         status=status,
-        note=note(deed.tool, status, token=token, left=left, unanswered=unanswered, differs=differs, cut_note=cut_note),
+        note=note(action.tool, status, token=token, left=left, unanswered=unanswered, differs=differs, cut_note=cut_note),
         token=token,
         files=[structure(row, FileOutcome) for row in rows[:MAX_FILES]],
         file_count=len(rows),
@@ -195,5 +195,5 @@ def _changed(
     )
 
 
-def _question(deed: Deed, plan: dict[str, Any], *, again: bool) -> str:
-    return question_text(deed.tool, _changed(deed, "planned", plan), again=again)
+def _question(action: Action, plan: dict[str, Any], *, again: bool) -> str:
+    return question_text(action.tool, _changed(action, "planned", plan), again=again)

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId
     from snapd.core.timeline.model import (
-        Deed,
+        UndoUnit,
         EventPayload,
         OperationId,
         SessionId,
@@ -381,7 +381,7 @@ class Database:
         """The steps that are open, in the order in which they were begun."""
         return self._steps("WHERE state = 'open' ORDER BY seq")
 
-    def deed(self, name: StepId | OperationId) -> Deed | None:
+    def unit(self, name: StepId | OperationId) -> UndoUnit | None:
         """A step, or an operation that can be taken back."""
         return self.step(name) or next((operation(row) for row in self._rows(OPERATION, name)), None)
 

@@ -82,7 +82,7 @@ class TimelineView(ABC):
     operations_about = _asked(Database.operations_about)
     beside = _asked(Database.beside)
     operation = _asked(Database.operation)
-    deed = _asked(Database.deed)
+    unit = _asked(Database.unit)
     in_force = _asked(Database.in_force)
     redoable = _asked(Database.redoable)
     undone = _asked(Database.undone)

@@ -251,11 +251,11 @@ class Model:
         states = self.states()
         for operation_id, operation in self.operations().items():
             assert timeline.operation(operation_id) == operation
-            deed = timeline.deed(operation_id)
+            unit = timeline.unit(operation_id)
             taken = tuple(one for one, _ in self.taken_back() if one.name == operation_id)
             assert timeline.undone(operation_id) == taken
-            assert (None if deed is None else deed.state) == states.get(operation_id)
-            assert deed is None or deed.to == next(event.head for event in self.events if event.what == operation)
+            assert (None if unit is None else unit.state) == states.get(operation_id)
+            assert unit is None or unit.to == next(event.head for event in self.events if event.what == operation)
         changed = {name: self.last_change(name) for name, step in self.steps().items() if step.state != "undone"}
         seqs = {event.what.operation_id: event.seq for event in self.events if isinstance(event.what, Operated)}
         changed |= {name: seqs[name] for name, state in states.items() if state != "undone"}

@@ -87,7 +87,7 @@ export function stateName(state: Step["state"]): string {
   return STATES[state];
 }
 
-const DEEDS: Readonly<Record<Exclude<Entry["kind"], "step" | "message">, string>> = {
+const OPERATIONS: Readonly<Record<Exclude<Entry["kind"], "step" | "message">, string>> = {
   user: "You changed",
   restore: "Restored",
   revert: "Reverted",
@@ -98,11 +98,11 @@ const DEEDS: Readonly<Record<Exclude<Entry["kind"], "step" | "message">, string>
 };
 
 /** What the user or an operation did. */
-export function deedName(entry: Entry): string {
+export function operationName(entry: Entry): string {
   if (entry.kind === "step" || entry.kind === "message") return "";
   const steps = entry.steps?.length ?? 0;
   const what = steps > 0 ? counted(steps, "step") : filesName(entry.files);
-  return `${DEEDS[entry.kind]} ${what}`;
+  return `${OPERATIONS[entry.kind]} ${what}`;
 }
 
 /** The one file by its name, or how many there are. */

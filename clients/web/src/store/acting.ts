@@ -1,4 +1,4 @@
-/** Undo, redo and revert: the plan first, then the deed. */
+/** Undo, redo and revert: the plan first, then the change. */
 import type { Details, FileOutcome, OnConflict, Session, Step } from "snapd-client";
 import { signal } from "@preact/signals";
 import type { Problem } from "../api/problem";
@@ -23,7 +23,7 @@ import { loadReview } from "./review";
 import { isReadOnly } from "./status";
 import { noted, tell, tellProblem } from "./troubles";
 
-/** What a deed did, or would do. */
+/** What a proposal did, or would do. */
 export interface Result {
   readonly files: readonly FileOutcome[];
   readonly steps?: readonly Step[];
@@ -33,7 +33,7 @@ export interface Result {
 }
 
 /** Something that changes files of the folder. */
-export interface Deed {
+export interface Proposal {
   /** What is about to be done: "Undo “Show prices in euro”". */
   readonly title: string;
   /** What the button that does it says. */
@@ -46,7 +46,7 @@ export interface Deed {
 }
 
 export interface Plan {
-  readonly deed: Deed;
+  readonly proposal: Proposal;
   readonly onConflict: OnConflict;
   /** Absent while it is worked out. */
   readonly result?: Result;
@@ -59,17 +59,17 @@ export const plan = signal<Plan | undefined>(undefined);
 
 const planning = new Latest();
 
-/** Works out what a deed would do, and shows it. */
-export async function propose(deed: Deed, onConflict: OnConflict = "merge"): Promise<void> {
+/** Works out what a proposal would do, and shows it. */
+export async function propose(proposal: Proposal, onConflict: OnConflict = "merge"): Promise<void> {
   if (isReadOnly.value) return;
   const isCurrent = planning.begin();
-  const known = plan.value?.deed === deed ? plan.value.result : undefined;
-  plan.value = { deed, onConflict, isDoing: false, ...(known === undefined ? {} : { result: known }) };
+  const known = plan.value?.proposal === proposal ? plan.value.result : undefined;
+  plan.value = { proposal, onConflict, isDoing: false, ...(known === undefined ? {} : { result: known }) };
   try {
-    const result = await deed.ask({ dryRun: true, details: "diff", onConflict });
-    if (isCurrent()) plan.value = { deed, onConflict, result, isDoing: false };
+    const result = await proposal.ask({ dryRun: true, details: "diff", onConflict });
+    if (isCurrent()) plan.value = { proposal, onConflict, result, isDoing: false };
   } catch (error) {
-    if (isCurrent()) plan.value = { deed, onConflict, problem: noted(error), isDoing: false };
+    if (isCurrent()) plan.value = { proposal, onConflict, problem: noted(error), isDoing: false };
   }
 }
 
@@ -77,16 +77,16 @@ export async function propose(deed: Deed, onConflict: OnConflict = "merge"): Pro
 export async function carryOut(): Promise<void> {
   const current = plan.value;
   if (current?.result === undefined || current.isDoing) return;
-  const { deed, onConflict } = current;
+  const { proposal, onConflict } = current;
   plan.value = { ...current, isDoing: true };
   try {
-    const { files, steps } = await deed.ask({ onConflict });
+    const { files, steps } = await proposal.ask({ onConflict });
     plan.value = undefined;
     const left = conflicts(files);
     const what =
-      steps === undefined || steps.length === 0 ? deed.done : `${deed.done} ${counted(steps.length, "step")}`;
+      steps === undefined || steps.length === 0 ? proposal.done : `${proposal.done} ${counted(steps.length, "step")}`;
     const hint = left.length === 0 ? undefined : "What is in conflict was left as it is.";
-    tell(`${what}: ${summary(files)}.`, { hint, ...(deed.back === undefined ? {} : { action: deed.back }) });
+    tell(`${what}: ${summary(files)}.`, { hint, ...(proposal.back === undefined ? {} : { action: proposal.back }) });
   } catch (error) {
     plan.value = { ...current, problem: noted(error), isDoing: false };
   }
@@ -98,7 +98,7 @@ export function dismiss(): void {
   plan.value = undefined;
 }
 
-export function undoStep(step: Step): Deed {
+export function undoStep(step: Step): Proposal {
   const { sessionId, stepId } = step;
   return {
     title: `Undo “${stepName(step)}”`,
@@ -108,7 +108,7 @@ export function undoStep(step: Step): Deed {
   };
 }
 
-export function undoLast(session: Session): Deed {
+export function undoLast(session: Session): Proposal {
   const { sessionId } = session;
   return {
     title: "Undo the last step of this session",
@@ -118,7 +118,7 @@ export function undoLast(session: Session): Deed {
   };
 }
 
-export function redoLast(session: Session): Deed {
+export function redoLast(session: Session): Proposal {
   const { sessionId } = session;
   return {
     title: "Redo what was undone last in this session",
@@ -128,7 +128,7 @@ export function redoLast(session: Session): Deed {
   };
 }
 
-export function undoTurn(sessionId: string, messageId: string, text: string | undefined): Deed {
+export function undoTurn(sessionId: string, messageId: string, text: string | undefined): Proposal {
   return {
     title: `Undo the turn “${promptName(text)}”`,
     verb: "Undo the turn",
@@ -138,7 +138,7 @@ export function undoTurn(sessionId: string, messageId: string, text: string | un
 }
 
 /** Back to before a prompt: that turn and all later ones of the session are undone. */
-export function revertTo(sessionId: string, messageId: string, text: string | undefined): Deed {
+export function revertTo(sessionId: string, messageId: string, text: string | undefined): Proposal {
   return {
     title: `Go back to before “${promptName(text)}”`,
     verb: "Go back",
@@ -161,7 +161,7 @@ async function bringBack(sessionId: string): Promise<void> {
   }
 }
 
-export function undoFile(step: Step, file: { readonly file: string; readonly uri?: string }): Deed {
+export function undoFile(step: Step, file: { readonly file: string; readonly uri?: string }): Proposal {
   return {
     title: `Undo this step in ${file.file}`,
     verb: "Undo in this file",
@@ -170,7 +170,7 @@ export function undoFile(step: Step, file: { readonly file: string; readonly uri
   };
 }
 
-export function undoHunk(step: Step, file: { readonly file: string; readonly uri?: string }, hunk: number): Deed {
+export function undoHunk(step: Step, file: { readonly file: string; readonly uri?: string }, hunk: number): Proposal {
   return {
     title: `Undo a change in ${file.file}`,
     verb: "Undo this change",
@@ -179,7 +179,7 @@ export function undoHunk(step: Step, file: { readonly file: string; readonly uri
   };
 }
 
-export function undoPending(title: string, pending: Pending): Deed {
+export function undoPending(title: string, pending: Pending): Proposal {
   return { title, verb: "Undo", done: "Undid", ask: (asking) => takeBack(pending, asking) };
 }
 

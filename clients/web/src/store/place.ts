@@ -2,27 +2,27 @@
 import { signal } from "@preact/signals";
 import type { Action } from "../model/keys";
 
-type Deeds = Partial<Record<Action, () => void>>;
+type Handlers = Partial<Record<Action, () => void>>;
 
-const layers: Deeds[] = [];
+const layers: Handlers[] = [];
 
 /**
  * Says what keys do from now on, before what was said earlier.
  *
  * @returns Takes it back.
  */
-export function offer(deeds: Deeds): () => void {
-  layers.push(deeds);
+export function offer(handlers: Handlers): () => void {
+  layers.push(handlers);
   return () => {
-    layers.splice(layers.indexOf(deeds), 1);
+    layers.splice(layers.indexOf(handlers), 1);
   };
 }
 
 /** Does what an action means here. Returns whether it means anything. */
 export function perform(action: Action): boolean {
-  const deed = layers.findLast((deeds) => deeds[action] !== undefined)?.[action];
-  deed?.();
-  return deed !== undefined;
+  const handler = layers.findLast((handlers) => handlers[action] !== undefined)?.[action];
+  handler?.();
+  return handler !== undefined;
 }
 
 /** A change that the keyboard is at. */

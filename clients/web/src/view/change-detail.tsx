@@ -1,7 +1,7 @@
 /** What changed between two times: what the user did, or what an operation did. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { counted, deedName, moment, sums } from "../model/wording";
+import { counted, operationName, moment, sums } from "../model/wording";
 import { spanSource } from "../store/diffs";
 import { entries } from "../store/timeline";
 import { Counts } from "./bits";
@@ -23,7 +23,7 @@ export function ChangeDetail({ before, after, file }: ChangeDetailProps): JSX.El
   return (
     <>
       <DetailHead
-        title={entry === undefined ? "Changes" : deedName(entry)}
+        title={entry === undefined ? "Changes" : operationName(entry)}
         facts={
           <>
             {entry !== undefined && <time dateTime={entry.at}>{moment(entry.at)}</time>}

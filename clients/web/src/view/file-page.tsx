@@ -5,7 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { keyOf } from "../model/entries";
 import { firstLine, splitName } from "../model/names";
 import { fragmentOf, type Route } from "../model/route";
-import { counted, deedName, moment, stateName, stepName } from "../model/wording";
+import { counted, operationName, moment, stateName, stepName } from "../model/wording";
 import { folderVersion, spanSource, stepSource } from "../store/diffs";
 import { replaceBy } from "../store/route";
 import { loadVersions, problem, versions } from "../store/versions";
@@ -180,7 +180,7 @@ function Version({ file, entry, index, count, show, isBlamed }: VersionProps): J
 
 function versionName(entry: Entry): string {
   if (entry.step !== undefined) return stepName(entry.step);
-  return entry.kind === "user" ? "You changed it" : deedName(entry);
+  return entry.kind === "user" ? "You changed it" : operationName(entry);
 }
 
 /** What a version is called in the address: by its step, or else by its time. */

@@ -26,9 +26,9 @@ export function useKeyboard(): void {
 }
 
 /** What keys do while a part of the page is shown. */
-export function useKeys(deeds: Parameters<typeof offer>[0]): void {
+export function useKeys(handlers: Parameters<typeof offer>[0]): void {
   // before the next frame is painted: a user who sees a row may press a key for it at once
-  useLayoutEffect(() => offer(deeds));
+  useLayoutEffect(() => offer(handlers));
 }
 
 /** Whether keys write into an element. */

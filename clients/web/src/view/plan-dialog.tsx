@@ -11,10 +11,10 @@ import { Dialog } from "./dialog";
 export function PlanDialog(): JSX.Element | null {
   const current = plan.value;
   if (current === undefined) return null;
-  const { deed, result, problem, isDoing } = current;
+  const { proposal, result, problem, isDoing } = current;
   return (
     <Dialog
-      title={visible(deed.title)}
+      title={visible(proposal.title)}
       close={dismiss}
       isWide
       footer={
@@ -25,15 +25,15 @@ export function PlanDialog(): JSX.Element | null {
           <Button label="Cancel" text="Cancel" onClick={dismiss} />
           <Button
             kind="primary"
-            label={deed.verb}
-            text={deed.verb}
+            label={proposal.verb}
+            text={proposal.verb}
             isDisabled={result === undefined || isDoing || problem !== undefined || !doesAnything(result, current)}
             onClick={() => void carryOut()}
           />
         </>
       }
     >
-      {problem !== undefined && <Trouble problem={problem} again={() => void propose(deed, current.onConflict)} />}
+      {problem !== undefined && <Trouble problem={problem} again={() => void propose(proposal, current.onConflict)} />}
       {problem === undefined && result === undefined && (
         <div class="skeleton plan-waiting" aria-label="Working it out" role="status" />
       )}
@@ -95,7 +95,7 @@ function Choice({ current }: { readonly current: Plan }): JSX.Element {
             type="radio"
             name="conflict"
             checked={current.onConflict === value}
-            onChange={() => void propose(current.deed, value)}
+            onChange={() => void propose(current.proposal, value)}
           />
           <span>
             <span class="choice-label">{label}</span>

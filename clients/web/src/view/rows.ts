@@ -12,7 +12,7 @@ export interface FileRow {
 export type ScreenRow = Row | FileRow;
 
 /** Pixels: rows are as high as their kind, so that a long list needs no measuring. */
-const HEIGHTS = { turn: 56, step: 48, deed: 36, file: 28 };
+const HEIGHTS = { turn: 56, step: 48, operation: 36, file: 28 };
 
 /**
  * How high a row is.
@@ -21,8 +21,8 @@ const HEIGHTS = { turn: 56, step: 48, deed: 36, file: 28 };
  */
 export function heightOf(row: ScreenRow, isAll: boolean): number {
   if (row.kind === "file") return HEIGHTS.file;
-  if (row.kind === "turn") return isAll ? HEIGHTS.deed : HEIGHTS.turn;
-  return row.entry.step === undefined ? HEIGHTS.deed : HEIGHTS.step;
+  if (row.kind === "turn") return isAll ? HEIGHTS.operation : HEIGHTS.turn;
+  return row.entry.step === undefined ? HEIGHTS.operation : HEIGHTS.step;
 }
 
 /** Whether a row is what stands beside the timeline. */

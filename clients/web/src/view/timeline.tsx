@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { firstLine, visible } from "../model/names";
 import type { EntryRow, TurnRow } from "../model/outline";
 import { fragmentOf, type Scope, type Shown } from "../model/route";
-import { counted, deedName, promptName, sessionName, stateName, stepName, sums } from "../model/wording";
+import { counted, operationName, promptName, sessionName, stateName, stepName, sums } from "../model/wording";
 import { propose, redoLast, undoLast } from "../store/acting";
 import { replaceBy, route, shown } from "../store/route";
 import { sessions } from "../store/sessions";
@@ -118,7 +118,7 @@ function NothingYet(): JSX.Element {
 function RowView({ row }: { readonly row: ScreenRow }): JSX.Element {
   if (row.kind === "turn") return scope.value === undefined ? <Prompt row={row} /> : <Turn row={row} />;
   if (row.kind === "file") return <File row={row} />;
-  return row.entry.step === undefined ? <Deed row={row} /> : <StepRow row={row} />;
+  return row.entry.step === undefined ? <OperationRow row={row} /> : <StepRow row={row} />;
 }
 
 function hrefTo(next: Shown | undefined, of: Scope): string {
@@ -142,7 +142,7 @@ function Turn({ row }: { readonly row: TurnRow }): JSX.Element {
 /** A prompt among what all sessions did: what stands below it came before it. */
 function Prompt({ row }: { readonly row: TurnRow }): JSX.Element {
   return (
-    <a class="row deed" href={hrefTo(shownOf(row), scope.value)} aria-current={isShown(row, shown.value) || undefined}>
+    <a class="row operation" href={hrefTo(shownOf(row), scope.value)} aria-current={isShown(row, shown.value) || undefined}>
       <Icon name="prompt" />
       <span class="name said">{promptName(row.text)}</span>
       <Who sessionId={row.sessionId} />
@@ -185,19 +185,19 @@ function Who({ sessionId }: { readonly sessionId: string }): JSX.Element {
   return <span class="who">{firstLine(session?.agent) ?? "agent"}</span>;
 }
 
-function Deed({ row }: { readonly row: EntryRow }): JSX.Element {
+function OperationRow({ row }: { readonly row: EntryRow }): JSX.Element {
   const { entry } = row;
   const target = shownOf(row);
   return (
     <a
-      class={`row deed is-${entry.kind}`}
+      class={`row operation is-${entry.kind}`}
       href={hrefTo(target, scope.value)}
       aria-current={isShown(row, shown.value) || undefined}
     >
       <Icon
         name={entry.kind === "user" ? "user" : entry.kind === "redo" || entry.kind === "unrevert" ? "redo" : "undo"}
       />
-      <span class="name">{deedName(entry)}</span>
+      <span class="name">{operationName(entry)}</span>
       {entry.state !== undefined && <span class="state">{stateName(entry.state)}</span>}
       <Age at={entry.at} />
     </a>

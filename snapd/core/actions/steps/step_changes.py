@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.sharing import RemoteLog
     from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import Deed, Operated, SessionId, SnapshotId, Step, StepId, Turned, Undone
+    from snapd.core.timeline.model import UndoUnit, Operated, SessionId, SnapshotId, Step, StepId, Turned, Undone
 
 
 _OF_AN_OPERATION = Author("", None)
@@ -51,20 +51,20 @@ class StepChanges:
         self._timeline: TimelineView = log.timeline
         self._texts = texts
 
-    def own(self, deed: Deed) -> OwnChanges:
+    def own(self, unit: UndoUnit) -> OwnChanges:
         """Lists what a step itself changed so far, without its parts; or what an operation changed."""
-        if not isinstance(deed, Operation):
-            return self._own(deed.step_id, self.spans(deed), {})
-        own = self._own(deed.name, self.spans(deed), {deed.name: _OF_AN_OPERATION})
-        effects = deed.operated.effects
+        if not isinstance(unit, Operation):
+            return self._own(unit.step_id, self.spans(unit), {})
+        own = self._own(unit.name, self.spans(unit), {unit.name: _OF_AN_OPERATION})
+        effects = unit.operated.effects
         # the effects also have the ignored files that it wrote over
         return own if effects is None else attrs.evolve(own, files=forward(effects))
 
-    def spans(self, deed: Deed) -> tuple[Span, ...]:
+    def spans(self, unit: UndoUnit) -> tuple[Span, ...]:
         """Lists the spans of a step; an operation is like a step that was alone in one span."""
-        if isinstance(deed, Operation):
-            return (Span(deed.from_, deed.after, (deed.name,)),)
-        return self._timeline.spans(deed.step_id)
+        if isinstance(unit, Operation):
+            return (Span(unit.from_, unit.after, (unit.name,)),)
+        return self._timeline.spans(unit.step_id)
 
     def ended_with(
         self, step: Step, seen: Span | None, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
@@ -200,14 +200,14 @@ class StepChanges:
         steps = {part.step_id: part for step in reversed(named) for part in self.with_parts(step)}
         return tuple(sorted(steps.values(), key=lambda step: step.started))
 
-    def in_force(self, deed: Deed) -> OwnChanges:
+    def in_force(self, unit: UndoUnit) -> OwnChanges:
         """Lists those of the own changes of a step, or an operation, that were not taken back.
 
         An older snapd recorded only what an undo did to files. The answer then includes every file that it did not
         touch, and the caller has to compare these with the work tree.
         """
-        own = self.own(deed)
-        undone = self._timeline.undone(deed.name)
+        own = self.own(unit)
+        undone = self._timeline.undone(unit.name)
         if not undone:
             return own
         last = undone[-1]

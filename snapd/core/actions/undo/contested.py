@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import Deed, SnapshotId, StepId
+    from snapd.core.timeline.model import UndoUnit, SnapshotId, StepId
 
     from .planner import UndoPlanner
     from .task import UndoTask
@@ -78,9 +78,9 @@ class ContestedFiles:
             found.append(
                 Contested(
                     outcome.path,
-                    task.deed.name,
+                    task.unit.name,
                     outcome.reason,
-                    tuple(self._by(task.deed, chain, outcome, ours, call, is_about_lines=lines is not None)),
+                    tuple(self._by(task.unit, chain, outcome, ours, call, is_about_lines=lines is not None)),
                     lines,
                 )
             )
@@ -88,7 +88,7 @@ class ContestedFiles:
 
     def _by(
         self,
-        deed: Deed,
+        unit: UndoUnit,
         chain: Sequence[Delta],
         outcome: FileOutcome,
         ours: Entry | None,
@@ -100,7 +100,7 @@ class ContestedFiles:
         if outcome.reason == "shared":
             others = dict.fromkeys(other for delta in chain for other in delta.others)
             return [self._step(other, None) for other in others]
-        changes = _without_detours(list(self._changes(deed, outcome.path, ours, call)))
+        changes = _without_detours(list(self._changes(unit, outcome.path, ours, call)))
         found: dict[tuple[StepId | None, str | None], ChangedBy] = {}
         for change in changes:
             is_cause = not is_about_lines or self._is_cause(chain, change, call)
@@ -115,8 +115,8 @@ class ContestedFiles:
         before, after = (self._dispute(chain, entry, call) for entry in (change.old, change.new))
         return (before and before.now) != (after and after.now)
 
-    def _changes(self, deed: Deed, path: RelPath, ours: Entry | None, call: Call) -> Iterator[_Change]:
-        """Goes back through the changes of a file to the last one of a deed, or to its beginning."""
+    def _changes(self, unit: UndoUnit, path: RelPath, ours: Entry | None, call: Call) -> Iterator[_Change]:
+        """Goes back through the changes of a file to the last one of a unit, or to its beginning."""
         # an event begins where the one before it ended
         known: dict[ObjectId, Entry | None] = {}
 
@@ -135,10 +135,10 @@ class ContestedFiles:
         for event in newest_first(self._timeline):
             call.check()
             what, seen = event.what, event.seen
-            if isinstance(what, StepBegun) and what.step_id == deed.name:
+            if isinstance(what, StepBegun) and what.step_id == unit.name:
                 return
             if isinstance(what, Operated) and event.head is not None:
-                if what.operation_id == deed.name:
+                if what.operation_id == unit.name:
                     return
                 old, new = at(what.before), at(event.head)
                 if old != new:
@@ -147,7 +147,7 @@ class ContestedFiles:
             if seen is not None:
                 old, new = at(seen.before), at(seen.after)
                 if old != new:
-                    if deed.name in owners(path, self._step_changes.authors(seen.steps)):
+                    if unit.name in owners(path, self._step_changes.authors(seen.steps)):
                         return
                     # a file that nobody touched since says itself when it was saved
                     when = event.milliseconds if saved is None else min(saved, event.milliseconds)

@@ -1,8 +1,8 @@
-"""How deeds are taken back and done again: one way for undo, redo, revert, unrevert, and for parts of steps.
+"""How steps and operations are taken back and done again: one way for undo, redo, revert, unrevert, and for parts of steps.
 
-A deed is a step, or an operation that changed something by itself, such as a restore.
+An undo unit is a step, or an operation that changed something by itself, such as a restore.
 
-    resolve       which deeds the client means              `UndoSteps`, `UndoParts`
+    resolve       which units the client means              `UndoSteps`, `UndoParts`
     own changes   what there is to take back of each        `UndoPlanner`
     capture       the work tree as it is now                `Writer.prepare`
     overlay       the files without these changes           `UndoPlanner.plan`
@@ -93,7 +93,7 @@ class UndoOperation:
         writer = self._writer
         # if no task changes anything, nothing is recorded: there is nothing to do again
         tasks = tasks if any(task.is_change for task in tasks) else ()
-        names = dict.fromkeys(task.deed.name for task in tasks)
+        names = dict.fromkeys(task.unit.name for task in tasks)
         if recorded is not None:
             names = {name: None for name in names if name in recorded}
         # each step gets a notification, which must be possible even if the disk is full by then
@@ -112,8 +112,8 @@ class UndoOperation:
         outcome = writer.carry_out(prepared, plan, event, call)
         if outcome.details is not None:
             outcome = attrs.evolve(outcome, details=attrs.evolve(outcome.details, contested=contested))
-        deeds = [deed for deed in map(self._timeline.deed, names) if deed is not None]
-        steps = tuple(self._sessions.shown(deed, call) for deed in deeds if isinstance(deed, Step))
+        units = [unit for unit in map(self._timeline.unit, names) if unit is not None]
+        steps = tuple(self._sessions.shown(unit, call) for unit in units if isinstance(unit, Step))
         if outcome.applied:
             self._sessions.notify_steps(steps)
-        return Turning(outcome, steps, tuple(deed for deed in deeds if isinstance(deed, Operation)))
+        return Turning(outcome, steps, tuple(unit for unit in units if isinstance(unit, Operation)))

@@ -119,7 +119,7 @@ class UndoParts(UndoOperation):
                 wanted |= {name for pair in task.renames.items() if wanted & set(pair) for name in pair}
             tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
             # an applied step stays applied; if some of a step was taken back before, this takes back more of it
-            recorded = {task.deed.name for task in tasks if task.deed.state in TAKEN_BACK}
+            recorded = {task.unit.name for task in tasks if task.unit.state in TAKEN_BACK}
             root = step_id if recorded else None
             outcome = self.carry_out(
                 "revert", step.begun.session_id, tasks, options, call, recorded=recorded, root=root

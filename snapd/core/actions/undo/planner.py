@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.attribution import Delta, OwnChanges
     from snapd.core.timeline.model import (
-        Deed,
+        UndoUnit,
         Operated,
         OperationId,
         SessionId,
@@ -63,11 +63,11 @@ class UndoPlanner:
 
     # -- own changes
 
-    def to_undo(self, deed: Deed, call: Call) -> UndoTask:
+    def to_undo(self, unit: UndoUnit, call: Call) -> UndoTask:
         """Finds what there is to take back of a step or an operation: all that was not taken back before.
 
         Args:
-            deed: of an open step, what it changed up to the last capture counts. If an older snapd took a step back in
+            unit: of an open step, what it changed up to the last capture counts. If an older snapd took a step back in
                 part, the files as of the last capture show what is left of it.
             call: the request.
 
@@ -75,34 +75,34 @@ class UndoPlanner:
             StoreCorrupt, IoError, Cancelled: the store cannot tell, or the request was cancelled.
         """
         call.check()
-        task = self.whole(deed)
-        undone = self._timeline.undone(deed.name)
+        task = self.whole(unit)
+        undone = self._timeline.undone(unit.name)
         if not undone:
             return task
-        kept = self._step_changes.in_force(deed)
+        kept = self._step_changes.in_force(unit)
         paths = {*kept.files, *kept.directories}
         if self._step_changes.turn(undone[-1]).left is None:
             paths = {path for path in kept.files if self._current(path) != kept.files[path][0].old}
         rest = attrs.evolve(task.only(paths), aside=())
         return attrs.evolve(rest, is_change=bool(rest.files or rest.made))
 
-    def whole(self, deed: Deed) -> UndoTask:
+    def whole(self, unit: UndoUnit) -> UndoTask:
         """Makes a task of all that a step or an operation changed, even if it was taken back; raises `StoreCorrupt`."""
-        own = self._step_changes.own(deed)
-        target = Target(self._objects, self._log.load(deed.from_), _made_by(deed, own))
+        own = self._step_changes.own(unit)
+        target = Target(self._objects, self._log.load(unit.from_), _made_by(unit, own))
         # an empty directory that another session may have made or removed stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
         above = {above for path in came for above in parents(path)}
-        left = deed.to or self._timeline.head
+        left = unit.to or self._timeline.head
         assert left is not None
         return UndoTask(
-            deed,
+            unit,
             "undone",
             own.files,
             tuple(sorted(went)),
             tuple(sorted(path for path in {*came, *above} if not target.has_directory(path))),
-            self._moved(deed, own.files),
+            self._moved(unit, own.files),
             left,
             target,
             (target,),
@@ -142,7 +142,7 @@ class UndoPlanner:
         return list(chosen.values())
 
     def _down_to(self, name: str, operation_id: OperationId) -> list[Undone]:
-        """Lists what was taken back of a deed since an operation, newest first, and with it; none if it was redone."""
+        """Lists what was taken back of a unit since an operation, newest first, and with it; none if it was redone."""
         undone = list(reversed(self._timeline.undone(name)))
         at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
         return undone[: at + 1] if at is not None else []
@@ -151,13 +151,13 @@ class UndoPlanner:
         call.check()
         operation = operation or self._step_changes.operation(undone)
         turn = next(turn for turn in operation.turned if turn.name == undone.name)
-        deed = self._timeline.deed(undone.name)
-        assert deed is not None
+        unit = self._timeline.unit(undone.name)
+        assert unit is not None
         first = self._timeline.undone(undone.name)[0]
         target = Target(self._objects, self._log.load(operation.before), _put_where_nothing_was(turn))
-        moved = self._moved(deed, self._step_changes.own(deed).files)
+        moved = self._moved(unit, self._step_changes.own(unit).files)
         task = UndoTask(
-            deed,
+            unit,
             "applied" if undone == first else "partly",
             inverse(turn.effects),
             turn.removed_directories,
@@ -166,19 +166,19 @@ class UndoPlanner:
             operation.before,
             target,
             # steps that were taken back together may be done again together, or one after the other
-            (Target(self._objects, self._log.load(deed.to or operation.before)), target),
+            (Target(self._objects, self._log.load(unit.to or operation.before)), target),
             True,
             again=undone.operation_id,
         )
         return task if undone.rest is None else attrs.evolve(task.only(undone.rest), aside=())
 
-    def _moved(self, deed: Deed, files: Mapping[RelPath, Sequence[Delta]]) -> Mapping[RelPath, RelPath]:
-        """Maps the new path of each file that a deed moved to its old one; cheap unless files came and others went."""
+    def _moved(self, unit: UndoUnit, files: Mapping[RelPath, Sequence[Delta]]) -> Mapping[RelPath, RelPath]:
+        """Maps the new path of each file that a unit moved to its old one; cheap unless files came and others went."""
         went = any(delta.new is None for chain in files.values() for delta in chain)
         came = any(delta.old is None for chain in files.values() for delta in chain)
         if not (went and came):
             return {}
-        found = own_moves(self._step_changes.spans(deed), self._objects.renames)
+        found = own_moves(self._step_changes.spans(unit), self._objects.renames)
         return {new: old for new, old in found.items() if new in files and old in files}
 
     def reverted(self, undone: Sequence[Undone]) -> list[Undone]:
@@ -298,9 +298,9 @@ def _is_conflict(outcome: FileOutcome | None) -> bool:
     return outcome is not None and outcome.outcome == "conflict"
 
 
-def _made_by(deed: Deed, own: OwnChanges) -> frozenset[RelPath]:
+def _made_by(unit: UndoUnit, own: OwnChanges) -> frozenset[RelPath]:
     """The files that an operation made, as of `_put_where_nothing_was`; nobody knows of those that a step made."""
-    if isinstance(deed, Step) or deed.operated.effects is None:
+    if isinstance(unit, Step) or unit.operated.effects is None:
         return frozenset()
     return frozenset(path for path, chain in own.files.items() if chain[0].old is None)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from snapd.core.answers import Turning
     from snapd.core.model import Outcome
     from snapd.core.operations.options import OperationOptions
-    from snapd.core.timeline.model import Deed, SessionId, StepId
+    from snapd.core.timeline.model import UndoUnit, SessionId, StepId
 
     from .task import UndoTask
 
@@ -172,30 +172,30 @@ class UndoSteps(UndoOperation):
         return self._ending(last, options, call)
 
     def _latest(self, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
-        """Finds what there is to take back of the last deeds of all; ends the steps whose client is gone."""
+        """Finds what there is to take back of the last units of all; ends the steps whose client is gone."""
         unattended = {step.step_id for step in self._sessions.unattended(None)}
-        last: list[Deed] = []
+        last: list[UndoUnit] = []
         for name in self._timeline.in_force():
             call.check()
-            deed = self._timeline.deed(name)
-            if deed is None or (deed.state == "open" and name not in unattended):
+            unit = self._timeline.unit(name)
+            if unit is None or (unit.state == "open" and name not in unattended):
                 continue
-            if isinstance(deed, Step):
-                is_empty = self._step_changes.summary(deed, call).is_empty
+            if isinstance(unit, Step):
+                is_empty = self._step_changes.summary(unit, call).is_empty
             else:
-                is_empty = not self._planner.whole(deed).is_change
+                is_empty = not self._planner.whole(unit).is_change
             if not is_empty:
-                last.append(deed)
+                last.append(unit)
             if len(last) == count:
                 break
         return self._ending(last, options, call)
 
-    def _ending(self, last: Sequence[Deed], options: OperationOptions, call: Call) -> list[UndoTask]:
-        """Makes the tasks of some deeds, in that order, once those that are open have ended."""
-        opened = [deed for deed in reversed(last) if isinstance(deed, Step) and deed.state == "open"]
+    def _ending(self, last: Sequence[UndoUnit], options: OperationOptions, call: Call) -> list[UndoTask]:
+        """Makes the tasks of some units, in that order, once those that are open have ended."""
+        opened = [unit for unit in reversed(last) if isinstance(unit, Step) and unit.state == "open"]
         with self._ended(opened, options, call):
-            again = [self._timeline.deed(deed.name) for deed in last]
-            return [self._planner.to_undo(deed, call) for deed in again if deed is not None]
+            again = [self._timeline.unit(unit.name) for unit in last]
+            return [self._planner.to_undo(unit, call) for unit in again if unit is not None]
 
     def _named(
         self, session_id: SessionId | None, step_id: StepId, options: OperationOptions, call: Call
@@ -204,7 +204,7 @@ class UndoSteps(UndoOperation):
         step = self._step(session_id, step_id)
         tasks = self._whole([step], options, call)
         # a step that changed nothing can be undone once, which does nothing
-        tasks = [task for task in tasks if task.is_change or "undone" not in (step.state, task.deed.state)]
+        tasks = [task for task in tasks if task.is_change or "undone" not in (step.state, task.unit.state)]
         if not tasks:
             raise NothingToUndo(f"step {step_id!r} is already undone", hint=_REDO, stepId=step_id)
         return tasks
@@ -301,5 +301,5 @@ def _named_by(session_id: SessionId | None) -> dict[str, SessionId]:
 
 def _common(tasks: Iterable[UndoTask]) -> SessionId | None:
     """The session that all tasks are about; None if there are several, or none."""
-    sessions = {task.deed.session_id for task in tasks}
+    sessions = {task.unit.session_id for task in tasks}
     return sessions.pop() if len(sessions) == 1 else None

@@ -1,4 +1,4 @@
-"""What to take back of one deed, and what becomes of empty directories as several are taken back in a row."""
+"""What to take back of one step or operation, and what becomes of empty directories as several are taken back in a row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from snapd.core.operations.target import Target
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import Deed, OperationId, SnapshotId
+    from snapd.core.timeline.model import UndoUnit, OperationId, SnapshotId
 
 
 @attrs.frozen
@@ -26,7 +26,7 @@ class UndoTask:
     """What to take back of one step, or of one operation.
 
     Attributes:
-        deed: the step or the operation.
+        unit: the step or the operation.
         state: its state afterwards, if nothing conflicts.
         files: for each file the changes to take back, the oldest first.
         made: empty directories to make.
@@ -40,7 +40,7 @@ class UndoTask:
         again: for a redo, the operation that took it back; None for an undo.
     """
 
-    deed: Deed
+    unit: UndoUnit
     state: Literal["applied", "partly", "undone"]
     files: Mapping[RelPath, Sequence[Delta]]
     made: tuple[RelPath, ...]
@@ -72,15 +72,15 @@ class UndoTask:
             settled: whether what conflicts is to stay as it is for good.
         """
         missed = set() if settled else {*taken.conflicting, *blocked.intersection(self.made)}
-        is_step = isinstance(self.deed, Step)
+        is_step = isinstance(self.unit, Step)
         turned = Turned(
-            self.deed.name if is_step else None,
+            self.unit.name if is_step else None,
             self.state,
             taken.effects,
             made,
             removed,
             moved=taken.moved,
-            operation_id=None if is_step else self.deed.name,
+            operation_id=None if is_step else self.unit.name,
         )
         if self.again is not None:
             turned = attrs.evolve(turned, again=self.again, rest=tuple(sorted(missed)))
