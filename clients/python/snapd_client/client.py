@@ -16,6 +16,7 @@ from snapd_client.notifications import DISCONNECTED, RECONNECTED, Notification, 
 from snapd_client.pages import Pages
 from snapd_client.reviews import ReviewRequests
 from snapd_client.sessions import SessionRequests
+from snapd_client.sharing import SharingRequests
 from snapd_client.snapshots import SnapshotRequests
 from snapd_client.uris import folder_uri, several, workspace_folder
 
@@ -35,7 +36,7 @@ __all__ = ["Client"]
 _SHUTDOWN_TIMEOUT = 10.0
 
 
-class Client(SnapshotRequests, SessionRequests, ReviewRequests):
+class Client(SnapshotRequests, SessionRequests, SharingRequests, ReviewRequests):
     """A connection to snapd that any number of threads may use at once.
 
     Make one with `connect`, `spawn` or `tcp`, and call `initialize` first. As a context manager, it closes itself.
