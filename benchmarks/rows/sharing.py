@@ -34,6 +34,10 @@ class Sharer:
     def __init__(self, pair: Pair, directory: str, host: GitHost) -> None:
         self._pair = pair
         self._host = host
+        # other rows have changed files; a push carries what no commit of the project has
+        run_git(["checkout", "--quiet", "--force", "HEAD"], pair.tree)
+        run_git(["clean", "--quiet", "-d", "--force"], pair.tree)
+        pair.track()
         self.session = pair.client.request("session/start", {"agent": "bench"})["sessionId"]
         git = os.path.join(pair.tree, ".git")
         self._clone = os.path.join(directory, "clone.git")
