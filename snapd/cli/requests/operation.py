@@ -10,7 +10,7 @@ from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.conflicts import excerpts, taken_away
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.output import Painter, print_json
-from snapd.cli.terminal.plans import unit_lines, file_lines, room_for_files, total
+from snapd.cli.terminal.plans import file_lines, room_for_files, total, unit_lines
 from snapd.cli.terminal.uncaptured import not_in_snapshots
 from snapd.core.errors import InvalidParams
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.timeline.model import (
-        UndoUnit,
         Event,
         Message,
         Operated,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         StepId,
         Summary,
         Undone,
+        UndoUnit,
     )
     from snapd.core.timeline.queries import StepQuery, Tally, Touched
 

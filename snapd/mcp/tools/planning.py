@@ -47,7 +47,7 @@ class Action:
         tool: the tool that was called.
         method: of the request to the daemon.
         params: of that request, without `dryRun` and `details`.
-        tracks: whether to take a snapshot first, so that `onConflict: "fail"` finds what changes between plan and action.
+        tracks: whether to take a snapshot first, so that `onConflict: "fail"` finds what changes in between.
     """
 
     tool: str
@@ -136,7 +136,7 @@ def _dry_run(call: Call, action: Action) -> dict[str, Any]:
 
 
 def _pointless(action: Action, outcome: dict[str, Any]) -> Answer | None:
-    """The answer in place of a plan by which nothing would be done, or of a action that did nothing; None for others."""
+    """The answer in place of a plan by which nothing would be done, or of one that did nothing; else None."""
     outcomes = {row["outcome"] for row in outcome["files"]}
     if outcomes & _WRITTEN:
         return None
@@ -180,7 +180,9 @@ def _changed(
     diff, cut_note = cut(details["diff"])
     return Changed(
         status=status,
-        note=note(action.tool, status, token=token, left=left, unanswered=unanswered, differs=differs, cut_note=cut_note),
+        note=note(
+            action.tool, status, token=token, left=left, unanswered=unanswered, differs=differs, cut_note=cut_note
+        ),
         token=token,
         files=[structure(row, FileOutcome) for row in rows[:MAX_FILES]],
         file_count=len(rows),

@@ -59,12 +59,12 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId
     from snapd.core.timeline.model import (
-        UndoUnit,
         EventPayload,
         OperationId,
         SessionId,
         StepId,
         Summary,
+        UndoUnit,
     )
     from snapd.core.timeline.queries import StepQuery
 

@@ -142,7 +142,11 @@ function Turn({ row }: { readonly row: TurnRow }): JSX.Element {
 /** A prompt among what all sessions did: what stands below it came before it. */
 function Prompt({ row }: { readonly row: TurnRow }): JSX.Element {
   return (
-    <a class="row operation" href={hrefTo(shownOf(row), scope.value)} aria-current={isShown(row, shown.value) || undefined}>
+    <a
+      class="row operation"
+      href={hrefTo(shownOf(row), scope.value)}
+      aria-current={isShown(row, shown.value) || undefined}
+    >
       <Icon name="prompt" />
       <span class="name said">{promptName(row.text)}</span>
       <Who sessionId={row.sessionId} />

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.sharing import RemoteLog
     from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import UndoUnit, Operated, SessionId, SnapshotId, Step, StepId, Turned, Undone
+    from snapd.core.timeline.model import Operated, SessionId, SnapshotId, Step, StepId, Turned, Undone, UndoUnit
 
 
 _OF_AN_OPERATION = Author("", None)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import UndoUnit, SnapshotId, StepId
+    from snapd.core.timeline.model import SnapshotId, StepId, UndoUnit
 
     from .planner import UndoPlanner
     from .task import UndoTask

@@ -1,4 +1,4 @@
-"""How steps and operations are taken back and done again: one way for undo, redo, revert, unrevert, and for parts of steps.
+"""How steps and operations are taken back and done again: one way for undo, redo, revert, unrevert, and parts of steps.
 
 An undo unit is a step, or an operation that changed something by itself, such as a restore.
 

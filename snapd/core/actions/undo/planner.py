@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.attribution import Delta, OwnChanges
     from snapd.core.timeline.model import (
-        UndoUnit,
         Operated,
         OperationId,
         SessionId,
         SnapshotId,
         Turned,
         Undone,
+        UndoUnit,
     )
 
 

@@ -1,4 +1,4 @@
-"""What to take back of one step or operation, and what becomes of empty directories as several are taken back in a row."""
+"""What to take back of one undo unit, and what becomes of empty directories as several are taken back in a row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from snapd.core.operations.target import Target
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import UndoUnit, OperationId, SnapshotId
+    from snapd.core.timeline.model import OperationId, SnapshotId, UndoUnit
 
 
 @attrs.frozen
