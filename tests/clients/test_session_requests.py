@@ -11,6 +11,7 @@ from snapd_client import Client, types
 from snapd_client.requests import Requests
 from snapd_client.reviews import ReviewRequests
 from snapd_client.sessions import SessionRequests
+from snapd_client.sharing import SharingRequests
 from snapd_client.snapshots import SnapshotRequests
 
 from snapd.wire import converter, values
@@ -25,7 +26,7 @@ PATCH = {"hash": HASH, "files": ["/w/a"]}
 EVERY = {"workspace_uri": "/w", "timeout": 3.0}
 
 
-class Recorder(SnapshotRequests, SessionRequests, ReviewRequests):
+class Recorder(SnapshotRequests, SessionRequests, SharingRequests, ReviewRequests):
     """Keeps what is asked, and answers what it was told to."""
 
     def __init__(self, *answers: Any) -> None:
@@ -284,7 +285,7 @@ def test_there_is_a_method_for_each_request() -> None:
 
 
 def test_each_takes_a_workspace_and_a_time() -> None:
-    for name, function in inspect.getmembers(SessionRequests, inspect.isfunction):
+    for name, function in inspect.getmembers(Recorder, inspect.isfunction):
         if name.startswith("_") or name in vars(Requests):
             continue
         parameters = inspect.signature(function).parameters
