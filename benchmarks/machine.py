@@ -31,20 +31,25 @@ def facts(directory: str) -> dict[str, str | int]:
 def file_system(path: str) -> str:
     """The type of the file system that a path lies on, with what makes its writes much slower or quicker."""
     path = os.path.realpath(path)
-    device = mount = ""
-    kind, options = "unknown", ""
+    mount, kind, options = "", "unknown", ""
     with open("/proc/self/mounts", encoding="utf-8", errors="replace") as file:
         for line in file:
-            found = line.split()
-            if (path == found[1] or path.startswith(found[1].rstrip("/") + "/")) and len(found[1]) >= len(mount):
-                device, mount, kind, options, *_ = found
+            _, *found = line.split()
+            if (path == found[0] or path.startswith(found[0].rstrip("/") + "/")) and len(found[0]) >= len(mount):
+                mount, kind, options, *_ = found
     remarks = [kind]
-    # the kernel's thread for each journal of ext4 has a folder there
-    if kind == "ext4" and not glob.glob(f"/proc/fs/jbd2/{glob.escape(os.path.basename(device))}-*"):
+    if kind == "ext4" and _has_no_journal(os.stat(path).st_dev):
         remarks.append("no journal")
     if "discard" in options.split(","):
         remarks.append("discard")
     return ", ".join(remarks)
+
+
+def _has_no_journal(device: int) -> bool:
+    """Whether the kernel lists no journal for a device; False where it lists none at all."""
+    name = os.path.basename(os.path.realpath(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"))
+    journals = "/proc/fs/jbd2"
+    return os.path.isdir(journals) and not glob.glob(f"{journals}/{glob.escape(name)}-*")
 
 
 def _commit() -> str:
