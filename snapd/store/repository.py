@@ -111,7 +111,7 @@ class ShadowRepository:
             with os_errors(self.objects):
                 # a plain file there was left by a process that was killed
                 self._is_empty = not any(
-                    os.listdir(entry.path)
+                    _had_files(entry.path)
                     for entry in list(os.scandir(self.objects))
                     if entry.name != "info" and entry.is_dir(follow_symlinks=False)
                 )
@@ -344,3 +344,11 @@ def write_config(store: str) -> None:
     write_file(os.path.join(store, "info", "attributes"), _ATTRIBUTES.encode())
     # HEAD last: if it exists, so does the rest
     write_file(os.path.join(store, "HEAD"), b"ref: refs/heads/none\n")
+
+
+def _had_files(directory: str) -> bool:
+    try:
+        return bool(os.listdir(directory))
+    except FileNotFoundError:
+        # a git command run by hand packed its objects just now
+        return True

@@ -7,7 +7,7 @@ import shutil
 import stat
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -92,6 +92,29 @@ def test_git_may_be_run_on_it_between_any_two_operations(tmp_path: Path, command
     every_state_comes_back(bench, {last: MANY})
     keep_house()
     sound(bench)
+
+
+def test_git_may_be_run_on_it_while_its_directories_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make(tmp_path, FEW)
+    states = {bench.track(): FEW}
+    bench.reopen()
+    now: Items = {**FEW, "new": b"2"}
+    bench.write(now)
+    scandir = os.scandir
+    listed: list[os.DirEntry[str]] = []
+
+    def listed_before_git_packs(path: str | int) -> Iterable[os.DirEntry[str]]:
+        if path != os.path.join(bench.store, "objects") or listed:
+            return scandir(path)
+        listed.extend(scandir(path))
+        bench.git("gc", "-q", "--prune=now")
+        return listed
+
+    monkeypatch.setattr(os, "scandir", listed_before_git_packs)
+    states[bench.track()] = now
+    assert listed
+    sound(bench)
+    every_state_comes_back(bench, states)
 
 
 def test_the_log_survives(tmp_path: Path) -> None:

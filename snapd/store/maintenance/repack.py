@@ -100,8 +100,10 @@ def tidy(repository: ShadowRepository) -> None:
     with os_errors(repository.objects):
         failpoint("consolidate.tidy")
         for entry in list(os.scandir(repository.objects)):
-            if len(entry.name) == 2 and entry.is_dir(follow_symlinks=False) and not os.listdir(entry.path):
-                os.rmdir(entry.path)
+            # a git command run by hand removes empty directories, too
+            with contextlib.suppress(FileNotFoundError):
+                if len(entry.name) == 2 and entry.is_dir(follow_symlinks=False) and not os.listdir(entry.path):
+                    os.rmdir(entry.path)
 
 
 def drop_unindexed(repository: ShadowRepository) -> bool:
@@ -121,10 +123,11 @@ def drop_unindexed(repository: ShadowRepository) -> bool:
     with os_errors(repository.pack_directory):
         for entry in list(os.scandir(repository.pack_directory)):
             if entry.name.startswith("pack-") and entry.name.endswith(".pack") and entry.name[:-5] not in indexed:
-                if entry.stat(follow_symlinks=False).st_mtime > time.time() - _NEW_SECONDS:
-                    is_done = False
-                else:
-                    os.unlink(entry.path)
+                with contextlib.suppress(FileNotFoundError):
+                    if entry.stat(follow_symlinks=False).st_mtime > time.time() - _NEW_SECONDS:
+                        is_done = False
+                    else:
+                        os.unlink(entry.path)
     return is_done
 
 

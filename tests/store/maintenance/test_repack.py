@@ -462,3 +462,25 @@ def test_a_failure_is_told_once_and_tried_again_later(
     assert 1 <= len(warnings) <= 1 + 40 * 3 // 30
     victim.write_bytes(data)
     steps.check()
+
+
+def test_git_may_remove_empty_directories_at_the_same_time(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps.take({"a": b"1"})
+    empty = [steps.path / "objects" / name for name in ("0f", "f0")]
+    for directory in empty:
+        directory.mkdir(exist_ok=True)
+        for file in directory.iterdir():
+            file.unlink()
+    listdir = os.listdir
+    gone: list[str] = []
+
+    def removed_first(path: str) -> list[str]:
+        if path in map(str, empty) and not gone:
+            gone.append(path)
+            os.rmdir(path)
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", removed_first)
+    module.tidy(ShadowRepository(str(steps.path)))
+    assert len(gone) == 1
+    assert not any(directory.exists() for directory in empty)
