@@ -235,6 +235,46 @@ def test_its_calls_of_stat_do_not_grow_with_the_project(tmp_path: Path) -> None:
     assert summaries[0].total() <= 40
 
 
+# -- a directory that moved
+
+
+@pytest.mark.parametrize("name", ["a", "z", "one/two/moved", "d7/moved"])
+def test_a_directory_that_moved_is_listed_and_its_files_are_not_read(tmp_path: Path, name: str) -> None:
+    bench = opened(tmp_path, {**project(10), "m/f.txt": b"1\n", "m/n/o/g.txt": b"2\n"})
+    bench.track()
+    os.rename(bench.path("m"), bench.path(name))
+    with counted(bench) as work:
+        tree = bench.track()
+    assert not work.opened_files()
+    assert work.listed() == {name: 1, f"{name}/n": 1, f"{name}/n/o": 1}
+    assert not work.watched()
+    settled = {"one/settled.txt": b"so that a journal is begun\n"}
+    moved = {f"{name}/f.txt": b"1\n", f"{name}/n/o/g.txt": b"2\n"}
+    assert tree == git_tree_hash(tmp_path, {**project(10), **settled, **moved})
+    bench.write({f"{name}/n/o/g.txt": b"changed\n"})
+    with counted(bench) as work:
+        bench.track()
+    assert work.opened_files() == {f"{name}/n/o/g.txt": 1}
+
+
+def test_directories_that_change_places_are_listed_and_their_files_are_not_read(tmp_path: Path) -> None:
+    bench = opened(tmp_path, project(10))
+    bench.track()
+    for old, new in (("d1", "aside"), ("d2", "d1"), ("aside", "d2")):
+        os.rename(bench.path(old), bench.path(new))
+    with counted(bench) as work:
+        tree = bench.track()
+    assert not work.opened_files()
+    assert work.listed() == {"d1": 1, "d2": 1}
+    items = {**project(10), "one/settled.txt": b"so that a journal is begun\n"}
+    other = {"d1": "d2", "d2": "d1"}
+    swapped = {
+        f"{other.get(above, above)}/{name}": data
+        for (above, _, name), data in ((path.partition("/"), data) for path, data in items.items())
+    }
+    assert tree == git_tree_hash(tmp_path, swapped)
+
+
 # -- one file
 
 

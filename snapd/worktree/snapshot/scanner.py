@@ -176,7 +176,8 @@ class Scanner:
             except BaseException:
                 # the objects of these files may not be stored
                 for node, name in learnt:
-                    self.state.drop_file(node, name)
+                    if self.state.holds(node):
+                        self.state.drop_file(node, name)
                 raise
         except BaseException:
             self._doubt(taken, _CUT_SHORT)

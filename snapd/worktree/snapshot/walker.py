@@ -130,8 +130,17 @@ class Walker:
             for path in doubted:
                 self._classify_again(path)
             seen: set[int] = set()
+            self._lose_directories(marks)
+            there: list[tuple[DirectoryNode, set[bytes]]] = []
+            lost: list[tuple[DirectoryNode, set[bytes]]] = []
             for node, names in marks.names.items():
                 assert isinstance(node, DirectoryNode)
+                if self.state.path_of(node) is not None:
+                    there.append((node, names))
+                else:
+                    # where it is found elsewhere, it is listed
+                    lost.append((node, names - {ITSELF}))
+            for node, names in (*there, *lost):
                 path_there = self.state.path_of(node)
                 if path_there is not None:
                     self._look_into(path_there, node, names, marked=names, seen=seen)
@@ -159,6 +168,24 @@ class Walker:
         return True
 
     # -- marked names
+
+    def _lose_directories(self, marks: Marks) -> None:
+        """Loses the marked directories that are gone from where they were, before any is found elsewhere."""
+        for node, names in marks.names.items():
+            assert isinstance(node, DirectoryNode)
+            path = self.state.path_of(node)
+            directories = names & node.directories.keys()
+            if path is None or not directories or (descriptor := self._enter(path, node)) is None:
+                continue
+            for name in directories & node.directories.keys():
+                with os_errors(_join(path, name)):
+                    try:
+                        inode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_ino
+                    except OSError as error:
+                        self._unseen(node, name, error)
+                        continue
+                if inode != node.directories[name].inode:
+                    self.state.lose(node, name)
 
     def _look_into(
         self, path: RelPath, node: DirectoryNode, names: Collection[bytes], *, marked: Container[bytes], seen: set[int]
@@ -405,6 +432,7 @@ class Walker:
             try:
                 yield
             finally:
+                self.state.forget_lost()
                 if self.lister is not None:
                     stop_lister(self.lister, self.clock)
                     self.lister = None

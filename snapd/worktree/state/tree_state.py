@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+import attrs
+
 from snapd.core.model import Coverage, RuleText, Skip, SkipReason
 from snapd.worktree.ignore.directory_rules import Scope
 
@@ -29,8 +31,26 @@ _UNPACKED = 512
 """Directories whose files stay unpacked; a thousand of them take some 8 MiB more than packed."""
 
 
+@attrs.frozen
+class _LostDirectory:
+    """A directory that is gone from where it was, with what the state holds about all below it.
+
+    Attributes:
+        node: the directory.
+        unread: see `TreeState`.
+        linked: see `TreeState`.
+    """
+
+    node: DirectoryNode
+    unread: dict[DirectoryNode, dict[bytes, bool]]
+    linked: dict[DirectoryNode, set[bytes]]
+
+
 class TreeState:
     """The known state of a work tree.
+
+    A directory that a look loses may be found elsewhere by the same look: then it was moved, and the state keeps what it
+    knows of the files in it, and its watches. `forget_lost` ends that.
 
     Args:
         forgotten: called with each directory that is dropped.
@@ -50,6 +70,7 @@ class TreeState:
         self.unread: dict[DirectoryNode, dict[bytes, bool]] = {}
         self.linked: dict[DirectoryNode, set[bytes]] = {}
         self.uncaptured = UncapturedFiles()
+        self._lost: dict[int, _LostDirectory] = {}
         self._notable: set[DirectoryNode] = set()
         self._used: OrderedDict[DirectoryNode, None] = OrderedDict()
         self._rules: WorkspaceRules | None = None
@@ -128,10 +149,35 @@ class TreeState:
         self.invalidate_tree(node)
 
     def put_directory(self, above: DirectoryNode, name: bytes, inode: int) -> DirectoryNode:
-        """Adds a directory, empty so far."""
-        node = above.directories[name] = DirectoryNode(name, above, inode)
+        """Adds a directory: the lost one with that inode, or an empty one."""
+        lost = self._lost.pop(inode, None)
+        node = DirectoryNode(name, above, inode) if lost is None else self._recovered(lost)
+        node.name, node.parent = name, above
+        above.directories[name] = node
         self.invalidate_tree(above)
         return node
+
+    def _recovered(self, lost: _LostDirectory) -> DirectoryNode:
+        """Takes a lost directory back into the state, all of it to be classified again."""
+        for _, node in lost.node.walk():
+            # other rules may apply here
+            node.rules = None
+            self.count += node.file_count
+            for child in node.directories.values():
+                child.parent = node
+        self.unread |= lost.unread
+        self.linked |= lost.linked
+        return lost.node
+
+    def forget_lost(self) -> None:
+        """Drops the lost directories: the look is over, and they were found nowhere."""
+        lost, self._lost = self._lost, {}
+        for directory in lost.values():
+            self._forget(directory)
+
+    def _forget(self, lost: _LostDirectory) -> None:
+        for _, node in lost.node.walk():
+            self._forgotten(node)
 
     def put_other(self, node: DirectoryNode, name: bytes, why: Uncaptured | SkipReason) -> None:
         """Adds a name that is not captured, in place of whatever had that name."""
@@ -152,7 +198,10 @@ class TreeState:
         self.put_file(node, name, record)
 
     def lose(self, node: DirectoryNode, name: bytes) -> None:
-        """Drops a name that is gone, and notes what went with it that no snapshot has."""
+        """Drops a name that is gone, and notes what went with it that no snapshot has.
+
+        A directory of that name is lost: `put_directory` may find it again, until `forget_lost`.
+        """
         above = self.path_of(node)
         if above is not None:
             path = above + b"/" + name if above else name
@@ -163,6 +212,12 @@ class TreeState:
                     for other, why in below.others.items():
                         if why is not Uncaptured.HIDDEN:
                             self.uncaptured.missed(here + b"/" + other)
+        lost = self._take_out(node, name)
+        if lost is not None:
+            before = self._lost.pop(lost.node.inode, None)
+            if before is not None:
+                self._forget(before)
+            self._lost[lost.node.inode] = lost
         self.drop(node, name)
 
     def drop(self, node: DirectoryNode, name: bytes) -> None:
@@ -181,19 +236,28 @@ class TreeState:
 
     def drop_directory(self, above: DirectoryNode, name: bytes) -> None:
         """Drops the directory of that name and all below it, if there is one."""
+        gone = self._take_out(above, name)
+        if gone is not None:
+            self._forget(gone)
+
+    def _take_out(self, above: DirectoryNode, name: bytes) -> _LostDirectory | None:
+        """Takes the directory of that name and all below it out of the state, if there is one."""
         gone = above.directories.pop(name, None)
         if gone is None:
-            return
+            return None
         self.invalidate_tree(above)
+        lost = _LostDirectory(gone, {}, {})
         for _, node in gone.walk():
             node.parent = None
-            self._forgotten(node)
             self.count -= node.file_count
-            self.unread.pop(node, None)
-            self.linked.pop(node, None)
+            if node in self.unread:
+                lost.unread[node] = self.unread.pop(node)
+            if node in self.linked:
+                lost.linked[node] = self.linked.pop(node)
             if node in self._notable:
                 self._notable.remove(node)
                 self._coverage = None
+        return lost
 
     def set_linked(self, node: DirectoryNode, name: bytes, linked: bool) -> bool:
         """Says whether a file has several names; returns whether that is new."""

@@ -19,6 +19,7 @@ import pytest
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled
 from snapd.core.model import SkipReason
+from snapd.watch import inotify_clock
 from snapd.watch.clock import Marks
 from snapd.watch.inotify import Inotify
 from snapd.worktree.fs import listing
@@ -207,8 +208,11 @@ def test_each_edit_is_in_the_snapshot_that_follows_it(
     check(bench)
 
 
-def test_a_store_to_a_mapped_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("moves", [False, True], ids=["stays", "in a directory that moves"])
+def test_a_store_to_a_mapped_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: bool) -> None:
     """To a page that was written to before, so that no time tells of it: that the file is closed is all there is."""
+    # fanotify would report it, too
+    monkeypatch.setattr(inotify_clock, "_what_is_written", lambda _: None)
     bench = begin(tmp_path, {"d/m": b"0" * 5000, "e/m": b"0" * 5000})
     work_tree: Any = bench.workspace._work_tree
     check(bench)
@@ -227,6 +231,11 @@ def test_a_store_to_a_mapped_file(tmp_path: Path) -> None:
         pages[4000:4001] = b"%d" % (len(name) + 1)
         pages[0:1] = b"2" if pages[0:1] != b"2" else b"3"
         pages.close()
+        if moves:
+            os.rename(bench.path(name[0]), bench.path("moved"))
+        check(bench)
+        if moves:
+            os.rename(bench.path("moved"), bench.path(name[0]))
         check(bench)
 
 
