@@ -123,6 +123,16 @@ def parents(path: RelPath) -> list[RelPath]:
     return found
 
 
+def folders_above(paths: Iterable[RelPath]) -> set[RelPath]:
+    """Lists all directories above some paths, without the root: each is found once, however many paths it has."""
+    found: set[RelPath] = set()
+    for path in paths:
+        here = path
+        while (cut := here.rfind(b"/")) >= 0 and (here := here[:cut]) not in found:
+            found.add(here)
+    return found
+
+
 def absolute(root: bytes, path: RelPath) -> str:
     """Gives a path as lists of names in the contract have it: absolute, or a URI if it is not UTF-8."""
     full = os.path.join(root, path)

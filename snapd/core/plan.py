@@ -8,7 +8,7 @@ import attrs
 
 from .errors import StoreCorrupt
 from .model import EMPTY_BLOB, Entry, FileOutcome, ObjectId, RelPath, Signature
-from .paths import is_restorable_name, parents, shown
+from .paths import folders_above, is_restorable_name, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +114,7 @@ class Plan:
         gone = {outcome.path for outcome in outcomes if outcome.outcome == "deleted"}
         moves = {new: old for new, old in self._moves().items() if old in gone}
         return tuple(
-            attrs.evolve(outcome, renamed_from=moves[outcome.path])
+            FileOutcome(outcome.path, outcome.outcome, outcome.reason, moves[outcome.path])
             if outcome.path in moves and outcome.outcome in ("restored", "merged")
             else outcome
             for outcome in outcomes
@@ -153,8 +153,8 @@ class Plan:
         made = files | set(self.make_directories)
         others = {delete.path for delete in self.deletes} | {outcome.path for outcome in self.settled}
         others.update(self.remove_directories)
-        folders = {above for path in made for above in parents(path)}
-        for path in made.union(folders, others, *map(parents, others)):
+        folders = folders_above(made)
+        for path in made.union(folders, others, folders_above(others)):
             if not is_restorable_name(path.rpartition(b"/")[2]):
                 raise StoreCorrupt(f"no work tree has a path like {shown(path)}", object=shown(path))
         for path in files & folders:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.model import EMPTY_BLOB
-from snapd.core.paths import parents
+from snapd.core.paths import folders_above, parents
 from snapd.core.plan import MoveDirectory
 
 from .linked_files import LinkedFiles
@@ -119,8 +119,8 @@ class _Finding:
                 self._old_of.setdefault(folder.contents, []).append(path)
         self._work_tree = work_tree
         self._linked = LinkedFiles.of(plan.linked)
-        made = [*(write.path for write in plan.writes), *plan.make_directories]
-        self._made = {above for path in made for above in parents(path)}.union(plan.make_directories)
+        made = (*(write.path for write in plan.writes), *plan.make_directories)
+        self._made = folders_above(made).union(plan.make_directories)
         self._old: set[RelPath] = set()
         self._above_old: set[RelPath] = set()
         self._above_new: set[RelPath] = set()

@@ -13,7 +13,7 @@ import attrs
 
 from snapd.core.errors import PathOutsideWorkspace, StoreCorrupt
 from snapd.core.model import SYMLINK, TREE, FileOutcome
-from snapd.core.paths import parents, shown
+from snapd.core.paths import folders_above, parents, shown
 from snapd.core.plan import Delete, Plan, Write
 from snapd.core.trees import changes, file_at, files, lookup
 
@@ -78,6 +78,7 @@ class Planner:
     _skips: dict[RelPath, str] = attrs.field(init=False)
     # one answer for each directory, however many files lie below it
     _ways: dict[RelPath, tuple[RelPath, str] | None] = attrs.field(factory=dict, init=False)
+    _missing: set[RelPath] = attrs.field(factory=set, init=False)
     _links: dict[RelPath, RelPath | None] = attrs.field(factory=dict, init=False)
 
     @_skips.default
@@ -198,6 +199,7 @@ class Planner:
     def _settle(self, goals: Iterable[_Goal], call: Call) -> None:
         goals = sorted(goals, key=lambda goal: goal.path)
         self._ways.clear()
+        self._missing.clear()
         # deletions first: they can make room for files to write
         for goal in sorted(goals, key=lambda goal: goal.wanted is not None):
             call.check()
@@ -263,8 +265,7 @@ class Planner:
                 said = shown(above)
                 raise StoreCorrupt(f"{said} is a file and a folder in the snapshot", object=said)
             return FileOutcome(path, "skipped", why)
-        found = self._work_tree.occupant(path)
-        if found is None:
+        if path.rpartition(b"/")[0] in self._missing or (found := self._work_tree.occupant(path)) is None:
             return None
         if stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path):
             if self._work_tree.holds_foreign(path):
@@ -293,8 +294,11 @@ class Planner:
         """Says what keeps a directory from existing, once the planned deletions are done."""
         if self._work_tree.captured(path) is not None:
             return "inTheWay" if path not in self._deletes else None
-        found = self._work_tree.occupant(path)
-        return self._why_uncaptured(path) if found is not None and not stat.S_ISDIR(found.st_mode) else None
+        if path.rpartition(b"/")[0] in self._missing or (found := self._work_tree.occupant(path)) is None:
+            # nor is there anything below it
+            self._missing.add(path)
+            return None
+        return self._why_uncaptured(path) if not stat.S_ISDIR(found.st_mode) else None
 
     def _uncaptured(self, path: RelPath) -> str | None:
         if (why := self._skipped(path)) is not None:
@@ -309,6 +313,8 @@ class Planner:
 
     def _skipped(self, path: RelPath) -> str | None:
         """Says why the capture skipped a path; the disk may not even let us look there."""
+        if not self._skips:
+            return None
         return next((self._skips[at] for at in (path, *parents(path)) if at in self._skips), None)
 
     # -- conflicts
@@ -405,8 +411,10 @@ class Planner:
 
     def _emptied(self) -> Iterator[RelPath]:
         """Lists the directories that came with the files to delete."""
-        for path in self._deletes:
-            yield from self._targets[path].came_since(path)
+        # files of one directory have the same directories above them
+        siblings = {(self._targets[path], path.rpartition(b"/")[0]): path for path in self._deletes}
+        for (target, _), path in siblings.items():
+            yield from target.came_since(path)
 
     def _makeable(self, made: Iterable[RelPath]) -> list[RelPath]:
         """Filters the empty directories that can be made, and settles why the others cannot."""
@@ -426,7 +434,7 @@ class Planner:
         for path, write in self._writes.items():
             if write.captured is None and self._work_tree.is_directory(path):
                 leaving.update((path, *self._work_tree.directories_below(path)))
-        needed = {above for path in self._writes for above in parents(path)}
+        needed = folders_above(self._writes)
         deepest_first = sorted(leaving - needed, key=lambda path: (-path.count(b"/"), path))
         plan = Plan(
             writes=tuple(self._writes[path] for path in sorted(self._writes)),

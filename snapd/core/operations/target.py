@@ -79,9 +79,10 @@ class Target:
         if path in self._absent:
             return None
         ways = (*reversed(parents(path)), path)
-        for way in ways:
-            if way in self._skipped:
-                return self._skipped[way]
+        if self._skipped:
+            for way in ways:
+                if way in self._skipped:
+                    return self._skipped[way]
         if not self._forced.isdisjoint(ways):
             return None
         prefix = self.snapshot.coverage.prefix

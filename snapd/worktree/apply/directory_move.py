@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from snapd.core.paths import parents
+from snapd.core.paths import folders_above, parents
 from snapd.failpoints import failpoint
 from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.rename import rename_no_replace
@@ -43,7 +43,7 @@ class DirectoryMove:
     @property
     def directories(self) -> set[RelPath]:
         """The directory, and those in it that have files of the plan."""
-        inside = {above for delete in self.deletes for above in parents(delete.path)}
+        inside = folders_above(delete.path for delete in self.deletes)
         return inside.difference(parents(self.move.old))
 
     def is_as_planned(self) -> bool:

@@ -12,10 +12,10 @@ import attrs
 
 from snapd.core.model import FileOutcome
 from snapd.core.operations.linked_files import LinkedFiles
-from snapd.core.paths import parents
+from snapd.core.paths import folders_above, parents
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from snapd.core.model import RelPath
     from snapd.core.plan import Plan
@@ -33,17 +33,15 @@ class MovePairs:
         self._writes = {write.path for write in plan.writes}
         self._deletes = {delete.path for delete in plan.deletes}
         self._needing: dict[RelPath, list[RelPath]] = {}
-        for path in self._writes:
-            # a file may need a name above it that belongs to another file now
-            for above in self._deletes.intersection(parents(path)):
-                self._needing.setdefault(above, []).append(path)
-        for path in self._deletes:
-            # or the names of the files in the folder that it replaces
-            for above in self._writes.intersection(parents(path)):
-                self._needing.setdefault(path, []).append(above)
+        # a file may need a name above it that belongs to another file now
+        for path, above in _below(self._writes, self._deletes):
+            self._needing.setdefault(above, []).append(path)
+        # or the names of the files in the folder that it replaces
+        for path, above in _below(self._deletes, self._writes):
+            self._needing.setdefault(path, []).append(above)
         moved = self._deletes.intersection(path for group in plan.linked for path in group)
         made = self._writes.union(plan.make_directories) if moved else set()
-        above_made = {above for path in made for above in parents(path)}
+        above_made = folders_above(made)
         self.deferred = {path for path in moved if path not in above_made and made.isdisjoint(parents(path))}
         """The deletes that can wait until everything is written: nothing new needs their names."""
 
@@ -75,3 +73,11 @@ class MovePairs:
             if outcome is not None and outcome.is_left:
                 return attrs.evolve(outcome, path=path)
         return None
+
+
+def _below(paths: set[RelPath], others: set[RelPath]) -> Iterator[tuple[RelPath, RelPath]]:
+    """Pairs each path with each of the others that is above it."""
+    # mostly none is, and that is quick to find out
+    found = others & folders_above(paths)
+    if found:
+        yield from ((path, above) for path in paths for above in found.intersection(parents(path)))

@@ -49,8 +49,8 @@ class _LostDirectory:
 class TreeState:
     """The known state of a work tree.
 
-    A directory that a look loses may be found elsewhere by the same look: then it was moved, and the state keeps what it
-    knows of the files in it, and its watches. `forget_lost` ends that.
+    A directory that a look loses may be found elsewhere by the same look: then it was moved, and the state keeps what
+    it knows of the files in it, and its watches. `forget_lost` ends that.
 
     Args:
         forgotten: called with each directory that is dropped.
