@@ -17,7 +17,7 @@ from snapd.core.errors import FULL, Interrupted, from_os_error, os_errors
 from snapd.core.model import FileOutcome
 from snapd.core.paths import parents
 from snapd.failpoints import failpoint
-from snapd.worktree.fs.directories import open_directory
+from snapd.worktree.fs.opening import open_directory
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.fs.syncing import can_sync_together, sync_together
 
@@ -128,14 +128,14 @@ class Applier:
         self._outcomes |= blocked
         settled = self._outcomes.keys() | pairs.deferred
         now = [delete for delete in plan.deletes if delete.path not in settled]
-        in_parallel(self._attempt_deletes, _by_file(now, lambda delete: delete.captured), lambda _: call.check())
+        self._for_each(self._attempt_deletes, _by_file(now, lambda delete: delete.captured))
         staying = self._remove_directories(plan.remove_directories, call)
         missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
         for item in staged:
             if item.write.path in blocked:
                 self._new.discard(item)
         ready = sorted((item for item in staged if item.write.path not in blocked), key=lambda item: item.write.path)
-        in_parallel(self._attempt_moves, _by_file(ready, lambda item: item.write.captured), lambda _: call.check())
+        self._for_each(self._attempt_moves, _by_file(ready, lambda item: item.write.captured))
         if self._delete_last(plan, pairs, call):
             # not those that are gone: by now, a file may have the name of one
             staying = self._remove_directories(staying, call)
@@ -395,6 +395,18 @@ class Applier:
             os.close(descriptor)
 
     # -- helpers
+
+    def _for_each(self, work: Callable[[Sequence[_T]], None], groups: Sequence[Sequence[_T]]) -> None:
+        """Changes names, each group in one thread.
+
+        A local file system changes a name in its memory: one thread is quicker than several that wait for the
+        interpreter. Another one may ask its server for each name.
+        """
+        if can_sync_together(self._root):
+            for group in groups:
+                work(group)
+        else:
+            in_parallel(work, groups, lambda _: self._call.check())
 
     def _attempt(self, path: RelPath, step: Callable[[], None]) -> bool:
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.paths import folders_above, parents
 from snapd.failpoints import failpoint
-from snapd.worktree.fs.directories import open_directory
+from snapd.worktree.fs.opening import open_directory
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.fs.stable_read import signature
 

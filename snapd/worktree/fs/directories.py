@@ -1,4 +1,4 @@
-"""Opens directories below a descriptor, part by part, without following a symlink that somebody puts in the way.
+"""Keeps directories below a descriptor open, for who needs them again.
 
 Imports only the standard library, as `listing.py` does.
 """
@@ -11,37 +11,15 @@ from collections import OrderedDict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from .opening import DIRECTORY, open_directory
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.core.model import RelPath
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _KEPT_OPEN = 64
 _HELD = 256
-
-
-def open_directory(root: int, path: RelPath) -> int:
-    """Opens a directory below another without following any symlink.
-
-    Args:
-        root: descriptor of the directory to start from.
-        path: relative to it; empty for itself.
-
-    Returns:
-        A descriptor that the caller closes.
-
-    Raises:
-        OSError: ENOENT, ENOTDIR or ELOOP if the path does not lead to a directory, or leads through a symlink.
-    """
-    descriptor = os.open(b".", _DIRECTORY, dir_fd=root)
-    for part in path.split(b"/") if path else ():
-        try:
-            below = os.open(part, _DIRECTORY, dir_fd=descriptor)
-        finally:
-            os.close(descriptor)
-        descriptor = below
-    return descriptor
 
 
 class Directories:
@@ -78,12 +56,12 @@ class Directories:
         descriptor = self._keep(path, self._kept.pop(path, None))
         for name in reversed(missing):
             path = path + b"/" + name if path else name
-            descriptor = self._keep(path, os.open(name, _DIRECTORY, dir_fd=descriptor))
+            descriptor = self._keep(path, os.open(name, DIRECTORY, dir_fd=descriptor))
         return descriptor
 
     def _keep(self, path: RelPath, descriptor: int | None) -> int:
         if descriptor is None:
-            descriptor = os.open(b".", _DIRECTORY, dir_fd=self._root)
+            descriptor = os.open(b".", DIRECTORY, dir_fd=self._root)
         self._kept[path] = descriptor
         if len(self._kept) > _KEPT_OPEN:
             os.close(self._kept.popitem(last=False)[1])

@@ -6,6 +6,7 @@ symlink. They watch each directory before they list it, where the clock shares i
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from snapd.workers.pool import WorkerPool
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from snapd.core.model import RelPath
+    from snapd.watch.clock import Clock
 
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
 
 _PROCESSES = 2
 _AHEAD = 96
@@ -58,3 +62,25 @@ class ListerPool(WorkerPool[T, Listing]):
             WorkerLost: a process has ended.
         """
         self.ask(PATH.pack(len(path)) + path, (tag,))
+
+
+def start_lister(root: int, clock: Clock) -> ListerPool[T] | None:
+    """Starts the processes that list directories for a look; returns None where they cannot be started.
+
+    Args:
+        root: descriptor of the workspace.
+        clock: watches every directory before it is listed.
+    """
+    try:
+        return ListerPool(root, clock.share_queues())
+    except OSError as error:
+        logger.warning("cannot start processes that list directories, this process lists them: %s", error)
+        stop_lister(None, clock)
+        return None
+
+
+def stop_lister(lister: ListerPool[T] | None, clock: Clock) -> None:
+    """Ends the processes, if there are any, and takes the clock's queues back."""
+    if lister is not None:
+        lister.close()
+    clock.end_sharing()

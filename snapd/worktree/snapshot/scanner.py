@@ -22,8 +22,9 @@ from snapd.worktree.state.tree_state import TreeState
 
 from .classifier import NameClassifier, SeededFiles
 from .drift import DriftFinder
+from .lister_pool import start_lister, stop_lister
 from .reader import Reader
-from .walker import Walker, needs_lister, start_lister, stop_lister
+from .walker import Walker, needs_lister
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

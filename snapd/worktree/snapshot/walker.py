@@ -30,7 +30,7 @@ from snapd.worktree.state.file_state import inode_of
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
 
 from .classifier import Visit
-from .lister_pool import ListerPool
+from .lister_pool import start_lister, stop_lister
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from snapd.worktree.state.tree_state import TreeState
 
     from .classifier import NameClassifier
+    from .lister_pool import ListerPool
 
 logger = logging.getLogger(__name__)
 
@@ -471,28 +472,6 @@ def needs_lister(directories: Iterable[RelPath]) -> bool:
         if len(seen) > _LISTER_FROM:
             return True
     return False
-
-
-def start_lister(root: int, clock: Clock) -> ListerPool[Visit] | None:
-    """Starts the processes that list directories for a look; returns None where they cannot be started.
-
-    Args:
-        root: descriptor of the workspace.
-        clock: watches every directory before it is listed.
-    """
-    try:
-        return ListerPool(root, clock.share_queues())
-    except OSError as error:
-        logger.warning("cannot start processes that list directories, this process lists them: %s", error)
-        stop_lister(None, clock)
-        return None
-
-
-def stop_lister(lister: ListerPool[Visit] | None, clock: Clock) -> None:
-    """Ends the processes, if there are any, and takes the clock's queues back."""
-    if lister is not None:
-        lister.close()
-    clock.end_sharing()
 
 
 def _holds(names: bytes, name: bytes) -> bool:

@@ -1,0 +1,109 @@
+"""Opening a directory below another: the system's own call, and part by part where there is none, do the same."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from snapd.worktree.fs import opening
+from snapd.worktree.fs.opening import open_directory
+
+
+def refusing(code: int) -> Callable[[int, bytes], int]:
+    """The system's call as a sandbox or an old kernel has it."""
+
+    def refuse(root: int, path: bytes) -> int:
+        ctypes.set_errno(code)
+        return -1
+
+    return refuse
+
+
+WAYS = {
+    "the system's": opening._system,
+    "none": None,
+    "an old kernel": refusing(errno.ENOSYS),
+    "a sandbox": refusing(errno.EPERM),
+}
+
+
+@pytest.fixture(params=WAYS.values(), ids=WAYS.keys(), autouse=True)
+def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "_system", request.param)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Iterator[int]:
+    (tmp_path / "root" / "a" / "b" / "c").mkdir(parents=True)
+    (tmp_path / "root" / "a" / "file").write_bytes(b"")
+    (tmp_path / "root" / "a" / "b" / "up").symlink_to("..")
+    (tmp_path / "root" / "inside").symlink_to("a")
+    (tmp_path / "root" / "outside").symlink_to(tmp_path)
+    (tmp_path / "root" / "nowhere").symlink_to("missing")
+    descriptor = os.open(tmp_path / "root", os.O_RDONLY)
+    yield descriptor
+    os.close(descriptor)
+
+
+@pytest.mark.parametrize("path", ["", "a", "a/b", "a/b/c"])
+def test_a_directory(root: int, path: str) -> None:
+    before = set(os.listdir("/dev/fd"))
+    descriptor = open_directory(root, os.fsencode(path))
+    try:
+        assert os.fstat(descriptor).st_ino == os.stat(path or ".", dir_fd=root).st_ino
+        assert not os.get_inheritable(descriptor)
+        assert len(set(os.listdir("/dev/fd")) - before) <= 1
+        assert os.listdir(descriptor) == os.listdir(f"/dev/fd/{root}/{path}")
+    finally:
+        os.close(descriptor)
+
+
+MISSING, NO_DIRECTORY = {errno.ENOENT}, {errno.ENOTDIR, errno.ELOOP}
+REFUSED = {
+    "missing": MISSING,
+    "a/missing": MISSING,
+    "missing/b": MISSING,
+    "a/file": NO_DIRECTORY,
+    "a/file/b": NO_DIRECTORY,
+    "inside": NO_DIRECTORY,
+    "inside/b": NO_DIRECTORY,
+    "outside": NO_DIRECTORY,
+    "outside/root": NO_DIRECTORY,
+    "nowhere": NO_DIRECTORY,
+    "a/b/up": NO_DIRECTORY,
+    "a/b/up/b": NO_DIRECTORY,
+}
+
+
+@pytest.mark.parametrize(("path", "codes"), REFUSED.items(), ids=REFUSED.keys())
+def test_what_is_none_is_refused_and_leaves_nothing_open(root: int, path: str, codes: set[int]) -> None:
+    before = len(os.listdir("/dev/fd"))
+    with pytest.raises(OSError) as refused:  # noqa: PT011 - which error it is comes below
+        open_directory(root, os.fsencode(path))
+    assert refused.value.errno in codes
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_path_that_is_longer_than_a_call_takes(root: int) -> None:
+    name = b"n" * 250
+    path = b"/".join([name] * 20)
+    for at in range(20):
+        above = open_directory(root, b"/".join([name] * at))
+        os.mkdir(name, dir_fd=above)
+        os.close(above)
+    assert len(path) > 4096
+    descriptor = open_directory(root, path)
+    try:
+        os.mkdir("found", dir_fd=descriptor)
+        os.rmdir("found", dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
+    for at in reversed(range(20)):
+        above = open_directory(root, b"/".join([name] * at))
+        os.rmdir(name, dir_fd=above)
+        os.close(above)
