@@ -113,17 +113,17 @@ class Applier:
                 self._unmake_directory(path)
             raise
         try:
-            left = self._move_directories(moves, MovePairs(plan).blocked(self._outcomes))
+            pairs = MovePairs(plan)
+            left = self._move_directories(moves, pairs.blocked(self._outcomes))
             self._stage_all(left, leaving, staged)
-            self._move_all(plan, staged, call)
+            self._move_all(plan, pairs, staged, call)
         except Interrupted:
             # recovery writes them again
             for item in staged:
                 self._new.discard(item)
             raise
 
-    def _move_all(self, plan: Plan, staged: Sequence[NewFile], call: Call) -> None:
-        pairs = MovePairs(plan)
+    def _move_all(self, plan: Plan, pairs: MovePairs, staged: Sequence[NewFile], call: Call) -> None:
         blocked = pairs.blocked(self._outcomes)
         self._outcomes |= blocked
         settled = self._outcomes.keys() | pairs.deferred
