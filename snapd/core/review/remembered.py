@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from .texts import Texts
 
 _WITH_TEXTS = 200
-"""How many files are kept with their texts: those that were changed last. Others are read again when they change."""
+"""How many files are kept with their texts, however long: those that were changed last."""
+_WITH_LINES = 50_000
+"""Up to how many lines in all more files are kept with their texts, some 8 MiB.
+
+A file that rests is folded from its whole history when it changes.
+"""
 
 
 @attrs.frozen
@@ -36,8 +41,9 @@ class RememberedFiles:
 
     def __init__(self) -> None:
         self._files: dict[RelPath, Remembered] = {}
-        # those that can rest, the one that was changed last at the end
-        self._awake: dict[RelPath, None] = {}
+        # those that can rest, with their numbers of lines, the one that was changed last at the end
+        self._awake: dict[RelPath, int] = {}
+        self._lines = 0
         self._unfolded: dict[RelPath, None] = {}
         self._away: dict[RelPath, None] = {}
 
@@ -61,7 +67,8 @@ class RememberedFiles:
     def put(self, path: RelPath, file: Remembered | None) -> None:
         """Puts a file in the place of what was at its path; None takes that out."""
         self._files.pop(path, None)
-        for names in (self._awake, self._unfolded, self._away):
+        self._lines -= self._awake.pop(path, 0)
+        for names in (self._unfolded, self._away):
             names.pop(path, None)
         if file is None:
             return
@@ -71,7 +78,8 @@ class RememberedFiles:
         elif is_away(file):
             self._away[path] = None
         if isinstance(file, FileFold) and file.is_own:
-            self._awake[path] = None
+            self._awake[path] = len(file.lines)
+            self._lines += len(file.lines)
 
     def rest(self, texts: Texts) -> None:
         """Drops the texts of the files that were changed longest ago, and those of them that have nothing pending.
@@ -80,7 +88,7 @@ class RememberedFiles:
             StoreCorrupt: an object is missing or damaged.
             IoError, Cancelled: texts were not compared; some files rest.
         """
-        while len(self._awake) > _WITH_TEXTS:
+        while len(self._awake) > _WITH_TEXTS and self._lines > _WITH_LINES:
             path = next(iter(self._awake))
             fold = self._files[path]
             assert isinstance(fold, FileFold)
