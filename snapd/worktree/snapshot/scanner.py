@@ -298,6 +298,8 @@ class Scanner:
         if not everything and not marks and not doubted and not self.state.linked and self.state.is_settled:
             return None
         self._rules, self._settings, self._forced = rules, settings, forced
+        # the clock is exact on local file systems alone
+        self.state.knows_inodes = self._clock.exact
         walker = Walker(
             self._root,
             self._device,

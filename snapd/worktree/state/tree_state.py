@@ -61,6 +61,7 @@ class TreeState:
         unread: files that must be read, by directory; True for a symlink.
         linked: files with more than one name: a write through another name raises no event for this one.
         uncaptured: what happens to files that are not captured.
+        knows_inodes: whether an inode number stands for one directory: some network file systems give the same to many.
     """
 
     def __init__(self, forgotten: Callable[[DirectoryNode], None]) -> None:
@@ -70,6 +71,7 @@ class TreeState:
         self.unread: dict[DirectoryNode, dict[bytes, bool]] = {}
         self.linked: dict[DirectoryNode, set[bytes]] = {}
         self.uncaptured = UncapturedFiles()
+        self.knows_inodes = False
         self._lost: dict[int, _LostDirectory] = {}
         self._notable: set[DirectoryNode] = set()
         self._used: OrderedDict[DirectoryNode, None] = OrderedDict()
@@ -213,11 +215,11 @@ class TreeState:
                         if why is not Uncaptured.HIDDEN:
                             self.uncaptured.missed(here + b"/" + other)
         lost = self._take_out(node, name)
+        if lost is not None and self.knows_inodes:
+            before, self._lost[lost.node.inode] = self._lost.get(lost.node.inode), lost
+            lost = before
         if lost is not None:
-            before = self._lost.pop(lost.node.inode, None)
-            if before is not None:
-                self._forget(before)
-            self._lost[lost.node.inode] = lost
+            self._forget(lost)
         self.drop(node, name)
 
     def drop(self, node: DirectoryNode, name: bytes) -> None:
