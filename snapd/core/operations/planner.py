@@ -20,6 +20,7 @@ from snapd.core.trees import changes, file_at, files, lookup
 from .directory_moves import with_directory_moves
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
@@ -265,7 +266,8 @@ class Planner:
                 said = shown(above)
                 raise StoreCorrupt(f"{said} is a file and a folder in the snapshot", object=said)
             return FileOutcome(path, "skipped", why)
-        if path.rpartition(b"/")[0] in self._missing or (found := self._work_tree.occupant(path)) is None:
+        found = self._occupant(path)
+        if found is None:
             return None
         if stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path):
             if self._work_tree.holds_foreign(path):
@@ -294,11 +296,15 @@ class Planner:
         """Says what keeps a directory from existing, once the planned deletions are done."""
         if self._work_tree.captured(path) is not None:
             return "inTheWay" if path not in self._deletes else None
-        if path.rpartition(b"/")[0] in self._missing or (found := self._work_tree.occupant(path)) is None:
-            # nor is there anything below it
+        found = self._occupant(path)
+        if found is None:
             self._missing.add(path)
             return None
         return self._why_uncaptured(path) if not stat.S_ISDIR(found.st_mode) else None
+
+    def _occupant(self, path: RelPath) -> os.stat_result | None:
+        """Finds what is at a path; does not look for anything in a directory that is missing."""
+        return None if path.rpartition(b"/")[0] in self._missing else self._work_tree.occupant(path)
 
     def _uncaptured(self, path: RelPath) -> str | None:
         if (why := self._skipped(path)) is not None:

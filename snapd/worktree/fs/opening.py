@@ -21,11 +21,11 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """The flags to open a directory with."""
 
 _OPENAT2 = 437
-"""The number of the call, the same for all processors that Linux runs on today; the C library has no name for it."""
+"""The number of the call on all processors but Alpha; the C library has no name for it."""
 _NO_SYMLINKS = 0x04
 """`RESOLVE_NO_SYMLINKS`: the call fails with ELOOP if any part of the path is a symlink."""
-_OTHER_WAY = frozenset({errno.ENOSYS, errno.EPERM, errno.EINVAL, errno.E2BIG, errno.ENAMETOOLONG})
-"""The kernel does not know the call, or a sandbox forbids it; or the path is longer than a call takes."""
+_OTHER_WAY = frozenset({errno.ENOSYS, errno.EPERM, errno.EINVAL, errno.E2BIG, errno.ENAMETOOLONG, errno.EINTR})
+"""The kernel does not know the call, a sandbox forbids it, the path is longer than a call takes, or a signal came."""
 
 
 class _How(ctypes.Structure):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from snapd.core.review import remembered
 from snapd.core.review.fold import FileFold
 from snapd.core.review.remembered import RememberedFiles
 
-NO_TEXTS: Any = threading.local()
+NO_TEXTS: Any = object()
 """Nothing is compared: these files have nothing pending."""
 
 
