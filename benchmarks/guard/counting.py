@@ -63,7 +63,9 @@ class Work:
     def length(self, data: bytes) -> int:
         """The length of some bytes, but for the directory's path and, in JSON, numbers: of processes and files."""
         text = bytes(data).replace(self._directory, b"")
-        return len(_NUMBER.sub(b"", text) if text.startswith(b"{") else text)
+        # a frame of the journal begins with random bytes, one of which may be a brace
+        is_json = text.startswith(b'{"') and text.rstrip().endswith(b"}")
+        return len(_NUMBER.sub(b"", text) if is_json else text)
 
 
 _running: list[Work] = []
