@@ -19,7 +19,7 @@ from snapd.store.files.walking import read_if_there
 from snapd.store.journal.journal import JOURNAL, Journal
 from snapd.store.objects.cache import RecentCache
 from snapd.store.objects.codec import decode_commit, decode_tree, differing_entries
-from snapd.store.objects.loose import describe, object_path, read_chunks, read_whole
+from snapd.store.objects.loose import describe, expand_loose, object_path, read_chunks, read_whole
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.refs.database import ReferenceDatabase
 
@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 FORMAT_VERSION = 1
 _KEPT_ENTRIES = 32_768
 """The most entries of directories that are kept for lookups, about 10 MB."""
+_KEPT_TREES, _LARGEST_TREE = 1 << 20, 1 << 16
+"""The most bytes of trees that are kept to be compared, and of one of them: a step compares the same ones again."""
 _OPEN_AGAIN = "close the folder in every client and open it again: snapd then begins a new store"
 
 _CONFIG = f"""[core]
@@ -90,6 +92,7 @@ class ShadowRepository:
         self._identity = (status.st_dev, status.st_ino)
         self.packs = PackIndexes(self.pack_directory)
         self._directories: RecentCache[ObjectId, dict[bytes, TreeEntry]] = RecentCache(_KEPT_ENTRIES, len)
+        self._trees: RecentCache[ObjectId, bytes] = RecentCache(_KEPT_TREES, len, _LARGEST_TREE)
         self.references = ReferenceDatabase(path)
         self.references.clear_locks()
         self.journal = Journal(path, self.references)
@@ -153,7 +156,7 @@ class ShadowRepository:
         Raises:
             StoreCorrupt: missing, damaged, or not a tree.
         """
-        return decode_tree(self._read(oid, "tree"), oid)
+        return decode_tree(self._tree(oid), oid)
 
     def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
         """The entry of a directory with a name, or None. Many names of one directory cost one read.
@@ -178,7 +181,7 @@ class ShadowRepository:
         Raises:
             StoreCorrupt: either is missing, damaged, or not a tree.
         """
-        return differing_entries((old, self._read(old, "tree")), (new, self._read(new, "tree")))
+        return differing_entries((old, self._tree(old)), (new, self._tree(new)))
 
     def read_commit(self, oid: ObjectId) -> bytes:
         """The bytes of a commit.
@@ -206,7 +209,6 @@ class ShadowRepository:
         Raises:
             StoreCorrupt: missing, damaged, or not a blob.
         """
-        self._flush_if_pending(oid)
         loose = read_chunks(object_path(self.objects, oid), oid)
         if loose is not None:
             yield from loose
@@ -218,6 +220,7 @@ class ShadowRepository:
         self._sweeps += 1
         self.packs.forget()
         self._directories.clear()
+        self._trees.clear()
 
     def bytes_on_disk(self) -> int:
         """The bytes of all files of the store, except those of the journal, which is small and soon removed.
@@ -248,11 +251,6 @@ class ShadowRepository:
             write_file(path, json.dumps(now).encode("ascii"))
         return known is None or known == now
 
-    def _flush_if_pending(self, oid: ObjectId) -> None:
-        """Flushes the journal if the object waits there."""
-        if oid in self.journal:
-            self.journal.flush()
-
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:
         """The type and the bytes of an object, which match its id.
 
@@ -260,17 +258,23 @@ class ShadowRepository:
             StoreCorrupt: missing or damaged.
             IoError: it cannot be read now.
         """
-        return self._find(oid, self.packs.read, read_whole)
+        return self._waiting(oid) or self._find(oid, self.packs.read, read_whole)
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
         """The type and the size in bytes that an object states; raises as `read`."""
+        if (waiting := self._waiting(oid)) is not None:
+            return waiting[0], len(waiting[1])
         return self._find(oid, self.packs.describe, describe)
+
+    def _waiting(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
+        """The type and the bytes of an object that waits in the journal: reading it is no reason to sync."""
+        compressed = self.journal.waiting(oid)
+        return None if compressed is None else expand_loose(compressed, oid)
 
     def _find(
         self, oid: ObjectId, in_packs: Callable[[ObjectId], T | None], loose: Callable[[str, ObjectId], T | None]
     ) -> T:
         """What either finds for an object; raises as `read`."""
-        self._flush_if_pending(oid)
         while True:
             sweeps = self._sweeps
             # packs again: a git command run on the store may just have put it into one
@@ -286,6 +290,13 @@ class ShadowRepository:
         found, data = self.read(oid)
         if found != kind:
             raise self._damaged(oid)
+        return data
+
+    def _tree(self, oid: ObjectId) -> bytes:
+        data = self._trees.get(oid)
+        if data is None:
+            data = self._read(oid, "tree")
+            self._trees.keep(oid, data)
         return data
 
     def _before(self, commit: ObjectId) -> ObjectId | None:

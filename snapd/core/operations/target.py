@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -47,16 +48,8 @@ class Target:
         self._objects = objects
         self.snapshot = snapshot
         self._absent = absent
-        coverage = snapshot.coverage
-        self._inside = {
-            text.base: IgnoreFile.parse(text.text, text.base)
-            for text in coverage.rules
-            if text.kind == "gitignore" and self._below_root(text.base) is not None
-        }
-        self._stack = stack_of(
-            text for text in coverage.rules if text.base not in self._inside or text.kind != "gitignore"
-        )
         self._parsed: dict[bytes, IgnoreFile | None] = {}
+        coverage = snapshot.coverage
         self._empty = {above for path in coverage.empty_dirs for above in (path, *parents(path))}
         self._skipped = {skip.path: skip.reason.value for skip in coverage.skipped}
         self._forced = frozenset(coverage.forced)
@@ -89,6 +82,22 @@ class Target:
         full = prefix + b"/" + path if prefix else path
         return "ignored" if self._stack.ignored_deep(full, is_directory, self._gitignore) else None
 
+    # most operations delete nothing, and need none of the rules; a project may have hundreds of ignore files
+
+    @cached_property
+    def _inside(self) -> dict[bytes, RuleText]:
+        """The texts of `.gitignore` files of the folder that its tree lacks, by directory."""
+        return {
+            text.base: text
+            for text in self.snapshot.coverage.rules
+            if text.kind == "gitignore" and self._below_root(text.base) is not None
+        }
+
+    @cached_property
+    def _stack(self) -> IgnoreStack:
+        rules = self.snapshot.coverage.rules
+        return stack_of(text for text in rules if text.kind != "gitignore" or text.base not in self._inside)
+
     def _below_root(self, base: bytes) -> RelPath | None:
         prefix = self.snapshot.coverage.prefix
         if not prefix or base == prefix:
@@ -97,7 +106,10 @@ class Target:
 
     def _gitignore(self, directory: bytes) -> IgnoreFile | None:
         if directory not in self._parsed:
-            self._parsed[directory] = self._inside.get(directory) or self._captured_gitignore(directory)
+            text = self._inside.get(directory)
+            self._parsed[directory] = (
+                self._captured_gitignore(directory) if text is None else IgnoreFile.parse(text.text, text.base)
+            )
         return self._parsed[directory]
 
     def _captured_gitignore(self, directory: bytes) -> IgnoreFile | None:

@@ -113,6 +113,10 @@ class Journal:
         """Whether the object waits in memory and is not a file of the repository yet."""
         return oid in self._waiting
 
+    def waiting(self, oid: ObjectId) -> bytes | None:
+        """The bytes of the loose file of an object that waits in memory; None if it does not."""
+        return self._waiting.get(oid)
+
     def __bool__(self) -> bool:
         """Whether any object waits."""
         return bool(self._waiting)

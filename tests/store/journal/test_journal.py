@@ -28,7 +28,7 @@ from snapd.store.fsck.checkers import check_closed
 from snapd.store.journal import journal
 from snapd.store.journal.frames import Frame, decode_frames, encode_frame, file_start
 from snapd.store.objects.codec import encode_commit, object_id
-from snapd.store.objects.loose import encode_loose
+from snapd.store.objects.loose import encode_loose, object_path
 from tests.store.fsck import damage
 from tests.store.steps import Disk, Files, Steps, expire_all, read_files
 from tests.support.amounts import amount
@@ -615,6 +615,22 @@ def test_a_record_that_is_there_makes_what_waits_durable(
     assert read_files(steps.store, waiting) == {"other": b"x"}
     steps.check()
     disk.close()
+
+
+def test_what_waits_is_read_without_a_sync(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps.take(BASE)
+    disk = Disk(steps.path, monkeypatch)
+    files = {**BASE, "a": b"it waits\n"}
+    tree = steps.store_files(files)
+    assert read_files(steps.store, tree) == files
+    (entry,) = (entry for entry in steps.store.read_tree(tree) if entry.name == b"a")
+    assert steps.store.blob_size(entry.oid) == len(files["a"])
+    assert b"".join(steps.store.blob_chunks(entry.oid)) == files["a"]
+    assert disk.syncs == 0
+    assert not os.path.exists(object_path(str(steps.path / "objects"), entry.oid))
+    disk.close()
+    steps.take(files)
+    steps.check()
 
 
 def test_what_waits_can_be_read_and_is_bounded(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
