@@ -42,7 +42,8 @@ def share_among_threads() -> None:
         _mallopt(_ARENA_MAX, 1)
         # by default, both would grow with the largest block that was ever freed
         _mallopt(_MMAP_THRESHOLD, _LARGE)
-        _mallopt(_TRIM_THRESHOLD, 2 * _LARGE)
+        # each page of a diff takes some 10 MiB: it should find those of the page before
+        _mallopt(_TRIM_THRESHOLD, 8 * _LARGE)
 
 
 def give_back() -> None:
