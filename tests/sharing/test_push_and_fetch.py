@@ -11,6 +11,7 @@ import pytest
 from snapd.core.actions.sharing.push import NewFile, Pushed, PushOptions
 from snapd.core.call import Call
 from snapd.core.errors import FileNotInSnapshot, InvalidParams, RemoteChanged, RemoteFailed, UnknownSession
+from snapd.core.rules.secrets.looking import Report, SecretRules
 from snapd.core.timeline.queries import StepQuery
 from tests.core.sharing.test_projection import told
 from tests.remotes.machines import bare
@@ -117,6 +118,32 @@ def test_what_no_commit_has_is_named(here: Agents, remote: str) -> None:
     names = run_git(Path(remote), "ls-tree", "-r", "--name-only", references(remote)[0]).decode()
     assert "large" not in names
     assert "head/a.txt" in names.split()
+
+
+def test_a_file_that_is_pushed_again_is_not_looked_at_again(
+    here: Agents, remote: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[bytes] = []
+    look = SecretRules.look
+
+    def noted(rules: SecretRules, path: bytes, data: bytes, size: int | None = None) -> Report:
+        looked_at.append(path)
+        return look(rules, path, data, size)
+
+    monkeypatch.setattr(SecretRules, "look", noted)
+    secret = b"password = 'hunter2-but-longer-9f8e7d'\n"
+    here.bench.write({"users.txt": b"of the user\n", ".env": secret})
+    here.step("one", {"b.txt": b"b\n"})
+    first = push(here, remote, options=DRY)
+    assert sorted(looked_at) == [b".env", b"b.txt", b"users.txt"]
+    looked_at.clear()
+    assert push(here, remote).new_files == first.new_files
+    assert looked_at == []
+    # bytes that were harmless under another name
+    here.step("one", {"b.txt": b"more\n", "c/.env": b"of the user\n"})
+    again = {file.path: file.reason for file in push(here, remote).new_files}
+    assert sorted(looked_at) == [b"b.txt", b"c/.env"]
+    assert again[b".env"] == again[b"c/.env"] == "secret"
 
 
 def test_likely_secrets_are_named(here: Agents, remote: str) -> None:

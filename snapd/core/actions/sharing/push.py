@@ -29,6 +29,9 @@ LARGE = TEN_MIB
 """From this size on (bytes), a file that leaves the machine is named as a large one."""
 
 
+Reason = Literal["secret", "large"]
+
+
 @attrs.frozen
 class NewFile:
     """A file that leaves the machine although no commit of the project has it.
@@ -41,7 +44,7 @@ class NewFile:
 
     path: RelPath
     size: int
-    reason: Literal["secret", "large"] | None = None
+    reason: Reason | None = None
 
 
 @attrs.frozen
@@ -104,6 +107,9 @@ class Push:
     _step_changes: StepChanges
     _elsewhere: Elsewhere
     _rules: Callable[[], SecretRules]
+    # what was found in the files of the last push, by blob and path: a session is pushed again after each of its steps,
+    # with the same files but for those of the step
+    _last_found: dict[bytes, Reason | None] = attrs.field(factory=dict, init=False)
 
     def push(self, remote: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call) -> Pushed:
         """Pushes sessions: all or none.
@@ -163,7 +169,14 @@ class Push:
 
     def new_files(self, outgoing: Outgoing, call: Call) -> tuple[NewFile, ...]:
         """The files in copies that no commit of the project has, ordered by path."""
-        return tuple(self._named(*file, call) for file in outgoing.new_files(call))
+        known, found = self._last_found, dict[bytes, Reason | None]()
+        files = []
+        for path, oid, size in outgoing.new_files(call):
+            key = oid + path
+            found[key] = known[key] if key in known else self._reason(path, oid, size, call)
+            files.append(NewFile(path, size, found[key]))
+        self._last_found = found
+        return tuple(files)
 
     def delete(self, remote: str, session_ids: Sequence[SessionId], call: Call) -> tuple[str, tuple[SessionId, ...]]:
         """Deletes sessions from a remote, all or none, and gives its address and those that were there.
@@ -185,13 +198,13 @@ class Push:
             )
         return tuple(self._sessions.known(session_id).session_id for session_id in dict.fromkeys(session_ids))
 
-    def _named(self, path: RelPath, oid: ObjectId, size: int, call: Call) -> NewFile:
-        """Says what there is to say of a file: that it may hold a secret, or that it is large."""
+    def _reason(self, path: RelPath, oid: ObjectId, size: int, call: Call) -> Reason | None:
+        """Why somebody should look at a file first: it may hold a secret, or is large."""
         call.check()
         start = b"".join(_first(self._store.blob_chunks(oid), MOST_BYTES))
         if self._rules().look(path, start, size).findings:
-            return NewFile(path, size, "secret")
-        return NewFile(path, size, "large" if size >= LARGE else None)
+            return "secret"
+        return "large" if size >= LARGE else None
 
 
 def _first(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
