@@ -92,17 +92,22 @@ class Projection:
         timeline = self._log.timeline
         self._mine = frozenset(step.step_id for name in self._session_ids for step in timeline.steps(name))
         numbers = itertools.count(1)
+        last: SnapshotId | None = None
         for event in events_of(timeline, self._session_ids):
             call.check()
             seen = None if event.seen is None else self._span(event.seen)
             what, head = self._what(event.what), event.head
             if what is None and seen is None:
                 continue
-            if isinstance(what, Operated):
+            if isinstance(what, (SessionStarted, SessionEnded)):
+                # nobody looked at the work tree: the event has the snapshot of the one before it, whosever that was
+                head = last
+            elif isinstance(what, Operated):
                 assert isinstance(event.what, Operated)
                 head = self._left_by(event.what, what, head)
             elif head is not None:
                 head = self._copy(head)
+            last = head
             # an event of others is there for its span alone
             yield Event(next(numbers), event.milliseconds, head, seen, what or StepsLeft(()))
 

@@ -17,7 +17,7 @@ from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.operations.options import OperationOptions
 from snapd.core.ports.timeline import TimelineView
 from snapd.core.timeline.attribution import OwnChanges
-from snapd.core.timeline.model import Step
+from snapd.core.timeline.model import SessionEnded, SessionStarted, Step, StepBegun, StepEnded
 from snapd.core.trees import files
 from tests.support.amounts import amount
 from tests.support.sessions import TEXT, Agents, at_work, text
@@ -108,6 +108,25 @@ def test_what_the_user_did_meanwhile_stays_here(tmp_path: Path) -> None:
     read = agents.bench.workspace._store.read_tree
     (span,) = (event.seen for event in Travelled(agents.bench, "one").events if event.seen is not None)
     assert [entry.name for entry in read(span.after.tree)] == [b"a.txt"]
+
+
+def test_what_was_there_before_and_after_it_stays_here(tmp_path: Path) -> None:
+    agents = at_work(tmp_path, {"a.txt": TEXT})
+    agents.start("two")
+    agents.step("two", {"before.txt": b"older\n"})
+    agents.bench.remove("before.txt")
+    agents.start("three")
+    agents.step("three", {"a.txt": text(l2=b"1")})
+    agents.bench.write({"after.txt": b"newer\n"})
+    agents.step("two", {"b.txt": b"b\n"})
+    agents.bench.workspace.sessions.end("three", Call())
+    compare(agents, "three")
+    copy = Travelled(agents.bench, "three")
+    kinds = [type(event.what) for event in copy.events]
+    assert kinds == [SessionStarted, StepBegun, StepEnded, SessionEnded]
+    read = agents.bench.workspace._store.read_tree
+    trees = [None if event.head is None else [entry.name for entry in read(event.head.tree)] for event in copy.events]
+    assert trees == [None, [b"a.txt"], [b"a.txt"], [b"a.txt"]]
 
 
 def test_empty_directories(tmp_path: Path) -> None:
