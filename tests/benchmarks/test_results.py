@@ -6,6 +6,7 @@ import glob
 import json
 import os
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -250,3 +251,19 @@ def test_the_results_that_are_quoted_can_be_read() -> None:
     for path in glob.glob(os.path.join(RESULTS, "*.json")):
         with open(path, encoding="utf-8") as file:
             assert load(file.read()).rows, path
+
+
+def test_the_readme_quotes_the_run_on_the_linux_source() -> None:
+    with open(os.path.join(RESULTS, "linux.json"), encoding="utf-8") as file:
+        linux = load(file.read())
+    measured = {
+        (one.name, quantity(one.snapd.median, "s"), quantity(one.other.median, "s"), cells(linux, one)[4])
+        for one in linux.rows
+        if one.other is not None and one.snapd.unit == "s"
+    }
+    readme = (Path(RESULTS).parents[1] / "README.md").read_text("utf-8")
+    head = f"| the Linux source, {linux.files:,} files | snapd | git | |"
+    assert head in readme
+    _, *lines = readme.split(head)[1].split("\n\n")[0].strip().splitlines()
+    assert len(lines) >= 5
+    assert {tuple(line.strip("| ").split(" | ")) for line in lines} <= measured
