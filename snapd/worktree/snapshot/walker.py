@@ -135,6 +135,7 @@ class Walker:
             there: list[tuple[DirectoryNode, set[bytes]]] = []
             lost: list[tuple[DirectoryNode, set[bytes]]] = []
             for node, names in marks.names.items():
+                self.call.check()
                 assert isinstance(node, DirectoryNode)
                 if self.state.path_of(node) is not None:
                     there.append((node, names))
@@ -179,6 +180,7 @@ class Walker:
             if path is None or not directories or (descriptor := self._enter(path, node)) is None:
                 continue
             for name in directories & node.directories.keys():
+                self.call.check()
                 with os_errors(_join(path, name)):
                     try:
                         inode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_ino
