@@ -6,11 +6,12 @@ import os
 import secrets
 import shutil
 
-from snapd.core.errors import os_errors
+from snapd.core.errors import IoError, os_errors
 from snapd.failpoints import failpoint
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
+_ATTEMPTS = 20
 
 
 def write_file(path: str, data: bytes) -> None:
@@ -45,11 +46,19 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def make_directories(path: str) -> None:
-    """Makes a directory and its parents, private to the user, and syncs their names."""
+def make_directories(path: str, attempts: int = _ATTEMPTS) -> None:
+    """Makes a directory and its parents, private to the user, and syncs their names.
+
+    Args:
+        path: of the directory.
+        attempts: how often to start again where a directory above it vanishes meanwhile.
+
+    Raises:
+        StorageFull, IoError: it cannot be made.
+    """
     if os.path.isdir(path):
         return
-    above = os.path.dirname(path)
+    above = os.path.dirname(path) or "."
     make_directories(above)
     with os_errors(path):
         failpoint("durable.mkdir")
@@ -58,9 +67,13 @@ def make_directories(path: str) -> None:
         except FileExistsError:
             if not os.path.isdir(path):
                 raise
-        except FileNotFoundError:
+        except FileNotFoundError as error:
             # a git command run on a store removes directories as they become empty
-            make_directories(path)
+            if attempts == 0:
+                # /proc says this, too
+                hint = "choose a directory that can hold others, with SNAPD_DATA_DIR or XDG_DATA_HOME"
+                raise IoError(f"{path}: the directory cannot be made", hint=hint, path=path, errno="ENOENT") from error
+            make_directories(path, attempts - 1)
         sync_if_there(above)
 
 
