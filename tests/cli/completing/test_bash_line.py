@@ -51,6 +51,19 @@ def test_what_is_replied_becomes_the_word() -> None:
     assert in_bash('eval "set -- $1"; printf \'%s\\0\' "$@"', " ".join(lines)) == words
 
 
+@pytest.mark.parametrize("quote", ["'", '"', "$'", '$"'])
+def test_what_is_replied_between_quotes_becomes_the_word(quote: str) -> None:
+    source = random.Random(3)
+    lines, words = [], []
+    for _ in range(WORDS):
+        word = "x" + "".join(source.choices(LETTERS, k=source.randrange(1, 9)))
+        # what readline leaves in place: the quote, and what stands in front of it
+        lines.append(f"a{quote}{Line(f'snapd {quote}x', BREAKS).reply(f'{word} ')}{quote[-1]}")
+        words.append(f"a{word}")
+        assert Line(f"snapd {lines[-1]}", BREAKS).words == ["snapd", words[-1]]
+    assert in_bash('eval "set -- $1"; printf \'%s\\0\' "$@"', " ".join(lines)) == words
+
+
 @pytest.mark.parametrize(
     ("text", "word", "candidate", "reply"),
     [
@@ -62,7 +75,12 @@ def test_what_is_replied_becomes_the_word() -> None:
         # readline closes the quote
         ('snapd show "my f', "my f", "my file@", "my file@"),
         ("snapd revert last 'my f", "my f", "my file ", "my file"),
-        ('snapd show "a\\$\\x', "a$\\x", "a$\\xy ", "a$\\xy"),
+        ('snapd show "a\\$\\x', "a$\\x", "a$\\xy ", "a\\$\\\\xy"),
+        ('snapd purge -n "aa', "aa", "aa$(id)`id`", "aa\\$(id)\\`id\\`"),
+        ("snapd purge -n 'bb", "bb", "bb'; id; '", "bb'\\''; id; '\\''"),
+        ("snapd purge -n $'bb", "bb", "bb\\'; id; '", "bb\\\\\\'; id; \\'"),
+        ("snapd purge -n $$'bb", "$$bb", "$$bb'; id; '", "bb'\\''; id; '\\''"),
+        ("snapd purge -n \\$'bb", "$bb", "$bb'", "bb'\\''"),
     ],
 )
 def test_replies(text: str, word: str, candidate: str, reply: str) -> None:

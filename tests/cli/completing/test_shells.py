@@ -21,6 +21,8 @@ from tests.cli.running import WAIT
 from tests.cli.steps import take
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.cli.running import Home
 
 START = {
@@ -51,6 +53,7 @@ class Shell:
     """
 
     def __init__(self, name: str, home: Home, cwd: str) -> None:
+        self.name = name
         self._done = home.at("done")
         programs = home.at("programs")
         os.makedirs(programs, exist_ok=True)
@@ -107,24 +110,51 @@ def step(home: Home, project: str) -> str:
     return take(home, project, "work", {"my file.txt": b"1\n"}, "--agent", "ada")
 
 
-@pytest.mark.parametrize("name", [name for name in START if shutil.which(name)])
-def test_a_tab_in_the_shell(home: Home, project: str, step: str, name: str) -> None:
-    shell = Shell(name, home, project)
+@pytest.fixture(params=START)
+def shell(home: Home, project: str, request: pytest.FixtureRequest) -> Iterator[Shell]:
+    if shutil.which(request.param) is None:
+        reason = f"{request.param} is not installed; on Debian: apt-get install {request.param}"
+        assert "CI" not in os.environ, reason
+        pytest.skip(reason)
+    shell = Shell(request.param, home, project)
     try:
-        assert shell.words("snapd rest\t") == ["snapd", "restore"]
-        assert shell.words("snapd restore la\t") == ["snapd", "restore", "last"]
-        assert shell.words(f"snapd undo {step[:3]}\t") == ["snapd", "undo", step[:8]]
-        assert shell.words("snapd log --session w\t") == ["snapd", "log", "--session", "work"]
-        assert shell.words("snapd undo --on-conflict=me\t") == ["snapd", "undo", "--on-conflict=merge"]
-        # one Tab for the file, which leaves the word open, and one for the snapshot
-        assert shell.words("snapd show my\tla\t") == ["snapd", "show", "my file.txt@last"]
-        assert shell.words(f"snapd show README.md@{step[:5]}\t") == ["snapd", "show", f"README.md@{step[:8]}"]
-        assert shell.words(f"snapd revert {step} src/d\t") == ["snapd", "revert", step, "src/data.bin"]
-        assert shell.words(f"snapd undo {step} 'my\t") == ["snapd", "undo", step, "my file.txt"]
-        # nothing fits, so nothing changes
-        assert shell.words("snapd restore zzz\t") == ["snapd", "restore", "zzz"]
+        yield shell
     finally:
         shell.close()
+
+
+HOSTILE = [
+    "a-$(touch PWNED)`touch PWNED`;touch PWNED;.txt",
+    "b-'; touch PWNED; '\\'; touch PWNED; '.txt",
+    'c-"; touch PWNED; "\\"; touch PWNED; ".txt',
+    "d-!!t*?[a]{b,c} ${IFS}&|<(touch PWNED)>PWNED\\",
+]
+
+
+def test_a_hostile_name_stays_a_word(shell: Shell, project: str) -> None:
+    for name in HOSTILE:
+        with open(os.path.join(project, name), "w", encoding="utf-8"):
+            pass
+        for quote in ("", "'", '"'):
+            assert shell.words(f"snapd purge -n {quote}{name[:2]}\t") == ["snapd", "purge", "-n", name], (name, quote)
+        if shell.name == "bash":
+            assert shell.words(f"snapd purge -n $'{name[:2]}\t") == ["snapd", "purge", "-n", name], name
+    assert not os.path.exists(os.path.join(project, "PWNED"))
+
+
+def test_a_tab_in_the_shell(shell: Shell, step: str) -> None:
+    assert shell.words("snapd rest\t") == ["snapd", "restore"]
+    assert shell.words("snapd restore la\t") == ["snapd", "restore", "last"]
+    assert shell.words(f"snapd undo {step[:3]}\t") == ["snapd", "undo", step[:8]]
+    assert shell.words("snapd log --session w\t") == ["snapd", "log", "--session", "work"]
+    assert shell.words("snapd undo --on-conflict=me\t") == ["snapd", "undo", "--on-conflict=merge"]
+    # one Tab for the file, which leaves the word open, and one for the snapshot
+    assert shell.words("snapd show my\tla\t") == ["snapd", "show", "my file.txt@last"]
+    assert shell.words(f"snapd show README.md@{step[:5]}\t") == ["snapd", "show", f"README.md@{step[:8]}"]
+    assert shell.words(f"snapd revert {step} src/d\t") == ["snapd", "revert", step, "src/data.bin"]
+    assert shell.words(f"snapd undo {step} 'my\t") == ["snapd", "undo", step, "my file.txt"]
+    # nothing fits, so nothing changes
+    assert shell.words("snapd restore zzz\t") == ["snapd", "restore", "zzz"]
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
