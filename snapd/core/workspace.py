@@ -165,7 +165,7 @@ class Workspace:
         self.prune = Prune(store.timeline, elsewhere).prune
         self.fetched = FetchedSessions(elsewhere, texts)
         self.readers = Readers(store.timeline, Reader(self.sessions, net_changes), self.fetched)
-        self.hand_over = HandOver(writer, store, self.step_changes, elsewhere, self.pushing.new_files).hand_over
+        self.hand_over = HandOver(writer, store, self.step_changes, elsewhere, self.pushing).hand_over
         self.take_over = TakeOver(writer, store, self.sessions, planner, elsewhere).take_over
         self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.actions.sharing.prune import PruneOptions
 from snapd.core.actions.sharing.push import PushOptions, Signing
@@ -16,9 +18,8 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from snapd.core.actions.sharing.push import NewFile
+    from snapd.core.actions.sharing.handover import MadeHandover
+    from snapd.core.actions.sharing.push import Pushed
     from snapd.core.ports.sharing import Carrier
 
     from .context import Context
@@ -39,7 +40,7 @@ def push(context: Context, params: wire.SessionPushParams) -> wire.SessionPushRe
         remote=pushed.remote,
         sessions=list(pushed.sessions),
         bytes_=pushed.size,
-        new_files=_new_files(context, pushed.new_files),
+        **_leaving(context, pushed),
     )
 
 
@@ -69,12 +70,16 @@ def _check_sessions(params: wire.SessionPushParams | wire.SessionExportParams) -
         )
 
 
-def _new_files(context: Context, found: Iterable[NewFile]) -> list[wire.NewFile]:
-    """Converts the files that leave the machine."""
-    return [
-        wire.NewFile(**convert.name(context.workspace.root, file.path), size=file.size, reason=file.reason)
-        for file in found
-    ]
+def _leaving(context: Context, found: Pushed | MadeHandover) -> dict[str, Any]:
+    """Converts the files and texts that leave the machine."""
+    root = context.workspace.root
+    return {
+        "new_files": [
+            wire.NewFile(**convert.name(root, file.path), size=file.size, reason=file.reason)
+            for file in found.new_files
+        ],
+        "secret_texts": [wire.SecretText(**attrs.asdict(text)) for text in found.secret_texts],
+    }
 
 
 def _given_to_push(params: wire.SessionPushParams) -> dict[str, bool]:
@@ -94,7 +99,9 @@ def _delete(context: Context, params: wire.SessionPushParams) -> wire.SessionPus
     if not params.session_ids:
         raise InvalidParams("sessionIds: no session is named", hint="name those to delete", field="sessionIds")
     remote, deleted = context.workspace.pushing.delete(params.remote, params.session_ids, context.call)
-    return wire.SessionPushResult(applied=True, remote=remote, sessions=list(deleted), bytes_=0, new_files=[])
+    return wire.SessionPushResult(
+        applied=True, remote=remote, sessions=list(deleted), bytes_=0, new_files=[], secret_texts=[]
+    )
 
 
 def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPushResult:
@@ -117,6 +124,7 @@ def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPush
         sessions=[session.session_id for session in pruned if session.session_id is not None],
         bytes_=0,
         new_files=[],
+        secret_texts=[],
         pruned=[
             wire.PrunedSession(
                 reference=session.reference,
@@ -147,7 +155,7 @@ def export(context: Context, params: wire.SessionExportParams) -> wire.SessionEx
         applied=written.applied,
         sessions=list(written.sessions),
         bytes_=written.size,
-        new_files=_new_files(context, written.new_files),
+        **_leaving(context, written),
     )
 
 
@@ -194,7 +202,7 @@ def handover(context: Context, params: wire.SessionHandoverParams) -> wire.Sessi
         remote=made.remote,
         sessions=list(made.sessions),
         bytes_=made.size,
-        new_files=_new_files(context, made.new_files),
+        **_leaving(context, made),
     )
 
 

@@ -62,6 +62,9 @@ class Exchange:
             RemoteFailed: nothing was pushed.
             Cancelled: the request was cancelled; all was pushed, or nothing.
         """
+        if not heads:
+            # without a name, git would push what it is configured to
+            return
         leases = [f"--force-with-lease={name}:{_hex(seen.get(name))}" for name in heads]
         # without a plus, which would have git push in spite of a lease
         refs = [f"{_hex(head)}:{name}" for name, head in heads.items()]
@@ -99,8 +102,8 @@ class Exchange:
         return self._listed(git_dir, ["--refs", "--", self.address, f"{prefix}*"], call)
 
     def branches(self, git_dir: str, call: Call) -> frozenset[ObjectId]:
-        """The newest commits of its branches; raises `RemoteFailed`, `Cancelled`."""
-        return frozenset(self._listed(git_dir, ["--heads", "--", self.address], call).values())
+        """What its branches and tags point to; raises `RemoteFailed`, `Cancelled`."""
+        return frozenset(self._listed(git_dir, ["--heads", "--tags", "--", self.address], call).values())
 
     def fetch_tips(self, git_dir: str, prefixes: Sequence[str], call: Call) -> None:
         """Fetches the newest commits of references, and of what they reach as little as the remote lets it.

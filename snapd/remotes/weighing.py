@@ -22,21 +22,6 @@ _MOST_PATHS = 1_000
 
 
 @attrs.frozen
-class NewBlob:
-    """A file in a copy that no commit of the project has.
-
-    Attributes:
-        path: the first path in the trees of events at which git came to it.
-        oid: its blob.
-        size: bytes.
-    """
-
-    path: bytes
-    oid: ObjectId
-    size: int
-
-
-@attrs.frozen
 class Weighing:
     """Asks git about a repository with copies of sessions.
 
@@ -86,39 +71,43 @@ class Weighing:
         data = b"".join(b"%s\n" % oid for oid in sorted(shared))
         return sum(map(int, self._run(["cat-file", "--batch-check=%(objectsize:disk)"], call, data=data).split()))
 
-    def new_blobs(self, tips: Collection[ObjectId], call: Call) -> list[NewBlob]:
-        """The files that no commit of the project has; one too many rather than one too few.
+    def new_objects(self, tips: Collection[ObjectId], call: Call) -> tuple[dict[ObjectId, int], set[ObjectId]]:
+        """What some commits do not have, their own trees alone: the sizes of blobs, by blob, and trees.
 
         Args:
-            tips: the commits that the branches and tags of the project name.
+            tips: commits, or tags of them; those that this machine does not have are passed over.
             call: the request.
 
         Raises:
             IoError, Cancelled: git did not say.
         """
-        known = self.there(tips, call)
         # by default, git looks only at what the sessions go on from, and they go on from no commit of the project; with
         # this word it looks at the trees of all that is known, and names these commits with a dash before them
-        words = ["rev-list", "--objects-edge-aggressive", "--stdin"]
-        lines = self._run(words, call, data=self._revisions(known)).splitlines(keepends=True)
+        words = ["rev-list", "--objects-edge-aggressive", "--no-object-names", "--stdin"]
+        lines = self._run(words, call, data=self._revisions(self.there(tips, call))).splitlines(keepends=True)
         reached = b"".join(line for line in lines if not line.startswith(b"-"))
-        form = "--batch-check=%(objectname) %(objecttype) %(objectsize) %(rest)"
-        found = []
+        form = "--batch-check=%(objectname) %(objecttype) %(objectsize)"
+        blobs: dict[ObjectId, int] = {}
+        trees: set[ObjectId] = set()
         for line in self._run(["cat-file", form], call, data=reached).splitlines():
-            oid, kind, size, path = line.split(b" ", 3)
+            oid, kind, size = line.split(b" ")
             if kind == b"blob":
-                found.append(NewBlob(path, bytes.fromhex(oid.decode()), int(size)))
-        committed = self._committed(found, known, call)
-        return [blob for blob in found if blob.oid not in committed]
+                blobs[bytes.fromhex(oid.decode())] = int(size)
+            elif kind == b"tree":
+                trees.add(bytes.fromhex(oid.decode()))
+        return blobs, trees
 
-    def _committed(self, blobs: Sequence[NewBlob], tips: Collection[ObjectId], call: Call) -> set[ObjectId]:
-        """Those that an older commit of the project has at the same path."""
-        # below the name of the snapshot in the tree of the event
-        paths = {blob.path.partition(b"/")[2] for blob in blobs} - {b""}
-        if not tips or not paths or len(paths) > _MOST_PATHS:
+    def committed(self, paths: Collection[bytes], tips: Collection[ObjectId], call: Call) -> set[ObjectId]:
+        """The blobs that some commits, or those before them, ever had at these paths; one too few rather than too many.
+
+        Raises:
+            IoError, Cancelled: git did not say.
+        """
+        known = self.there(tips, call)
+        if not known or not paths or len(paths) > _MOST_PATHS:
             return set()
         words = ["--literal-pathspecs", "log", "--format=", "--raw", "--no-abbrev", "--no-renames", "-m"]
-        revisions = [tip.hex() for tip in sorted(tips)]
+        revisions = [tip.hex() for tip in sorted(known)]
         done = self.git.run(
             self.git_dir, [*words, *revisions, "--", *(os.fsdecode(path) for path in sorted(paths))], call
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.core.call import Call
+    from snapd.core.model import ObjectId
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.outgoing import OutgoingRepository
 
@@ -62,15 +63,21 @@ class BundledCopies(Prepared):
     def _written(self, call: Call) -> tuple[bytes, str]:
         """The header of the file, and where its pack is."""
         if self._parts is None:
-            weighing = self._weighing()
-            shared = self._project.likely_shared(call)
-            candidates = [] if shared is None else weighing.there([shared], call)
-            needed = [commit for commit in candidates if weighing.bytes_of(commit, call) >= _WORTH_IT]
+            needed = self._needed(call)
             # summaries of packs would have git leave out what older commits have, too
             look_at_trees(self._repository.path, needed)
             header = Header(needed, self._repository.heads).encode()
-            self._parts = header, weighing.pack_beside(needed, call)
+            self._parts = header, self._weighing().pack_beside(needed, call)
         return self._parts
+
+    def _public(self, call: Call) -> list[ObjectId]:
+        return [*self._project.published(call), *self._needed(call)]
+
+    def _needed(self, call: Call) -> list[ObjectId]:
+        """The commits of which the file leaves out what they have."""
+        weighing, shared = self._weighing(), self._project.likely_shared(call)
+        candidates = [] if shared is None else weighing.there([shared], call)
+        return [commit for commit in candidates if weighing.bytes_of(commit, call) >= _WORTH_IT]
 
 
 def _chunks(header: bytes, pack: str) -> Iterator[bytes]:

@@ -23,19 +23,6 @@ _NEAR = 1_000
 
 
 @attrs.frozen
-class Tips:
-    """What the references of a project point to.
-
-    Attributes:
-        branches: the newest commits of its branches and of those of its remotes, and that of HEAD.
-        tags: its tags, which may be objects of their own.
-    """
-
-    branches: frozenset[ObjectId] = frozenset()
-    tags: frozenset[ObjectId] = frozenset()
-
-
-@attrs.frozen
 class ProjectCommits:
     """The commits of a project.
 
@@ -54,15 +41,15 @@ class ProjectCommits:
         """The git `objects` directories of the project."""
         return own_object_directories(self.root)
 
-    def tips(self, call: Call) -> Tips:
-        """What the references of the project point to; raises `IoError`, `Cancelled`.
-
-        Nothing is said of what cannot be read: to take less for known makes a plan say more.
-        """
+    def branches(self, call: Call) -> frozenset[ObjectId]:
+        """The newest commits of its branches, of those of its remotes, and HEAD; raises `IoError`, `Cancelled`."""
         listed = self._ask(["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes"], call)
-        tagged = self._ask(["for-each-ref", "--format=%(objectname) %(refname)", "refs/tags"], call)
-        head = self._ids(["rev-parse", "--verify", "--quiet", "HEAD"], call)
-        return Tips(frozenset([*_first(listed), *head]), frozenset(_first(tagged)))
+        return frozenset([*_first(listed), *self._ids(["rev-parse", "--verify", "--quiet", "HEAD"], call)])
+
+    def published(self, call: Call) -> tuple[ObjectId, ...]:
+        """What the branches of its remotes pointed to when last seen, newest first; raises `IoError`, `Cancelled`."""
+        words = ["for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(refname)", "refs/remotes"]
+        return tuple(_first(self._ask(words, call)))
 
     def likely_shared(self, call: Call) -> ObjectId | None:
         """The commit that is nearest to HEAD and that others are likely to have; None if there is none.
@@ -72,8 +59,7 @@ class ProjectCommits:
         Raises:
             IoError, Cancelled: git did not say.
         """
-        newest_first = ["for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(refname)", "refs/remotes"]
-        published = _first(self._ask(newest_first, call))
+        published = self.published(call)
         if not published:
             return next(iter(self.newest(0, call)), None)
         near = self._ids(["rev-list", f"--max-count={_NEAR}", "HEAD", "--"], call)

@@ -58,6 +58,7 @@ class Copies(Prepared):
         self._replaced: frozenset[str] = frozenset()
         self._made: dict[str, tuple[ObjectId, ObjectId, str]] = {}
         self._signed: frozenset[str] = frozenset()
+        self._there: frozenset[ObjectId] | None = None
 
     def add_handover(self, handover: Handover, events: Iterable[Event], replaced: Collection[str]) -> None:
         """Adds a handover, which takes the place of earlier ones of its name, given by their ids."""
@@ -79,10 +80,15 @@ class Copies(Prepared):
     def weigh(self, call: Call) -> int:
         """The bytes that a push would send, as far as this machine knows what the remote has; raises `RemoteFailed`."""
         weighing = self._weighing()
-        there = self._exchange.branches(self._repository.path, call)
+        there = self._public(call)
         known = weighing.there({*there, *self._mirror.known(self._repository.heads).values()}, call)
         look_at_trees(self._repository.path, there.intersection(known))
         return weighing.bytes_beside(known, call)
+
+    def _public(self, call: Call) -> frozenset[ObjectId]:
+        if self._there is None:
+            self._there = self._exchange.branches(self._repository.path, call)
+        return self._there
 
     def push(self, call: Call) -> None:
         """Pushes the copies: all or none; raises `RemoteChanged`, `RemoteFailed`."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import SigningFailed, StoreCorrupt
+from snapd.core.model import EMPTY_TREE, TREE
 from snapd.remotes.weighing import Weighing
-from snapd.store.timeline.pins import EFFECTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.sharing import Signer
     from snapd.core.timeline.handover import Handover
     from snapd.core.timeline.model import Event, SessionId, SnapshotId
+    from snapd.core.trees import ReadTree
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.outgoing import OutgoingRepository
     from snapd.store.sharing.signature_tag import SignatureTag
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from .commits import ProjectCommits
 
 
-class Prepared:
+class Prepared(ABC):
     """Copies of sessions: what of `core.ports.sharing.Outgoing` has nothing to do with where they go.
 
     Args:
@@ -80,18 +82,29 @@ class Prepared:
         """Completes the copies, so that git can read them."""
         self._repository.finish()
 
-    def new_files(self, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
-        """The files in the copies that no commit of the project has: path, blob and size, each blob once."""
-        found = []
-        tips = self._project.tips(call)
-        for blob in self._weighing().new_blobs({*tips.branches, *tips.tags}, call):
-            role, _, path = blob.path.partition(b"/")
-            if role == EFFECTS:
-                path = self._repository.effects[blob.oid]
-            # the coverage of a snapshot lies beside its tree, and is none of the project's files
-            if path:
-                found.append((path, blob.oid, blob.size))
-        return sorted(found)
+    def new_files(self, read_tree: ReadTree, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
+        """The files that whoever gets the copies did not have; see `core.ports.sharing.Outgoing`."""
+        public, weighing = self._public(call), self._weighing()
+        blobs, trees = weighing.new_objects(public, call)
+        found = {(path, oid) for path, oid in self._repository.effects if oid in blobs}
+        pending = [(tree, b"") for tree in self._repository.snapshots]
+        seen: set[tuple[RelPath, ObjectId]] = set()
+        while pending:
+            call.check()
+            tree, above = pending.pop()
+            for entry in self.read_tree(tree) or read_tree(tree) if tree in trees and tree != EMPTY_TREE else ():
+                file = above + entry.name, entry.oid
+                if entry.mode != TREE and entry.oid in blobs:
+                    found.add(file)
+                elif entry.mode == TREE and file not in seen:
+                    seen.add(file)
+                    pending.append((entry.oid, file[0] + b"/"))
+        committed = weighing.committed({path for path, _ in found}, public, call)
+        return [(path, oid, blobs[oid]) for path, oid in sorted(found) if oid not in committed]
+
+    @abstractmethod
+    def _public(self, call: Call) -> Collection[ObjectId]:
+        """The commits that whoever gets the copies has, or had; also some that this machine does not have."""
 
     def _weighing(self) -> Weighing:
         return Weighing(self._git, self._repository.path, tuple(self._repository.heads.values()))

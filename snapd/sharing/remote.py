@@ -162,6 +162,6 @@ class Remote:
         borrowed = self._borrowed()
         asked = (*((SESSIONS,) if names is None else names), *handovers)
         with mirror.changing, mirror.quarantine(borrowed, names) as quarantine:
-            look_at_trees(quarantine, self._project.tips(call).branches)
+            look_at_trees(quarantine, self._project.branches(call))
             self._exchange.fetch(quarantine, [*asked, *map(signature_of, asked)], call)
             return mirror.take(quarantine, lambda name: name.startswith(asked), borrowed, self._limits, call)

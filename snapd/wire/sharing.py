@@ -22,12 +22,17 @@ _SIGNING_KEY = (
     "With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or "
     "the absolute path of a file. Default: `user.signingKey` of the user's own git configuration."
 )
-_WITHOUT_PROMPTS = "Whether the texts of prompts stay on this machine."
+_WITHOUT_PROMPTS = "Whether prompts, the titles of sessions and the descriptions of steps stay on this machine."
+_NEW_FILES = "The files that no commit there has, ordered by file; see [More than one machine](#more-than-one-machine)."
+_TEXTS = "The prompts, titles and descriptions among what leaves that may hold a secret."
 
 
 @attrs.frozen(kw_only=True)
 class NewFile:
-    """A file that leaves the machine although no commit of the project has it."""
+    """A file that leaves the machine although no commit that is known there has it.
+
+    A content with several names is there once for each of them.
+    """
 
     file: Annotated[str, "The file, relative to the folder."]
     uri: Annotated[str | None, "Its exact name, if `file` cannot hold it."] = None
@@ -36,6 +41,19 @@ class NewFile:
         Literal["secret", "large"] | None,
         'Why somebody should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more.',
     ] = None
+
+
+@attrs.frozen(kw_only=True)
+class SecretText:
+    """A text that leaves the machine and may hold a secret."""
+
+    kind: Annotated[
+        Literal["prompt", "title", "description"],
+        "What it is: a prompt, the title of a session, or the description of a step, such as a command.",
+    ]
+    session_id: Annotated[str, "Its session."]
+    message_id: Annotated[str | None, "The message, for a prompt."] = None
+    step_id: Annotated[str | None, "The step, for a description."] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -89,14 +107,15 @@ class SessionPushParams(RequestParams):
 class SessionPushResult:
     """What left the machine, or would."""
 
-    applied: Annotated[bool, "False for a dry run."]
+    applied: Annotated[bool, "False for a dry run, and where the folder has no session."]
     remote: Annotated[str, "The address, without a password."]
     sessions: Annotated[
         list[str],
         "The sessions that were pushed; or those that were there and are deleted, as far as their names are known.",
     ]
     bytes_: Annotated[int, "How much is sent, in bytes, as far as is known of what the remote has."]
-    new_files: Annotated[list[NewFile], "The files that no commit of the project has, ordered by file."]
+    new_files: Annotated[list[NewFile], _NEW_FILES]
+    secret_texts: Annotated[list[SecretText], _TEXTS]
     pruned: Annotated[
         list[PrunedSession] | None, "With `prune`: the sessions that are deleted, or would be, the oldest first."
     ] = None
@@ -143,10 +162,11 @@ class SessionExportParams(RequestParams):
 class SessionExportResult:
     """What was written, or would be."""
 
-    applied: Annotated[bool, "False for a dry run."]
+    applied: Annotated[bool, "False for a dry run, and where the folder has no session: there is no file then."]
     sessions: Annotated[list[str], "The sessions in the file."]
     bytes_: Annotated[int, "The size of the file, in bytes."]
-    new_files: Annotated[list[NewFile], "The files that no commit of the project has, ordered by file."]
+    new_files: Annotated[list[NewFile], _NEW_FILES]
+    secret_texts: Annotated[list[SecretText], _TEXTS]
 
 
 @attrs.frozen(kw_only=True)
@@ -233,7 +253,8 @@ class SessionHandoverResult:
     remote: Annotated[str, "The address, without a password; or the file."]
     sessions: Annotated[list[str], "The sessions that go with it."]
     bytes_: Annotated[int, "How much is sent, in bytes, as far as is known of what the remote has."]
-    new_files: Annotated[list[NewFile], "The files that no commit of the project has, ordered by file."]
+    new_files: Annotated[list[NewFile], _NEW_FILES]
+    secret_texts: Annotated[list[SecretText], _TEXTS]
 
 
 @attrs.frozen(kw_only=True)

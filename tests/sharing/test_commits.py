@@ -54,7 +54,7 @@ def test_nothing_is_run_and_nothing_fetched(folder: Path, traps: Traps) -> None:
     assert commits.common([UNKNOWN, first], Call()) == first
     assert commits.common([UNKNOWN], Call()) is None
     assert commits.tree(UNKNOWN, Call()) is None
-    assert commits.tips(Call()).branches == {newest}
+    assert commits.branches(Call()) == {newest}
     assert commits.likely_shared(Call()) == newest
     assert traps.fired() == []
     # git itself sets them off

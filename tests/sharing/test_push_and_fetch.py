@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.sharing.push import NewFile, Pushed, PushOptions
+from snapd.core.actions.sharing.handover import HandoverOptions, MadeHandover
+from snapd.core.actions.sharing.push import NewFile, Pushed, PushOptions, SecretText
 from snapd.core.call import Call
 from snapd.core.errors import FileNotInSnapshot, InvalidParams, RemoteChanged, RemoteFailed, UnknownSession
 from snapd.core.rules.secrets.looking import Report, SecretRules
@@ -19,6 +21,7 @@ from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work, text
 
 DRY = PushOptions(dry_run=True)
+TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
 
 
 @pytest.fixture
@@ -48,6 +51,11 @@ def project(agents: Agents, *words: str) -> bytes:
 
 def push(agents: Agents, remote: str, *sessions: str, options: PushOptions | None = None) -> Pushed:
     return agents.bench.workspace.pushing.push(remote, sessions or None, options or PushOptions(), Call())
+
+
+def publish(agents: Agents, remote: str) -> None:
+    """Pushes what the project has committed."""
+    project(agents, "push", "--quiet", remote, "HEAD:refs/heads/main")
 
 
 def fetch(agents: Agents, remote: str, *sessions: str) -> list[str]:
@@ -98,6 +106,7 @@ def test_there_and_read(here: Agents, there: Agents, remote: str) -> None:
 
 def test_what_no_commit_has_is_named(here: Agents, remote: str) -> None:
     large = b"x" * (11 << 20)
+    publish(here, remote)
     here.bench.write({"users.txt": b"of the user\n"})
     here.step("one", {"a.txt": text(l2=b"1"), "old.txt": b"first\n", "large.bin": large})
     plan = push(here, remote, options=DRY)
@@ -107,15 +116,19 @@ def test_what_no_commit_has_is_named(here: Agents, remote: str) -> None:
         NewFile(b"large.bin", len(large), "large"),
         NewFile(b"users.txt", 12),
     )
-    assert references(remote) == []
+    assert references(remote) == ["refs/heads/main"]
     project(here, "add", "a.txt", "users.txt")
-    # what is only staged is in no commit
+    # what is only staged is in no commit, and what was only committed here is not there
     assert len(push(here, remote, options=DRY).new_files) == 3
     project(here, "commit", "--quiet", "--message=three")
+    assert len(push(here, remote, options=DRY).new_files) == 3
+    # a tag is enough
+    project(here, "tag", "--annotate", "--message=tag", "v1")
+    project(here, "push", "--quiet", remote, "v1")
     assert [file.path for file in push(here, remote, options=DRY).new_files] == [b"large.bin"]
     left = push(here, remote, options=PushOptions(["*.bin"]))
     assert left.new_files == ()
-    names = run_git(Path(remote), "ls-tree", "-r", "--name-only", references(remote)[0]).decode()
+    names = run_git(Path(remote), "ls-tree", "-r", "--name-only", references(remote)[1]).decode()
     assert "large" not in names
     assert "head/a.txt" in names.split()
 
@@ -131,6 +144,7 @@ def test_a_file_that_is_pushed_again_is_not_looked_at_again(
         return look(rules, path, data, size)
 
     monkeypatch.setattr(SecretRules, "look", noted)
+    publish(here, remote)
     secret = b"password = 'hunter2-but-longer-9f8e7d'\n"
     here.bench.write({"users.txt": b"of the user\n", ".env": secret})
     here.step("one", {"b.txt": b"b\n"})
@@ -147,7 +161,8 @@ def test_a_file_that_is_pushed_again_is_not_looked_at_again(
 
 
 def test_likely_secrets_are_named(here: Agents, remote: str) -> None:
-    token = b"ghp_" + b"aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
+    publish(here, remote)
+    token = TOKEN.encode()
     here.step("one", {"a.txt": b"GITHUB_TOKEN=" + token + b"\n", ".env": b"x\n", "b.txt": b"GITHUB_TOKEN=...\n"})
     named = {file.path: file.reason for file in push(here, remote, options=DRY).new_files}
     assert named == {b".env": "secret", b"a.txt": "secret", b"b.txt": None}
@@ -161,10 +176,11 @@ def test_it_costs_what_the_remote_does_not_have(here: Agents, there: Agents, rem
     for number in range(3):
         here.step("one", {"a.txt": text(l2=b"%d" % number)})
     plan = push(here, remote, options=DRY)
-    # what did not change is not even looked at
-    assert [file.path for file in plan.new_files] == [b"a.txt"] * 2
+    assert len(plan.new_files) == 2000 + 4
     whole = plan.size
-    run_git(here.bench.root, "push", "--quiet", remote, "HEAD:refs/heads/main")
+    publish(here, remote)
+    # what did not change is not even looked at
+    assert [file.path for file in push(here, remote, options=DRY).new_files] == [b"a.txt"] * 2
     project(here, "tag", "--annotate", "--message=tag", "v1")
     run_git(here.bench.root, "push", "--quiet", remote, "HEAD:refs/heads/main", "v1")
     had = objects(remote)
@@ -339,11 +355,15 @@ def test_what_is_not_there(here: Agents, there: Agents, remote: str, tmp_path: P
 
 def test_contents_and_prompts_stay_here(here: Agents, there: Agents, remote: str) -> None:
     secret, older = b"token = abc\n", b"token = xyz\n"
+    publish(here, remote)
+    here.bench.workspace.sessions.start("one", "agent", "token in a title", Call())
     here.bench.workspace.messages.send("one", "m", "use token abc", Call())
     here.step("one", {"a.txt": text(l2=b"1"), "key": older, "copy/of": older}, message="m")
     here.step("one", {"key": secret})
     other = here.step("one", lambda: os.rename(here.bench.path("key"), here.bench.path("moved")))
     here.undo("one", step=other)
+    begun = here.bench.workspace.sessions.begin("one", Call(), client=None, description="echo token").step_id
+    here.bench.workspace.sessions.finish(begun, None, Call(), description="echo the token")
     options = PushOptions(redact=[b"key"], without_prompts=True)
     pushed = push(here, remote, options=options)
     assert {file.path for file in pushed.new_files} == {b"a.txt"}
@@ -351,7 +371,72 @@ def test_contents_and_prompts_stay_here(here: Agents, there: Agents, remote: str
     assert b"token" not in everything
     fetch(there, remote)
     reader = there.bench.workspace.fetched.known_session("one")
-    assert len(reader.fetched.log.timeline.steps("one")) == 3
+    assert len(reader.fetched.log.timeline.steps("one")) == 4
     assert reader.fetched.log.timeline.message("one", "m").text is None
     with pytest.raises(FileNotInSnapshot):
         push(here, remote, options=PushOptions(redact=[b"never"]))
+
+
+def test_every_name_of_a_content_is_in_the_plan(here: Agents, remote: str) -> None:
+    publish(here, remote)
+    names = ["aaa.txt", "id_rsa", "z/.env", "z/copy/prod.key", "line\nbreak"]
+    here.step("one", dict.fromkeys(names, b"hunter2\n"))
+    # a directory that is there twice is one tree
+    first = here.step("one", lambda: shutil.copytree(here.bench.path("z"), here.bench.path("y")))
+    here.step("one", lambda: os.rename(here.bench.path("y"), here.bench.path("x")))
+    here.undo("one", step=first)
+    expected = {name.encode() for name in [*names, *(f"{d}/{f}" for d in "xy" for f in (".env", "copy/prod.key"))]}
+    for plan in (push(here, remote, options=DRY), hand_over(here, remote)):
+        assert {file.path for file in plan.new_files} == expected
+        assert len(plan.new_files) == len(expected)
+        reasons = {file.path: file.reason for file in plan.new_files}
+        assert reasons[b"z/.env"] == reasons[b"id_rsa"] == reasons[b"x/copy/prod.key"] == "secret"
+
+
+def test_what_others_do_not_have_is_in_the_plan_of_a_file(here: Agents, tmp_path: Path) -> None:
+    def named() -> set[bytes]:
+        planned = here.bench.workspace.pushing.export(str(tmp_path / "s.bundle"), None, DRY, Call())
+        return {file.path for file in planned.new_files}
+
+    here.step("one", {"b.txt": b"b\n"})
+    # nobody is known to have anything of the project
+    assert named() == {b"a.txt", b"old.txt", b"b.txt"}
+    project(here, "update-ref", "refs/remotes/origin/main", "HEAD")
+    assert named() == {b"b.txt"}
+    project(here, "add", "b.txt")
+    project(here, "commit", "--quiet", "--message=not pushed")
+    assert named() == {b"b.txt"}
+
+
+def test_texts_with_likely_secrets_are_in_the_plan(here: Agents, remote: str) -> None:
+    workspace = here.bench.workspace
+    workspace.sessions.start("titled", "agent", f"use {TOKEN}", Call())
+    workspace.messages.send("one", "m1", f"use {TOKEN}", Call())
+    workspace.messages.send("one", "m2", "use nothing", Call())
+    begun = workspace.sessions.begin("one", Call(), client=None, description=f"curl -H 'X: {TOKEN}'").step_id
+    here.end(begun)
+    ended = here.begin("one")
+    workspace.sessions.finish(ended, None, Call(), description=f"echo {TOKEN}")
+    here.step("one", {"b.txt": b"b\n"})
+    expected = {
+        SecretText("title", "titled"),
+        SecretText("prompt", "one", message_id="m1"),
+        SecretText("description", "one", step_id=begun),
+        SecretText("description", "one", step_id=ended),
+    }
+    assert set(push(here, remote, options=DRY).secret_texts) == set(hand_over(here, remote).secret_texts) == expected
+    pushed = push(here, remote, options=PushOptions(without_prompts=True))
+    assert pushed.secret_texts == ()
+    assert TOKEN.encode() not in run_git(Path(remote), "cat-file", "--batch", "--batch-all-objects")
+
+
+def hand_over(agents: Agents, remote: str) -> MadeHandover:
+    workspace = agents.bench.workspace
+    return workspace.hand_over(workspace.elsewhere.remote(remote), HandoverOptions(dry_run=True), Call())
+
+
+def test_nothing_is_pushed_where_there_is_no_session(here: Agents, remote: str, tmp_path: Path) -> None:
+    pushed = push(here, remote)
+    assert (pushed.applied, pushed.sessions, references(remote)) == (False, (), [])
+    exported = here.bench.workspace.pushing.export(str(tmp_path / "s.bundle"), None, PushOptions(), Call())
+    assert (exported.applied, (tmp_path / "s.bundle").exists()) == (False, False)

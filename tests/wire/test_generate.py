@@ -73,17 +73,17 @@ REQUESTS = {
             "remote sessionIds? all? exclude? redact? withoutPrompts? sign? signingKey? dryRun? delete? prune? "
             "olderThanDays?"
         ),
-        "applied remote sessions bytes newFiles pruned?",
+        "applied remote sessions bytes newFiles secretTexts pruned?",
     ),
     "session/fetch": ("remote sessionIds?", "sessions"),
     "session/export": (
         "file sessionIds? all? exclude? redact? withoutPrompts? sign? signingKey? dryRun?",
-        "applied sessions bytes newFiles",
+        "applied sessions bytes newFiles secretTexts",
     ),
     "session/import": ("file", "sessions"),
     "session/handover": (
         "remote? file? name? include? exclude? redact? withoutPrompts? sign? signingKey? dryRun?",
-        "applied name remote sessions bytes newFiles",
+        "applied name remote sessions bytes newFiles secretTexts",
     ),
     "session/takeover": (
         "remote? file? name? dryRun? onConflict? details?",

@@ -84,6 +84,7 @@ __all__ = [
     "ReviewListResult",
     "ReviewParams",
     "ReviewRevertParams",
+    "SecretText",
     "Session",
     "SessionApplyParams",
     "SessionApplyResult",
@@ -1588,7 +1589,7 @@ class SessionPushParams(_SessionPushParamsRequired, total=False):
     redact: list[str]
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
     withoutPrompts: bool
-    """Whether the texts of prompts stay on this machine."""
+    """Whether prompts, the titles of sessions and the descriptions of steps stay on this machine."""
     sign: bool
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
     signingKey: str
@@ -1618,12 +1619,31 @@ class _NewFileRequired(TypedDict):
 
 
 class NewFile(_NewFileRequired, total=False):
-    """A file that leaves the machine although no commit of the project has it."""
+    """A file that leaves the machine although no commit that is known there has it.
+
+    A content with several names is there once for each of them.
+    """
 
     uri: str
     """Its exact name, if `file` cannot hold it."""
     reason: Literal["secret", "large"]
     """Why somebody should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more."""
+
+
+class _SecretTextRequired(TypedDict):
+    kind: Literal["prompt", "title", "description"]
+    """What it is: a prompt, the title of a session, or the description of a step, such as a command."""
+    sessionId: str
+    """Its session."""
+
+
+class SecretText(_SecretTextRequired, total=False):
+    """A text that leaves the machine and may hold a secret."""
+
+    messageId: str
+    """The message, for a prompt."""
+    stepId: str
+    """The step, for a description."""
 
 
 class _PrunedSessionRequired(TypedDict):
@@ -1644,7 +1664,7 @@ class PrunedSession(_PrunedSessionRequired, total=False):
 
 class _SessionPushResultRequired(TypedDict):
     applied: bool
-    """False for a dry run."""
+    """False for a dry run, and where the folder has no session."""
     remote: str
     """The address, without a password."""
     sessions: list[str]
@@ -1652,7 +1672,9 @@ class _SessionPushResultRequired(TypedDict):
     bytes: int
     """How much is sent, in bytes, as far as is known of what the remote has."""
     newFiles: list[NewFile]
-    """The files that no commit of the project has, ordered by file."""
+    """The files that no commit there has, ordered by file; see More than one machine."""
+    secretTexts: list[SecretText]
+    """The prompts, titles and descriptions among what leaves that may hold a secret."""
 
 
 class SessionPushResult(_SessionPushResultRequired, total=False):
@@ -1700,7 +1722,7 @@ class SessionExportParams(_SessionExportParamsRequired, total=False):
     redact: list[str]
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
     withoutPrompts: bool
-    """Whether the texts of prompts stay on this machine."""
+    """Whether prompts, the titles of sessions and the descriptions of steps stay on this machine."""
     sign: bool
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
     signingKey: str
@@ -1715,13 +1737,15 @@ class SessionExportResult(TypedDict):
     """What was written, or would be."""
 
     applied: bool
-    """False for a dry run."""
+    """False for a dry run, and where the folder has no session: there is no file then."""
     sessions: list[str]
     """The sessions in the file."""
     bytes: int
     """The size of the file, in bytes."""
     newFiles: list[NewFile]
-    """The files that no commit of the project has, ordered by file."""
+    """The files that no commit there has, ordered by file; see More than one machine."""
+    secretTexts: list[SecretText]
+    """The prompts, titles and descriptions among what leaves that may hold a secret."""
 
 
 class SessionImportParams(RequestParams):
@@ -1780,7 +1804,7 @@ class SessionHandoverParams(RequestParams, total=False):
     redact: list[str]
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
     withoutPrompts: bool
-    """Whether the texts of prompts stay on this machine."""
+    """Whether prompts, the titles of sessions and the descriptions of steps stay on this machine."""
     sign: bool
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
     signingKey: str
@@ -1805,7 +1829,9 @@ class SessionHandoverResult(TypedDict):
     bytes: int
     """How much is sent, in bytes, as far as is known of what the remote has."""
     newFiles: list[NewFile]
-    """The files that no commit of the project has, ordered by file."""
+    """The files that no commit there has, ordered by file; see More than one machine."""
+    secretTexts: list[SecretText]
+    """The prompts, titles and descriptions among what leaves that may hold a secret."""
 
 
 class SessionTakeoverParams(RequestParams, total=False):

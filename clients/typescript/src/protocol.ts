@@ -1100,7 +1100,7 @@ export interface SessionPushParams extends RequestParams {
   exclude?: string[];
   /** Files of which no contents that they ever had leave this machine, wherever else these are. */
   redact?: string[];
-  /** Whether the texts of prompts stay on this machine. */
+  /** Whether prompts, the titles of sessions and the descriptions of steps stay on this machine. */
   withoutPrompts?: boolean;
   /** Whether to sign what leaves the machine with an ssh key; see Signatures. */
   sign?: boolean;
@@ -1116,7 +1116,11 @@ export interface SessionPushParams extends RequestParams {
   olderThanDays?: number;
 }
 
-/** A file that leaves the machine although no commit of the project has it. */
+/**
+ * A file that leaves the machine although no commit that is known there has it.
+ *
+ * A content with several names is there once for each of them.
+ */
 export interface NewFile {
   /** The file, relative to the folder. */
   file: string;
@@ -1126,6 +1130,18 @@ export interface NewFile {
   size: number;
   /** Why somebody should look at it first: `"secret"`, it may hold one; `"large"`, it has 10 MiB or more. */
   reason?: "secret" | "large";
+}
+
+/** A text that leaves the machine and may hold a secret. */
+export interface SecretText {
+  /** What it is: a prompt, the title of a session, or the description of a step, such as a command. */
+  kind: "prompt" | "title" | "description";
+  /** Its session. */
+  sessionId: string;
+  /** The message, for a prompt. */
+  messageId?: string;
+  /** The step, for a description. */
+  stepId?: string;
 }
 
 /** A session that is deleted from a remote because it is old. */
@@ -1142,7 +1158,7 @@ export interface PrunedSession {
 
 /** What left the machine, or would. */
 export interface SessionPushResult {
-  /** False for a dry run. */
+  /** False for a dry run, and where the folder has no session. */
   applied: boolean;
   /** The address, without a password. */
   remote: string;
@@ -1150,8 +1166,10 @@ export interface SessionPushResult {
   sessions: string[];
   /** How much is sent, in bytes, as far as is known of what the remote has. */
   bytes: number;
-  /** The files that no commit of the project has, ordered by file. */
+  /** The files that no commit there has, ordered by file; see More than one machine. */
   newFiles: NewFile[];
+  /** The prompts, titles and descriptions among what leaves that may hold a secret. */
+  secretTexts: SecretText[];
   /** With `prune`: the sessions that are deleted, or would be, the oldest first. */
   pruned?: PrunedSession[];
 }
@@ -1182,7 +1200,7 @@ export interface SessionExportParams extends RequestParams {
   exclude?: string[];
   /** Files of which no contents that they ever had leave this machine, wherever else these are. */
   redact?: string[];
-  /** Whether the texts of prompts stay on this machine. */
+  /** Whether prompts, the titles of sessions and the descriptions of steps stay on this machine. */
   withoutPrompts?: boolean;
   /** Whether to sign what leaves the machine with an ssh key; see Signatures. */
   sign?: boolean;
@@ -1194,14 +1212,16 @@ export interface SessionExportParams extends RequestParams {
 
 /** What was written, or would be. */
 export interface SessionExportResult {
-  /** False for a dry run. */
+  /** False for a dry run, and where the folder has no session: there is no file then. */
   applied: boolean;
   /** The sessions in the file. */
   sessions: string[];
   /** The size of the file, in bytes. */
   bytes: number;
-  /** The files that no commit of the project has, ordered by file. */
+  /** The files that no commit there has, ordered by file; see More than one machine. */
   newFiles: NewFile[];
+  /** The prompts, titles and descriptions among what leaves that may hold a secret. */
+  secretTexts: SecretText[];
 }
 
 /** The params of `session/import`. */
@@ -1248,7 +1268,7 @@ export interface SessionHandoverParams extends RequestParams {
   exclude?: string[];
   /** Files of which no contents that they ever had leave this machine, wherever else these are. */
   redact?: string[];
-  /** Whether the texts of prompts stay on this machine. */
+  /** Whether prompts, the titles of sessions and the descriptions of steps stay on this machine. */
   withoutPrompts?: boolean;
   /** Whether to sign what leaves the machine with an ssh key; see Signatures. */
   sign?: boolean;
@@ -1270,8 +1290,10 @@ export interface SessionHandoverResult {
   sessions: string[];
   /** How much is sent, in bytes, as far as is known of what the remote has. */
   bytes: number;
-  /** The files that no commit of the project has, ordered by file. */
+  /** The files that no commit there has, ordered by file; see More than one machine. */
   newFiles: NewFile[];
+  /** The prompts, titles and descriptions among what leaves that may hold a secret. */
+  secretTexts: SecretText[];
 }
 
 /** The params of `session/takeover`. */

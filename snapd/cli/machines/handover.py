@@ -26,7 +26,7 @@ def handover(options: argparse.Namespace) -> int:
     include = [os.path.abspath(os.path.join(options.directory, name)) for name in options.include or ()]
     params = {**_where(options), "name": options.name, "include": include or None, **leaving_params(options)}
     with backend(options) as found:
-        leaving = Leaving("session/handover", params, "hand over", "handed over", where, readers_of)
+        leaving = Leaving("session/handover", params, "hand over", "handed over", where, readers_of, with_folder=True)
         return leave(options, found, leaving)
 
 

@@ -10,8 +10,9 @@ import attrs
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask
+from snapd.cli.requests.names import short
 from snapd.cli.terminal.confirming import confirmed, declined
-from snapd.cli.terminal.filenames import file_name
+from snapd.cli.terminal.filenames import file_name, printable
 from snapd.cli.terminal.output import Painter, print_json, size
 from snapd.core.errors import InvalidParams
 from snapd.remotes.ssh_keygen import literal_key
@@ -40,6 +41,7 @@ class Leaving:
         done: what it has done then, such as `pushed`.
         where: says where it goes, from the answer to the request.
         readers: says who can read it there, as a sentence, from the same.
+        with_folder: whether the folder goes with the sessions.
     """
 
     method: str
@@ -48,6 +50,7 @@ class Leaving:
     done: str
     where: Callable[[dict[str, Any]], str]
     readers: Callable[[dict[str, Any]], str]
+    with_folder: bool = False
 
 
 def leaving_params(options: argparse.Namespace) -> dict[str, Any]:
@@ -84,7 +87,7 @@ def leave(options: argparse.Namespace, found: Backend, leaving: Leaving) -> int:
     painter = Painter(options, sys.stderr)
     if options.dry_run or not options.yes:
         plan = ask(found, leaving.method, {**leaving.params, "dryRun": True})
-        if options.dry_run:
+        if options.dry_run or not (plan["sessions"] or leaving.with_folder):
             return _tell(options, leaving, plan)
         if not sys.stdin.isatty():
             sessions = counted(len(plan["sessions"]), "session")
@@ -103,6 +106,8 @@ def leave(options: argparse.Namespace, found: Backend, leaving: Leaving) -> int:
 def _tell(options: argparse.Namespace, leaving: Leaving, result: dict[str, Any]) -> int:
     if options.json:
         print_json(result)
+    elif not (result["sessions"] or leaving.with_folder):
+        print(f"nothing to {leaving.verb}: the folder has no sessions")
     elif options.dry_run:
         for line in _plan(Painter(options), leaving, result):
             print(line)
@@ -115,16 +120,22 @@ def _tell(options: argparse.Namespace, leaving: Leaving, result: dict[str, Any])
 def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[str]:
     """What would leave the machine, in lines."""
     yield f"{counted(len(plan['sessions']), 'session')} to {leaving.where(plan)}: {size(plan['bytes'])}"
-    prompts = "" if leaving.params.get("withoutPrompts") else " and prompts"
+    prompts = "" if leaving.params.get("withoutPrompts") else " and prompts, titles and descriptions of steps"
     yield f"  their steps{prompts}, with the folder before and after each step"
     if leaving.params.get("sign"):
         yield "  signed with your ssh key"
     yield leaving.readers(plan)
+    for text in plan["secretTexts"]:
+        of = text.get("messageId") or text.get("stepId")
+        named = f"the {text['kind']}{f' of {short(of)}' if of else ''} in session {short(text['sessionId'])}"
+        yield painter.paint(f"  {printable(named)}  {_WHY['secret']}", "red")
+    if plan["secretTexts"]:
+        yield "--no-prompts leaves prompts, titles and descriptions out."
     files = sorted(plan["newFiles"], key=lambda file: "reason" not in file)
     if not files:
-        yield "All files are in commits of the project already."
+        yield "All files are in commits that are there already."
         return
-    yield f"{counted(len(files), 'file')} {'are' if len(files) > 1 else 'is'} in no commit of the project:"
+    yield f"{counted(len(files), 'file')} {'are' if len(files) > 1 else 'is'} in no commit that is there:"
     told = [file for file in files if "reason" in file]
     for file in [*told, *files[len(told) : len(told) + _LISTED]]:
         reason = file.get("reason")

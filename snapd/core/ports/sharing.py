@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Event, Session, SessionId, SnapshotId
     from snapd.core.timeline.queries import StepQuery
     from snapd.core.timeline.signature import Signature
+    from snapd.core.trees import ReadTree
 
     from .objects import Objects
     from .timeline import TimelineView
@@ -66,10 +67,19 @@ class Outgoing(Protocol):
     def finish(self) -> None:
         """Completes the copies: nothing can be added any more, and the methods below can be called."""
 
-    def new_files(self, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
-        """The files in the copies that no commit of the project has: path, blob and size, each blob once.
+    def new_files(self, read_tree: ReadTree, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
+        """The files in the copies that no commit known to whoever gets them has: path, blob and size, by path.
 
+        A remote knows the commits of its branches and tags, and those before them; whoever gets a file those of the
+        branches of the project's remotes, as last seen, and the commits that the file builds on.
         To be asked before `weigh`, which has git forget the older commits.
+
+        Args:
+            read_tree: reads the trees that were not added.
+            call: the request.
+
+        Raises:
+            RemoteFailed, IoError, StoreCorrupt, Cancelled: it cannot be told.
         """
 
     def weigh(self, call: Call) -> int:

@@ -24,12 +24,12 @@ class LeftOut:
     Attributes:
         patterns: files, in `.gitignore` syntax, rooted at the workspace.
         contents: the blobs of files that stay here wherever they are.
-        prompts: whether the texts of prompts stay here.
+        texts: whether prompts stay here, and with them titles and descriptions, which are often made of them.
     """
 
     patterns: Sequence[str] = ()
     contents: frozenset[ObjectId] = frozenset()
-    prompts: bool = False
+    texts: bool = False
 
 
 class LeavingOut:

@@ -116,16 +116,21 @@ class Projection:
     def _what(self, what: EventPayload) -> EventPayload | None:
         """What happened, as far as it is about the sessions; None if it is not."""
         match what:
-            case SessionStarted() | SessionEnded():
+            case SessionStarted():
+                if what.session_id not in self._session_ids:
+                    return None
+                return attrs.evolve(what, title=None) if self._left_out.texts else what
+            case SessionEnded():
                 return what if what.session_id in self._session_ids else None
             case MessageSent():
                 if what.session_id not in self._session_ids:
                     return None
-                return attrs.evolve(what, text=None) if self._left_out.prompts else what
+                return attrs.evolve(what, text=None) if self._left_out.texts else what
             case StepBegun():
                 if what.session_id not in self._session_ids:
                     return None
-                return attrs.evolve(what, parent=self._own(what.parent))
+                description = None if self._left_out.texts else what.description
+                return attrs.evolve(what, parent=self._own(what.parent), description=description)
             case StepEnded():
                 return self._ended(what) if what.step_id in self._mine else None
             case StepsLeft(steps):
@@ -165,6 +170,7 @@ class Projection:
             what,
             claims=None if what.claims is None else self._paths(what.claims),
             uncaptured=tuple(change for change in what.uncaptured if self._goes(change.path)),
+            description=None if self._left_out.texts else what.description,
         )
 
     def _turned(self, turned: Turned) -> Turned:

@@ -30,7 +30,7 @@ class Staying:
     Attributes:
         exclude: files, in `.gitignore` syntax.
         redact: files of which no contents that they ever had leave the machine, wherever else these are.
-        without_prompts: whether the texts of prompts stay here.
+        without_prompts: whether prompts, the titles of sessions and the descriptions of steps stay here.
     """
 
     exclude: Sequence[str] = ()

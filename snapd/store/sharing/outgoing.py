@@ -57,7 +57,8 @@ class OutgoingRepository:
             of signatures, by their own names.
         commits: all commits of each session, and that of a handover, by the names of their references.
         identities: what each session has, by the same names; see `core.sharing.continuation`.
-        effects: paths of the blobs that operations wrote, which have no name in the trees of events.
+        snapshots: the trees of all snapshots.
+        effects: the blobs that operations wrote, which have no name in the trees of events, each with its path.
 
     Raises:
         StorageFull, IoError: from every method.
@@ -68,7 +69,8 @@ class OutgoingRepository:
         self.heads: dict[str, ObjectId] = {}
         self.commits: dict[str, frozenset[ObjectId]] = {}
         self.identities: dict[str, frozenset[tuple[str, str]]] = {}
-        self.effects: dict[ObjectId, RelPath] = {}
+        self.snapshots: set[ObjectId] = set()
+        self.effects: set[tuple[RelPath, ObjectId]] = set()
         self.path = tempfile.mkdtemp(prefix="snapd-push-")
         try:
             with os_errors(self.path):
@@ -100,6 +102,7 @@ class OutgoingRepository:
 
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
         """Adds the coverage of a snapshot, and gives the id by which an event names the snapshot."""
+        self.snapshots.add(tree)
         return SnapshotId(tree, self._add("blob", encode_coverage(coverage)))
 
     def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
@@ -129,6 +132,7 @@ class OutgoingRepository:
     def add_taken(self, handover: Handover, newest: ObjectId | None) -> None:
         """Adds a handover whose events are known, by their newest commit."""
         self._add("tree", tree_of(handover)[1])
+        self.snapshots |= {handover.folder.tree, *filter(None, [handover.committed])}
         name, commit = HANDOVERS + handover.name, self._add("commit", encode(handover, newest, self._host))
         self.heads[name] = commit
         self.commits[name] = frozenset({commit})
@@ -157,7 +161,7 @@ class OutgoingRepository:
         commits: list[ObjectId] = []
         previous: int | None = None
         for event in events:
-            self.effects |= {oid: path for path, oid in effect_blobs(event)}
+            self.effects.update(effect_blobs(event))
             kept = pins(event)
             for data in kept.trees.values():
                 self._add("tree", data)

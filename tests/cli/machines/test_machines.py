@@ -50,7 +50,7 @@ def test_the_plan_comes_first(home: Home, project: str, remote: str, steps: list
     assert told[0].startswith(f"1 session to {remote}: ")
     assert [" ".join(line.split()) for line in told[2:]] == [
         "Whoever can read this folder can read all of it.",
-        "3 files are in no commit of the project:",
+        "3 files are in no commit that is there:",
         "2 bytes .env may hold a secret",
         f"{len(numbered(20, l2=b'one'))} bytes f.txt",
         f"{len(numbered(20, l2=b'one', l9=b'two'))} bytes f.txt",

@@ -21,7 +21,7 @@ from snapd.core.timeline.model import StepsLeft
 from snapd.core.trees import amended, changes, file_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from snapd.core.sharing.leaving_out import LeftOut
     from snapd.core.timeline.model import SessionId
 
-    from .push import NewFile, Signing
+    from .push import NewFile, Push, SecretText, Signing
 
 MOST_COMMITS = 1000
 """How many commits a handover names: the other machine's newest commit is probably one of them."""
@@ -72,7 +72,8 @@ class MadeHandover:
         remote: the address, without a password.
         sessions: the sessions that go with it.
         size: of what is sent, bytes.
-        new_files: the files that no commit of the project has, ordered by path.
+        new_files: the files that no commit there has, ordered by path.
+        secret_texts: the texts that may hold a secret, in the order of their sessions.
     """
 
     applied: bool
@@ -81,6 +82,7 @@ class MadeHandover:
     sessions: tuple[SessionId, ...]
     size: int
     new_files: tuple[NewFile, ...]
+    secret_texts: tuple[SecretText, ...]
 
 
 @attrs.define(eq=False)
@@ -92,14 +94,14 @@ class HandOver:
         store: of the workspace.
         step_changes: says what separates the changes of steps from each other.
         elsewhere: the other machines.
-        new_files: names the files that leave the machine.
+        push: copies the sessions, and says what leaves the machine.
     """
 
     _writer: Writer
     _store: Store
     _step_changes: StepChanges
     _elsewhere: Elsewhere
-    _new_files: Callable[[Outgoing, Call], tuple[NewFile, ...]]
+    _push: Push
 
     def hand_over(self, there: Carrier, options: HandoverOptions, call: Call) -> MadeHandover:
         """Hands over: all or nothing. The folder and its sessions stay here as they are.
@@ -123,23 +125,20 @@ class HandOver:
         events = events_of(self._store.timeline, sessions)
         left_out = options.found(events, [folder.tree], self._store, call)
         with there.outgoing() as outgoing:
-            authors = self._step_changes.authors
-            for session_id in sessions:
-                copy = Projection([session_id], self._store, self._store, authors, outgoing, left_out)
-                outgoing.add_session(session_id, copy.events(call))
+            texts = self._push.copy_sessions(sessions, left_out, outgoing, call)
             handover = self._record(name, sessions, folder, lineage, left_out, outgoing, call)
-            whole = Projection(sessions, self._store, self._store, authors, outgoing, left_out)
+            whole = Projection(sessions, self._store, self._store, self._step_changes.authors, outgoing, left_out)
             outgoing.add_handover(handover, whole.events(call), [entry.handover_id for entry in lineage])
             if signer is not None and not options.dry_run:
                 outgoing.sign(signer, call)
             outgoing.finish()
+            files = self._push.new_files(outgoing, call)
             size = outgoing.weigh(call)
-            files = self._new_files(outgoing, call)
             if not options.dry_run:
                 outgoing.push(call)
         if not options.dry_run:
             self._elsewhere.lineage.add(remembered(handover, is_own=True))
-        return MadeHandover(not options.dry_run, name, there.address, sessions, size, files)
+        return MadeHandover(not options.dry_run, name, there.address, sessions, size, files, texts)
 
     def _name(self, wanted: str | None) -> str:
         if wanted is None:

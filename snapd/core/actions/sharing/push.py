@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -12,6 +13,7 @@ from snapd.core.rules.secrets.looking import MOST_BYTES
 from snapd.core.sharing.continuation import events_of
 from snapd.core.sharing.projection import Projection
 from snapd.core.sharing.staying import Staying
+from snapd.core.timeline.model import MessageSent, SessionStarted, StepBegun, StepEnded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,18 +25,37 @@ if TYPE_CHECKING:
     from snapd.core.ports.sharing import Carrier, Elsewhere, Outgoing
     from snapd.core.ports.store import Store
     from snapd.core.rules.secrets.looking import SecretRules
-    from snapd.core.timeline.model import SessionId
+    from snapd.core.sharing.leaving_out import LeftOut
+    from snapd.core.timeline.model import EventPayload, SessionId, StepId
 
 LARGE = TEN_MIB
 """From this size on (bytes), a file that leaves the machine is named as a large one."""
 
 
 Reason = Literal["secret", "large"]
+TextKind = Literal["prompt", "title", "description"]
+
+
+@attrs.frozen
+class SecretText:
+    """A text that leaves the machine and may hold a secret.
+
+    Attributes:
+        kind: what it is.
+        session_id: its session.
+        message_id: the message, for a prompt.
+        step_id: the step, for a description.
+    """
+
+    kind: TextKind
+    session_id: SessionId
+    message_id: str | None = None
+    step_id: StepId | None = None
 
 
 @attrs.frozen
 class NewFile:
-    """A file that leaves the machine although no commit of the project has it.
+    """A file that leaves the machine although no commit that is known to whoever gets it has it.
 
     Attributes:
         path: where it is in the sessions.
@@ -76,11 +97,12 @@ class Pushed:
     """What left the machine, or would.
 
     Attributes:
-        applied: False for a dry run.
+        applied: False for a dry run, and where there is no session.
         remote: the address, without a password; or the path of the file.
         sessions: which sessions.
         size: of what is sent, or of the file, bytes.
-        new_files: the files that no commit of the project has, ordered by path.
+        new_files: the files that no commit there has, ordered by path.
+        secret_texts: the texts that may hold a secret, in the order of their sessions.
     """
 
     applied: bool
@@ -88,6 +110,7 @@ class Pushed:
     sessions: tuple[SessionId, ...]
     size: int
     new_files: tuple[NewFile, ...]
+    secret_texts: tuple[SecretText, ...]
 
 
 @attrs.define(eq=False)
@@ -150,14 +173,11 @@ class Push:
     ) -> Pushed:
         signer = None if options.signing is None else self._elsewhere.signer(options.signing.key)
         chosen = self._chosen(session_ids)
+        if not chosen:
+            return Pushed(False, there.address, (), 0, (), ())
         left_out = options.found(events_of(self._store.timeline, chosen), (), self._store, call)
         with there.outgoing() as outgoing:
-            for at, session_id in enumerate(chosen):
-                projection = Projection(
-                    [session_id], self._store, self._store, self._step_changes.authors, outgoing, left_out
-                )
-                outgoing.add_session(session_id, projection.events(call))
-                call.progress("copying", at + 1)
+            texts = self.copy_sessions(chosen, left_out, outgoing, call)
             if signer is not None and not options.dry_run:
                 outgoing.sign(signer, call)
             outgoing.finish()
@@ -165,13 +185,30 @@ class Push:
             size = outgoing.weigh(call)
             if not options.dry_run:
                 outgoing.push(call)
-        return Pushed(not options.dry_run, there.address, chosen, size, files)
+        return Pushed(not options.dry_run, there.address, chosen, size, files, texts)
+
+    def copy_sessions(
+        self, chosen: Sequence[SessionId], left_out: LeftOut, outgoing: Outgoing, call: Call
+    ) -> tuple[SecretText, ...]:
+        """Adds copies of sessions; gives those of their texts that may hold a secret."""
+        found: dict[SecretText, None] = {}
+        for at, session_id in enumerate(chosen):
+            projection = Projection(
+                [session_id], self._store, self._store, self._step_changes.authors, outgoing, left_out
+            )
+            events = list(projection.events(call))
+            for text, words in itertools.chain.from_iterable(_texts(session_id, event.what) for event in events):
+                if words and self._rules().look(b"", words.encode("utf-8", "surrogateescape")).findings:
+                    found[text] = None
+            outgoing.add_session(session_id, events)
+            call.progress("copying", at + 1)
+        return tuple(found)
 
     def new_files(self, outgoing: Outgoing, call: Call) -> tuple[NewFile, ...]:
-        """The files in copies that no commit of the project has, ordered by path."""
+        """The files in copies that no commit known to whoever gets them has, ordered by path; before `weigh`."""
         known, found = self._last_found, dict[bytes, Reason | None]()
         files = []
-        for path, oid, size in outgoing.new_files(call):
+        for path, oid, size in outgoing.new_files(self._store.read_tree, call):
             key = oid + path
             found[key] = known[key] if key in known else self._reason(path, oid, size, call)
             files.append(NewFile(path, size, found[key]))
@@ -205,6 +242,17 @@ class Push:
         if self._rules().look(path, start, size).findings:
             return "secret"
         return "large" if size >= LARGE else None
+
+
+def _texts(session_id: SessionId, what: EventPayload) -> Iterator[tuple[SecretText, str | None]]:
+    """The texts of an event, each with the name that it would have among those that may hold a secret."""
+    match what:
+        case SessionStarted():
+            yield SecretText("title", session_id), what.title
+        case MessageSent():
+            yield SecretText("prompt", session_id, message_id=what.message_id), what.text
+        case StepBegun() | StepEnded():
+            yield SecretText("description", session_id, step_id=what.step_id), what.description
 
 
 def _first(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
