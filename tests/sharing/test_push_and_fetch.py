@@ -19,6 +19,7 @@ from tests.core.sharing.test_projection import told
 from tests.remotes.machines import bare
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work, text
+from tests.support.workspace import make
 
 DRY = PushOptions(dry_run=True)
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
@@ -435,8 +436,9 @@ def hand_over(agents: Agents, remote: str) -> MadeHandover:
     return workspace.hand_over(workspace.elsewhere.remote(remote), HandoverOptions(dry_run=True), Call())
 
 
-def test_nothing_is_pushed_where_there_is_no_session(here: Agents, remote: str, tmp_path: Path) -> None:
-    pushed = push(here, remote)
+def test_nothing_is_pushed_where_there_is_no_session(remote: str, tmp_path: Path) -> None:
+    idle = Agents(make(tmp_path / "idle", {"a.txt": TEXT}, git=True))
+    pushed = push(idle, remote)
     assert (pushed.applied, pushed.sessions, references(remote)) == (False, (), [])
-    exported = here.bench.workspace.pushing.export(str(tmp_path / "s.bundle"), None, PushOptions(), Call())
+    exported = idle.bench.workspace.pushing.export(str(tmp_path / "s.bundle"), None, PushOptions(), Call())
     assert (exported.applied, (tmp_path / "s.bundle").exists()) == (False, False)
