@@ -89,9 +89,10 @@ def changes(context: Context, params: changes_wire.StepChangesParams) -> changes
 def hunks(context: Context, params: wire.StepHunksParams) -> wire.StepHunksResult:
     """Lists the hunks of a step's changes to a file."""
     path = convert.path(context, params.file, "file")
-    found = context.workspace.undo_parts.hunks(params.step_id, path, context.call)
+    found, is_mixed = context.workspace.undo_parts.hunks(params.step_id, path, context.call)
     return wire.StepHunksResult(
-        hunks=[wire.Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found]
+        hunks=[wire.Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found],
+        mixed=is_mixed or None,
     )
 
 

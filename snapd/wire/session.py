@@ -377,7 +377,10 @@ class StepDiffParams(RequestParams):
 
 @attrs.frozen(kw_only=True)
 class StepHunksParams(RequestParams):
-    """Returns the changes of a step to a file, hunk by hunk, as `git diff --no-renames` shows them."""
+    """Returns a step's own changes to a file, hunk by hunk, as `git diff --no-renames` shows them.
+
+    What others changed in the file while the step was at work is no part of a hunk.
+    """
 
     step_id: Annotated[str, _STEP]
     file: Annotated[str, "The file: a relative path, an absolute path, or a `file:` URI."]
@@ -396,12 +399,19 @@ class Hunk:
 class StepHunksResult:
     """The result of `step/hunks`."""
 
-    hunks: Annotated[list[Hunk], "The hunks. Empty for a binary file, and if only the mode changed."]
+    hunks: Annotated[list[Hunk], "The hunks. Empty for a binary file, if only the mode changed, and with `mixed`."]
+    mixed: Annotated[
+        Literal[True] | None,
+        "Present if others changed the same lines in the middle, so that hunks of the step cannot be told apart.",
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
 class StepRevertHunksParams(RequestParams):
-    """Reverts some of the hunks of a step. The step stays applied."""
+    """Reverts some of the hunks of a step. The step stays applied.
+
+    All hunks together revert the file as an undo of the step does.
+    """
 
     step_id: Annotated[str, _STEP]
     file: Annotated[str, "The file: a relative path, an absolute path, or a `file:` URI."]

@@ -154,7 +154,8 @@ class Agents:
         return outcomes(self.unreverted(session))
 
     def hunks(self, step: str, file: str) -> list[str]:
-        return [hunk.header for hunk in self.bench.workspace.undo_parts.hunks(step, os.fsencode(file), Call())]
+        found, _ = self.bench.workspace.undo_parts.hunks(step, os.fsencode(file), Call())
+        return [hunk.header for hunk in found]
 
     def revert_hunks(
         self, step: str, file: str, hunks: Sequence[int], on_conflict: OnConflict = "merge"

@@ -90,7 +90,7 @@ REQUESTS = {
         "applied before after files details? name host sessions signature? told",
     ),
     "session/apply": ("sessionId? stepIds? from? dryRun? onConflict? details?", f"{OUTCOME} stepId? signature?"),
-    "step/hunks": ("stepId file", "hunks"),
+    "step/hunks": ("stepId file", "hunks mixed?"),
     "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
 }
 ADDED = {

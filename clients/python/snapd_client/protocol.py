@@ -2070,11 +2070,16 @@ class Hunk(TypedDict):
     """The lines, each with its ` `, `+`, `-` or `\\` in front."""
 
 
-class StepHunksResult(TypedDict):
+class _StepHunksResultRequired(TypedDict):
+    hunks: list[Hunk]
+    """The hunks. Empty for a binary file, if only the mode changed, and with `mixed`."""
+
+
+class StepHunksResult(_StepHunksResultRequired, total=False):
     """The result of `step/hunks`."""
 
-    hunks: list[Hunk]
-    """The hunks. Empty for a binary file, and if only the mode changed."""
+    mixed: Literal[True]
+    """Present if others changed the same lines in the middle, so that hunks of the step cannot be told apart."""
 
 
 class _StepRevertHunksParamsRequired(RequestParams):

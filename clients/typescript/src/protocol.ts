@@ -1480,8 +1480,10 @@ export interface Hunk {
 
 /** The result of `step/hunks`. */
 export interface StepHunksResult {
-  /** The hunks. Empty for a binary file, and if only the mode changed. */
+  /** The hunks. Empty for a binary file, if only the mode changed, and with `mixed`. */
   hunks: Hunk[];
+  /** Present if others changed the same lines in the middle, so that hunks of the step cannot be told apart. */
+  mixed?: true;
 }
 
 /** The params of `step/revertHunks`. */

@@ -20,10 +20,12 @@ def revert_hunk(options: argparse.Namespace) -> int:
     """Reverts the hunks that the command names, or that the user chooses one by one."""
     with backend(options) as found:
         about = {"stepId": step_id(found, options.step), "file": in_folder(options, options.file)}
-        hunks = ask(found, "step/hunks", about)["hunks"]
+        answer = ask(found, "step/hunks", about)
+        hunks = answer["hunks"]
         if not hunks:
+            why = "others changed the same lines while it was at work" if "mixed" in answer else "it changed as a whole"
             raise InvalidParams(
-                f"{options.file} has no hunks in this step: it changed as a whole",
+                f"{options.file} has no hunks in this step: {why}",
                 hint=f"'snapd undo {options.step} FILE' undoes what the step changed in it",
                 field="FILE",
             )

@@ -291,13 +291,7 @@ class _Step:
             return wanted
         if any(delta.shared for delta in chain):
             return Overlap("shared")
-        for delta in reversed(chain):
-            merged = three_way(delta.new, ours, delta.old, self._merge)
-            if isinstance(merged, Overlap):
-                # the reason of an earlier change does not describe the file as it is now
-                return merged if delta is chain[-1] else Overlap("changedSince")
-            ours = merged
-        return ours
+        return _without(ours, chain, self._merge)
 
     def _moved_to(self, path: RelPath, left: Entry | None, back: RelPath | None = None) -> RelPath | None:
         """Finds where others moved a file that the step left; not if the step changed something else there."""
@@ -408,15 +402,48 @@ def net(steps: Iterable[Deltas], merge: Merge) -> dict[RelPath, Delta]:
     Raises:
         StoreCorrupt: from `merge`.
     """
-    found: dict[RelPath, Delta] = {}
+    chains: dict[RelPath, list[Delta]] = {}
     for deltas in steps:
         for path, chain in deltas.items():
-            for delta in chain:
-                first = found.get(path)
-                if first is None:
-                    found[path] = delta
-                    continue
-                merged = three_way(delta.old, first.new, delta.new, merge)
-                new = delta.new if isinstance(merged, Overlap) else merged
-                found[path] = Delta(first.old, new, joined(first.others, delta.others))
-    return {path: found[path] for path in sorted(found) if found[path].old != found[path].new}
+            chains.setdefault(path, []).extend(chain)
+    found = {path: _onto_the_first(chains[path], merge) or one_change(chains[path], merge) for path in sorted(chains)}
+    return {path: delta for path, delta in found.items() if delta.old != delta.new}
+
+
+def _onto_the_first(chain: Sequence[Delta], merge: Merge) -> Delta | None:
+    """Merges the changes of a file to one of the file as it was before the first; None if they overlap there."""
+    first, *later = chain
+    for delta in later:
+        new = three_way(delta.old, first.new, delta.new, merge)
+        if isinstance(new, Overlap):
+            return None
+        first = Delta(first.old, new, joined(first.others, delta.others))
+    return first
+
+
+def one_change(chain: Sequence[Delta], merge: Merge) -> Delta:
+    """Merges the changes of a file to one that leads to the file as the last left it, as an undo takes them back.
+
+    Args:
+        chain: the changes, the oldest first.
+        merge: as of `take_back`.
+
+    Raises:
+        StoreCorrupt: from `merge`.
+    """
+    old = _without(chain[-1].new, chain, merge)
+    others = tuple(dict.fromkeys(other for delta in chain for other in delta.others))
+    if isinstance(old, Overlap):
+        return Delta(chain[0].old, chain[-1].new, others, is_mixed=True)
+    return Delta(old, chain[-1].new, others)
+
+
+def _without(ours: Entry | None, chain: Sequence[Delta], merge: Merge) -> Entry | Overlap | None:
+    """Takes changes out of a file, the last first."""
+    for delta in reversed(chain):
+        merged = three_way(delta.new, ours, delta.old, merge)
+        if isinstance(merged, Overlap):
+            # the reason of an earlier change does not describe the file as it is now
+            return merged if delta is chain[-1] else Overlap("changedSince")
+        ours = merged
+    return ours

@@ -154,7 +154,9 @@ class FileFold:
     def _note(self, operation: UserOperation, before: _State) -> None:
         """Notes an operation; if it takes an earlier one back, what was pending before that one is pending again."""
         for name, earlier, later in reversed(self._operations):
-            if name in operation.turned and later == before and earlier.is_that_of(self.path, self.now):
+            # a restore may take back an operation without naming it
+            is_meant = not operation.turned or name in operation.turned
+            if is_meant and later == before and earlier.is_that_of(self.path, self.now):
                 self.pending = None if earlier.pending is None else earlier.pending.copy()
                 break
         self._operations = (*self._operations, (operation.name, before, self._state()))[-_TAKEN_BACK:]
@@ -164,8 +166,7 @@ class FileFold:
         made = texts.edits(self.lines, found or [])
         own = Origin(change.by, accepted=change.nature == "person")
         origins = [self._origins(edit, change.operation, own) for edit in made]
-        takes_back = change.operation is not None and bool(change.operation.turned)
-        removers = [self.removers[edit.start : edit.end] if takes_back else [] for edit in made]
+        removers = [[] if change.operation is None else self.removers[edit.start : edit.end] for edit in made]
         is_new = (
             change.nature != "person"
             or any(not origin.accepted for came in origins for origin in came)
@@ -186,11 +187,7 @@ class FileFold:
 
     def _origins(self, edit: Edit, operation: UserOperation | None, own: Origin) -> list[Origin]:
         """Where the new lines of an edit come from."""
-        if operation is None:
-            return [own] * len(edit.lines)
-        origins = self._buried.origins(edit.lines, own)
-        # what a restore or a revert brings back, a person wanted so
-        return origins if operation.turned else [Origin(origin.writer, own.accepted) for origin in origins]
+        return [own] * len(edit.lines) if operation is None else self._buried.origins(edit.lines, own)
 
     def _bury(self, made: list[Edit], remover: LineWriter | None) -> None:
         for edit in made:

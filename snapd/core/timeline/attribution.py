@@ -50,11 +50,13 @@ class Delta:
         old: the file before; None for no file.
         new: the file afterwards; None for no file.
         others: the steps of other sessions that may have made the change; see `OwnChanges`.
+        is_mixed: whether it holds changes of others in between, from which it cannot be told apart.
     """
 
     old: Entry | None
     new: Entry | None
     others: tuple[StepId, ...] = ()
+    is_mixed: bool = False
 
     @property
     def shared(self) -> bool:
@@ -90,20 +92,20 @@ class OwnChanges:
 
 
 def own_changes(
-    step_id: StepId,
+    step_ids: Collection[StepId],
     spans: Iterable[Span],
     authors: Mapping[StepId, Author],
     changes: Callable[[ObjectId, ObjectId], Iterable[Change]],
     empty_directories: Callable[[SnapshotId], Collection[RelPath]],
 ) -> OwnChanges:
-    """Decides what a step itself changed.
+    """Decides what a step itself changed, or several steps together.
 
     A file belongs to those of the open steps that claim it; if none does, to those that claim nothing at all. If there
     is no such step, it was the user.
 
     Args:
-        step_id: the step.
-        spans: the spans in which it was open, in the order of time.
+        step_ids: the step, or the steps.
+        spans: the spans in which any of them was open, in the order of time.
         authors: every step that was at work in these spans.
         changes: lists what differs between two trees.
         empty_directories: lists the empty directories of a snapshot.
@@ -116,13 +118,13 @@ def own_changes(
     for span in spans:
         at_work = {step: authors[step] for step in span.steps}
         for change in changes(span.before.tree, span.after.tree):
-            others = _others(step_id, owners(change.path, at_work), at_work)
+            others = _others(step_ids, owners(change.path, at_work), at_work)
             if others is not None:
                 _append(files.setdefault(change.path, []), Delta(change.old, change.new, others))
         if span.before.coverage != span.after.coverage:
             before, after = (set(empty_directories(snapshot)) for snapshot in (span.before, span.after))
             for path in before ^ after:
-                others = _others(step_id, owners(path, at_work, Author.names_directory), at_work)
+                others = _others(step_ids, owners(path, at_work, Author.names_directory), at_work)
                 if others is not None:
                     directories.setdefault(path, []).append(DirectoryDelta(path in after, bool(others)))
     return OwnChanges(
@@ -178,12 +180,14 @@ def owners(
     return claiming or tuple(step for step, author in authors.items() if author.claims is None)
 
 
-def _others(step_id: StepId, found: tuple[StepId, ...], authors: Mapping[StepId, Author]) -> tuple[StepId, ...] | None:
-    """The steps of other sessions among the owners of a change; None if the step is not one of the owners."""
-    if step_id not in found:
+def _others(
+    step_ids: Collection[StepId], found: tuple[StepId, ...], authors: Mapping[StepId, Author]
+) -> tuple[StepId, ...] | None:
+    """The steps of other sessions among the owners of a change; None if none of the steps is among the owners."""
+    sessions = {authors[step].session_id for step in found if step in step_ids}
+    if not sessions:
         return None
-    session_id = authors[step_id].session_id
-    return tuple(step for step in found if authors[step].session_id != session_id)
+    return tuple(step for step in found if step not in step_ids and authors[step].session_id not in sessions)
 
 
 def _append(deltas: list[Delta], delta: Delta) -> None:

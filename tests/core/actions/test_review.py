@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from snapd.core.call import Call
 from snapd.core.errors import FileChanged, InvalidParams
 from snapd.core.operations.options import OperationOptions
 from snapd.core.review.choice import Choice
-from tests.support.sessions import TEXT, Agents, text
+from tests.support.sessions import TEXT, Agents, at_work, text
 from tests.support.workspace import Executable, Symlink
 
 from .reviewing import Reviewer
@@ -259,3 +260,72 @@ def test_what_was_purged_is_shown_nowhere(agents: Agents, reviewer: Reviewer) ->
         assert reviewer.owners("a.txt") == [(step,)]
         agents.bench.reopen()
     assert agents.bench.workspace.store_check.check(Call(), quick=False).problems == ()
+
+
+def owners(reviewer: Reviewer) -> dict[str, tuple[str, ...]]:
+    """Whose the pending changes of each file are."""
+    return {os.fsdecode(file.path): file.owners for file in reviewer.page().files}
+
+
+def test_what_a_restore_brings_back_is_as_it_was(agents: Agents, reviewer: Reviewer) -> None:
+    """Lines of an agent that were pending are pending again, what was kept stays kept, and so does the user's own."""
+    bench = agents.bench
+    first = agents.step("one", {"a.txt": text(l2=b"kept")})
+    reviewer.keep()
+    clean = bench.track()
+    bench.write({"a.txt": text(l2=b"kept", l18=b"user")})
+    step = agents.step("one", {"a.txt": text(l2=b"kept", l10=b"A", l18=b"user"), "new": b"n\n"})
+    pending, blamed = reviewer.page(), reviewer.blame("a.txt")
+    full = bench.track()
+    bench.restore(clean)
+    assert reviewer.pending() == {}
+    bench.restore(full)
+    assert owners(reviewer) == {"a.txt": (step,), "new": (step,)}
+    assert reviewer.page().files == pending.files
+    assert reviewer.blame("a.txt") == blamed
+    assert first in {who for who, _ in blamed}
+    # a revert of files is no other operation
+    bench.restore(clean)
+    bench.revert((full, ["a.txt"]))
+    assert owners(reviewer) == {"a.txt": (step,)}
+
+
+def test_a_restore_does_a_deletion_of_an_agent_again(agents: Agents, reviewer: Reviewer) -> None:
+    bench = agents.bench
+    before = bench.track()
+    step = agents.step("one", {"a.txt": TEXT.replace(b"10\n", b"", 1)})
+    pending, full = reviewer.page(), bench.track()
+    bench.restore(before)
+    assert reviewer.pending() == {}
+    bench.restore(full)
+    assert owners(reviewer) == {"a.txt": (step,)}
+    assert reviewer.page().files == pending.files
+
+
+def test_a_restore_brings_back_a_deleted_file_of_an_agent(agents: Agents, reviewer: Reviewer) -> None:
+    bench = agents.bench
+    step = agents.step("one", {"new": b"1\n2\n"})
+    full = bench.track()
+    agents.undo("one", step=step)
+    agents.step("one", {"b.txt": b"later\n"})
+    bench.restore(full)
+    assert owners(reviewer)["new"] == (step,)
+
+
+def test_a_restore_of_what_is_no_text(tmp_path: Path) -> None:
+    """A binary file, an empty one, a mode and a move have no lines to know them by."""
+    agents = at_work(tmp_path, {"bin": b"\0\1", "mode": b"m\n", "old": TEXT})
+    reviewer, bench = Reviewer(agents), agents.bench
+    before = bench.track()
+
+    def work() -> None:
+        bench.write({"bin": b"\0\2", "mode": Executable(b"m\n"), "empty": b""})
+        (bench.root / "old").rename(bench.root / "moved")
+
+    agents.step("one", work)
+    pending, full = reviewer.page(), bench.track()
+    assert len(pending.files) == 4
+    bench.restore(before)
+    assert reviewer.pending() == {}
+    bench.restore(full)
+    assert reviewer.page().files == pending.files

@@ -596,8 +596,8 @@ def test_the_net_of_several(
 ) -> None:
     found = net(({path: [delta] for path, delta in objects.deltas(*step).items()} for step in steps), objects.merge)
     assert list(found) == sorted(found)
-    assert found == {
-        name.encode(): Delta(objects.entry(old), objects.entry(new)) for name, (old, new) in wanted.items()
+    assert {path: (delta.old, delta.new) for path, delta in found.items()} == {
+        name.encode(): (objects.entry(old), objects.entry(new)) for name, (old, new) in wanted.items()
     }
 
 

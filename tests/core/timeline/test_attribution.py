@@ -46,7 +46,7 @@ def own(step: str, looks: list[tuple[str, State]], authors: dict[str, Author]) -
     def empty_directories(snapshot: SnapshotId) -> list[bytes]:
         return [name[:-1].encode() for name in states[snapshot.tree[0]] if name.endswith("/")]
 
-    return own_changes(step, spans, authors, changes, empty_directories)
+    return own_changes((step,), spans, authors, changes, empty_directories)
 
 
 def told(changes: OwnChanges) -> str:

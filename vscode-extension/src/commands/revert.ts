@@ -42,11 +42,12 @@ export async function revertSelected(desk: Desk, target: Target | undefined): Pr
   const found = await find(desk, target, shown, "Revert Hunks");
   if (found === undefined) return;
   const { folder, step, file } = found;
-  const { hunks } = await folder.request("step/hunks", { stepId: step.stepId, file: exactName(file) });
+  const { hunks, mixed } = await folder.request("step/hunks", { stepId: step.stepId, file: exactName(file) });
   if (hunks.length === 0) {
-    throw new Refused(
-      `${file.file} has no hunks: it is binary, or only its mode changed. Use Revert File to revert it.`,
-    );
+    const why = mixed
+      ? "others changed the same lines while the step was at work"
+      : "it is binary, or only its mode changed";
+    throw new Refused(`${file.file} has no hunks: ${why}. Use Revert File to revert it.`);
   }
   // the diff of a file that was moved may show other changes than those of each of its names
   const isMoved = maybeMoved(step.files ?? []).some((each) => exactName(each) === exactName(file));

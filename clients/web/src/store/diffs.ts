@@ -146,11 +146,13 @@ export function stepSource(step: Step): Source {
     async load(file) {
       if (file.binary) return binary();
       const name = exactName(file);
-      const hunks =
-        file.renamedFrom === undefined
-          ? (await getHunks(sessionId, stepId, name)).hunks.map(readHunk)
-          : hunksOfPatch((await getStepDiff(sessionId, stepId, name)).diff);
-      return hunks.length > 0 ? { hunks } : { hunks, note: noteOf(file) };
+      if (file.renamedFrom !== undefined) {
+        const moved = hunksOfPatch((await getStepDiff(sessionId, stepId, name)).diff);
+        return moved.length > 0 ? { hunks: moved } : { hunks: moved, note: noteOf(file) };
+      }
+      const answer = await getHunks(sessionId, stepId, name);
+      const hunks = answer.hunks.map(readHunk);
+      return hunks.length > 0 ? { hunks } : { hunks, note: answer.mixed ? MIXED : noteOf(file) };
     },
     async loadTexts(file, { hunks }) {
       if (file.status === "deleted") return textsFrom([], hunks);
@@ -218,6 +220,7 @@ export function reviewSource(idOf: (file: FileChange) => string): Source {
 }
 
 const TOO_LARGE = "Its text is over 10 MB.";
+const MIXED = "Others changed the same lines while the step was at work: its changes cannot be told apart.";
 
 function changesOf(diff: FileDiff): Changes {
   if (diff.binary) return binary();

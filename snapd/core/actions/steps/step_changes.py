@@ -8,7 +8,7 @@ import attrs
 
 from snapd.core.answers import StepView
 from snapd.core.compare.file_diff import describe
-from snapd.core.compare.threeway import forward, net
+from snapd.core.compare.threeway import forward, net, one_change
 from snapd.core.model import Change
 from snapd.core.timeline.attribution import Author, OwnChanges, joined, own_changes, own_moves, users_changes
 from snapd.core.timeline.model import FileSummary, Operation, Span, Summary
@@ -54,8 +54,8 @@ class StepChanges:
     def own(self, unit: UndoUnit) -> OwnChanges:
         """Lists what a step itself changed so far, without its parts; or what an operation changed."""
         if not isinstance(unit, Operation):
-            return self._own(unit.step_id, self.spans(unit), {})
-        own = self._own(unit.name, self.spans(unit), {unit.name: _OF_AN_OPERATION})
+            return self._own((unit.step_id,), self.spans(unit), {})
+        own = self._own((unit.name,), self.spans(unit), {unit.name: _OF_AN_OPERATION})
         effects = unit.operated.effects
         # the effects also have the ignored files that it wrote over
         return own if effects is None else attrs.evolve(own, files=forward(effects))
@@ -83,7 +83,7 @@ class StepChanges:
         elif seen is not None and spoken_for and step.step_id in seen.left:
             opened = self._timeline.open_steps()
             spans.append(attrs.evolve(seen, steps=working(opened, {*seen.steps, step.step_id})))
-        return self._own(step.step_id, spans, {step.step_id: _author(step, claims)})
+        return self._own((step.step_id,), spans, {step.step_id: _author(step, claims)})
 
     def summary(self, step: Step, call: Call) -> Summary:
         """Summarizes what a step itself changed, file by file; keeps the summary once the step has ended."""
@@ -149,8 +149,8 @@ class StepChanges:
             Each change; of a file that was moved, also where it was: its `old` is the file there.
         """
         steps = self.with_parts(step)
-        files = self.net(steps, call)
-        changed = [Change(path, delta.old, delta.new) for path, delta in sorted(files.items())]
+        files = self.net(step, call)
+        changed = [Change(path, delta.old, delta.new) for path, delta in files.items()]
         changed = [change for change in changed if change.old != change.new]
 
         def renames() -> dict[RelPath, RelPath]:
@@ -238,24 +238,30 @@ class StepChanges:
             return set(turn.left)
         return own.files.keys() - {effect.path for effect in turn.effects}
 
-    def net(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
-        """Merges what steps changed, given in order of time, even if it was taken back, by path; see `threeway.net`."""
-        return self._net(map(self.own, steps), call)
+    def net(self, step: Step, call: Call) -> dict[RelPath, Delta]:
+        """Merges what a step and its parts changed, even if it was taken back, by path; see `threeway.one_change`."""
+        parts = {part.step_id for part in self.with_parts(step)}
+        events = {event.seq: event for part in parts for event in self._timeline.events_of(part)}
+        spans = [seen for seq in sorted(events) if (seen := events[seq].seen) is not None]
+        files = {}
+        for path, chain in self._own(parts, spans, {}).files.items():
+            call.check()
+            delta = one_change(chain, self._objects.merge)
+            if delta.is_mixed or delta.old != delta.new:
+                files[path] = delta
+        return files
 
     def net_in_force(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
-        """Merges what several steps changed, without what was taken back; otherwise as `net`."""
-        return self._net(map(self.in_force, steps), call)
-
-    def _net(self, changed: Iterable[OwnChanges], call: Call) -> dict[RelPath, Delta]:
+        """Merges what several steps changed, in order of time, without what was taken back; see `threeway.net`."""
         chains = []
-        for own in changed:
+        for step in steps:
             call.check()
-            chains.append(own.files)
+            chains.append(self.in_force(step).files)
         return net(chains, self._objects.merge)
 
-    def _own(self, step_id: StepId, spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
+    def _own(self, step_ids: Collection[StepId], spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
         authors = self.authors({step for span in spans for step in span.steps} - known.keys()) | known
-        return own_changes(step_id, spans, authors, self._changes, self._empty_directories)
+        return own_changes(step_ids, spans, authors, self._changes, self._empty_directories)
 
     def authors(self, step_ids: Iterable[StepId]) -> dict[StepId, Author]:
         """What separates the changes of some steps from each other, by their names."""

@@ -15,7 +15,7 @@ from snapd.core.paths import shown
 from .operation import UndoOperation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from snapd.core.call import Call
     from snapd.core.compare.hunks import Hunk
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from snapd.core.ports.objects import Objects
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import Step, StepId
+
+    from .task import UndoTask
 
 
 _STEP_FILES = "'snapd show STEP' shows which files it changed"
@@ -49,42 +51,55 @@ class UndoParts(UndoOperation):
 
     # -- hunks
 
-    def hunks(self, step_id: StepId, path: RelPath, call: Call) -> tuple[Hunk, ...]:
-        """Lists the hunks of what a step changed in a file; a binary file has none.
+    def hunks(self, step_id: StepId, path: RelPath, call: Call) -> tuple[tuple[Hunk, ...], bool]:
+        """Lists the hunks of what a step itself changed in a file.
+
+        Returns:
+            The hunks, none of a binary file; and whether there are none because others changed the same lines while
+            the step was at work.
 
         Raises:
             InvalidParams: the step did not change the file.
         """
-        step = self._sessions.known_step(step_id)
-        sides = self._sides(step, path, call)
-        return hunks(*sides, self._texts, call) if sides is not None else ()
+        change = self._change(self._sessions.known_step(step_id), path, call)
+        sides = None if change.is_mixed else self._sides(change)
+        return hunks(*sides, self._texts, call) if sides is not None else (), change.is_mixed
 
     def revert_hunks(
         self, step_id: StepId, path: RelPath, indexes: Sequence[int], options: OperationOptions, call: Call
     ) -> Outcome:
-        """Takes back some hunks, counted from 0, of what a step changed in a file.
+        """Takes back some hunks, counted from 0, of what a step itself changed in a file.
+
+        All of them together are taken back as an undo of the step takes back the file.
 
         Raises:
-            InvalidParams: the step did not change the file, or there are no such hunks.
+            InvalidParams: the step did not change the file, there are no such hunks, or the change of the step cannot
+                be told from those of others.
         """
         with self._writer.turn(call):
             step = self._sessions.known_step(step_id)
-            sides = self._sides(step, path, call)
+            change = self._change(step, path, call)
+            sides = None if change.is_mixed else self._sides(change)
             if sides is None:
-                raise InvalidParams(
-                    "hunks: the file is binary", hint="take the whole file back with `step/revertFiles`", field="hunks"
-                )
-            change = self._net(step, call)[path]
+                said = "others changed the same lines in between" if change.is_mixed else "the file is binary"
+                hint = "take the whole file back with `step/revertFiles`"
+                raise InvalidParams(f"hunks: {said}", hint=hint, field="hunks")
             data = without(*sides, indexes, self._texts, call)
-            wanted = self._without(change, data, sides)
-            task = attrs.evolve(
-                self._planner.whole(step),
-                files={path: (attrs.evolve(change, old=wanted),)},
-                made=(),
-                removed=(),
-                renames={},
-            )
-            return self.carry_out("hunks", step.begun.session_id, [task], options, call, recorded=()).outcome
+            if data == sides[0] != sides[1]:
+                tasks = self._whole(step, {path})
+            else:
+                left = change.new or change.old
+                assert left is not None
+                kept = change.new if data == sides[1] else Entry(left.mode, self._objects.store_blob(data))
+                part = {path: (attrs.evolve(change, old=kept),)}
+                task = self._planner.whole(step)
+                tasks = [attrs.evolve(task, files=part, made=(), removed=(), renames={}, is_change=True)]
+            return self.carry_out("hunks", step.begun.session_id, tasks, options, call, recorded=()).outcome
+
+    def _whole(self, step: Step, wanted: set[RelPath]) -> list[UndoTask]:
+        """Makes the tasks that take back some files of a step and its parts, even if they were taken back before."""
+        tasks = [self._planner.whole(part) for part in reversed(self._step_changes.with_parts(step))]
+        return [task for task in (task.only(_with_moves(tasks, wanted)) for task in tasks) if task.files]
 
     # -- files
 
@@ -115,8 +130,7 @@ class UndoParts(UndoOperation):
                 raise InvalidParams(
                     f"files: step {step_id!r} did not change {shown(path)}", hint=_STEP_FILES, field="files"
                 )
-            for task in whole:
-                wanted |= {name for pair in task.renames.items() if wanted & set(pair) for name in pair}
+            wanted = _with_moves(whole, wanted)
             tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
             # an applied step stays applied; if some of a step was taken back before, this takes back more of it
             recorded = {task.unit.name for task in tasks if task.unit.state in TAKEN_BACK}
@@ -131,27 +145,25 @@ class UndoParts(UndoOperation):
 
     # -- texts
 
-    def _sides(self, step: Step, path: RelPath, call: Call) -> tuple[bytes, bytes] | None:
-        """Reads a file before and after a step; None where either is binary, or only one of them is a symlink."""
-        change = self._net(step, call).get(path)
+    def _change(self, step: Step, path: RelPath, call: Call) -> Delta:
+        """Finds what a step and its parts changed in a file, as one change."""
+        change = self._step_changes.net(step, call).get(path)
         if change is None:
             raise InvalidParams(
                 f"file: step {step.step_id!r} did not change {shown(path)}", hint=_STEP_FILES, field="file"
             )
+        return change
+
+    def _sides(self, change: Delta) -> tuple[bytes, bytes] | None:
+        """Reads a file before and after a change; None where either is binary, or only one of them is a symlink."""
         if len({side.mode == SYMLINK for side in (change.old, change.new) if side is not None}) > 1:
             return None
         old, new = (b"" if side is None else self._objects.read_blob(side.oid) for side in (change.old, change.new))
         return None if is_binary(old) or is_binary(new) else (old, new)
 
-    def _net(self, step: Step, call: Call) -> dict[RelPath, Delta]:
-        return self._step_changes.net(self._step_changes.with_parts(step), call)
 
-    def _without(self, change: Delta, data: bytes, sides: tuple[bytes, bytes]) -> Entry | None:
-        """Makes the entry of a file without some of its hunks."""
-        if data == sides[1]:
-            return change.new
-        if data == sides[0] and (change.old is None or change.new is None):
-            return change.old
-        left = change.new or change.old
-        assert left is not None
-        return Entry(left.mode, self._objects.store_blob(data))
+def _with_moves(tasks: Iterable[UndoTask], wanted: set[RelPath]) -> set[RelPath]:
+    """Adds to the names of files the other names of those that were moved."""
+    for task in tasks:
+        wanted = wanted.union(*(pair for pair in task.renames.items() if wanted & set(pair)))
+    return wanted
