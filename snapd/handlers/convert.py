@@ -41,7 +41,7 @@ _DIGEST_BYTES = 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(rb"[0-9]{1,18}")
 _TIME = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
 _OF_ONE_PAGE = ("cursor", "limit", "work_done_token")
 """The params that may be others for each page."""
@@ -111,11 +111,17 @@ def moment(milliseconds: int) -> str:
 
 def seconds(text: str, field: str) -> int:
     """Returns a time of RFC 3339 in a request in whole seconds since 1970. Raises `InvalidParams`."""
+    return milliseconds(text, field) // 1000
+
+
+def milliseconds(text: str, field: str) -> int:
+    """Returns a time of RFC 3339 in a request in milliseconds since 1970. Raises `InvalidParams`."""
     found = _TIME.fullmatch(text)
     try:
         if found is not None:
-            day, clock, zone = found.groups()
-            return int(datetime.fromisoformat(f"{day}T{clock}{zone.upper()}").timestamp())
+            day, clock, fraction, zone = found.groups()
+            whole = int(datetime.fromisoformat(f"{day}T{clock}{zone.upper()}").timestamp())
+            return whole * 1000 + int(float(fraction or 0) * 1000)
     except ValueError:
         # such as a 13th month
         pass

@@ -68,6 +68,7 @@ def step(root: bytes, view: StepView) -> wire.Step:
         description=found.begun.description,
         started_at=convert.moment(found.started),
         ended_at=None if found.ended is None else convert.moment(found.ended),
+        late=found.begun.began is not None or None,
         from_=found.from_.tree.hex(),
         to=None if found.to is None else found.to.tree.hex(),
         state=found.state,

@@ -58,7 +58,7 @@ def steps(context: Context, params: wire.SessionStepsParams) -> wire.SessionStep
 def message(context: Context, params: message_wire.SessionMessageParams) -> message_wire.SessionMessageResult:
     """Records a message."""
     context.need_snapshots("record a message with")
-    context.workspace.messages.send(params.session_id, params.message_id, params.text, context.call)
+    context.workspace.messages.send(params.session_id, params.message_id, params.text, context.call, late=params.late)
     return message_wire.SessionMessageResult()
 
 

@@ -34,6 +34,7 @@ def begin(context: Context, params: wire.StepBeginParams) -> wire.StepBeginResul
         description=params.description,
         client=None if params.detached else context.client,
         ends=params.ends,
+        began=None if params.began is None else convert.milliseconds(params.began, "began"),
     )
     return wire.StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())
 

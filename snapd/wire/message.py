@@ -38,6 +38,9 @@ class SessionMessageParams(RequestParams):
         str | None,
         "The prompt. The first 10,000 characters are kept, or nothing if the setting `prompts` is `false`.",
     ] = None
+    late: Annotated[
+        bool, "It was sent a while ago, and is reported only now. Then no snapshot is taken if there is one."
+    ] = False
 
 
 @attrs.frozen(kw_only=True)

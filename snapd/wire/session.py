@@ -70,6 +70,11 @@ class Step:
     description: Annotated[str | None, "A description for people."] = None
     started_at: Annotated[str, "When it began, as RFC 3339 in UTC with milliseconds."]
     ended_at: Annotated[str | None, "When it ended. Absent while it is open."] = None
+    late: Annotated[
+        Literal[True] | None,
+        "Present if its beginning was reported late: `from` is then the last snapshot before that report, and what the "
+        "user changed before `startedAt` may be among its changes.",
+    ] = None
     from_: Annotated[TreeHash, "The snapshot at its beginning."]
     to: Annotated[TreeHash | None, "The snapshot at its end. Absent while it is open."] = None
     state: Annotated[
@@ -308,6 +313,11 @@ class StepBeginParams(RequestParams):
         "The step does not depend on this connection: for a hook that exits at once. See [Sessions and "
         "steps](#sessions-and-steps).",
     ] = False
+    began: Annotated[
+        str | None,
+        "When it began, as RFC 3339, if that is reported late. The step then begins on the newest snapshot that there "
+        "is, and no new one is taken: a new one would have what the step did already. With `ends`, one is taken.",
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

@@ -52,10 +52,13 @@ REQUESTS = {
     "session/redo": ("sessionId? count? dryRun? onConflict? details?", f"{OUTCOME} steps operations?"),
     "session/revert": ("sessionId messageId partId? dryRun? onConflict?", f"{OUTCOME} messageId partId? snapshot diff"),
     "session/unrevert": ("sessionId", OUTCOME),
-    "step/begin": ("sessionId parentStepId? messageId? partId? tool? description? ends? detached?", "stepId hash"),
+    "step/begin": (
+        "sessionId parentStepId? messageId? partId? tool? description? ends? detached? began?",
+        "stepId hash",
+    ),
     "step/end": ("stepId files? description?", "stepId from to files"),
     "step/find": ("prefix? sessionId? parentStepId? open? limit? renames?", "steps"),
-    "session/message": ("sessionId messageId text?", ""),
+    "session/message": ("sessionId messageId text? late?", ""),
     "session/messages": ("sessionId cursor? limit?", "messages nextCursor?"),
     "review/list": ("sessionId? cursor? limit?", "files pendingFiles additions deletions nextCursor?"),
     "review/file": (
@@ -136,7 +139,7 @@ VALUES = {
     origin.Signature: "state signer? key? signedAt? reason?",
     sharing.NewFile: "file uri? size reason?",
     session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? startedAt "
-    "endedAt? from to? state files? uncaptured?",
+    "endedAt? late? from to? state files? uncaptured?",
     message.Message: "messageId text? at steps files additions deletions state",
     session.Hunk: "index header lines",
     review.PendingFile: "file uri? status additions deletions binary renamedFrom? shared? sharedWith? id hunks owners",

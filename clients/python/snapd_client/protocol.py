@@ -1095,6 +1095,10 @@ class Step(_StepRequired, total=False):
     """A description for people."""
     endedAt: str
     """When it ended. Absent while it is open."""
+    late: Literal[True]
+    """Present if its beginning was reported late: `from` is then the last snapshot before that report, and what the
+    user changed before `startedAt` may be among its changes.
+    """
     to: TreeHash
     """The snapshot at its end. Absent while it is open."""
     files: list[FileChange]
@@ -1282,6 +1286,8 @@ class SessionMessageParams(_SessionMessageParamsRequired, total=False):
 
     text: str
     """The prompt. The first 10,000 characters are kept, or nothing if the setting `prompts` is `false`."""
+    late: bool
+    """It was sent a while ago, and is reported only now. Then no snapshot is taken if there is one."""
 
 
 class SessionMessageResult(TypedDict):
@@ -1902,6 +1908,10 @@ class StepBeginParams(_StepBeginParamsRequired, total=False):
     """
     detached: bool
     """The step does not depend on this connection: for a hook that exits at once. See Sessions and steps."""
+    began: str
+    """When it began, as RFC 3339, if that is reported late. The step then begins on the newest snapshot that there is,
+    and no new one is taken: a new one would have what the step did already. With `ends`, one is taken.
+    """
 
 
 class StepBeginResult(TypedDict):

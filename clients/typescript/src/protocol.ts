@@ -716,6 +716,8 @@ export interface Step {
   startedAt: string;
   /** When it ended. Absent while it is open. */
   endedAt?: string;
+  /** Present if its beginning was reported late: `from` is then the last snapshot before that report, and what the user changed before `startedAt` may be among its changes. */
+  late?: true;
   /** The snapshot at its beginning. */
   from: TreeHash;
   /** The snapshot at its end. Absent while it is open. */
@@ -862,6 +864,8 @@ export interface SessionMessageParams extends RequestParams {
   messageId: string;
   /** The prompt. The first 10,000 characters are kept, or nothing if the setting `prompts` is `false`. */
   text?: string;
+  /** It was sent a while ago, and is reported only now. Then no snapshot is taken if there is one. */
+  late?: boolean;
 }
 
 /** The result of `session/message`. */
@@ -1344,6 +1348,8 @@ export interface StepBeginParams extends RequestParams {
   ends?: string;
   /** The step does not depend on this connection: for a hook that exits at once. See Sessions and steps. */
   detached?: boolean;
+  /** When it began, as RFC 3339, if that is reported late. The step then begins on the newest snapshot that there is, and no new one is taken: a new one would have what the step did already. With `ends`, one is taken. */
+  began?: string;
 }
 
 /** The result of `step/begin`. */

@@ -42,7 +42,7 @@ class Messages:
         self._step_changes = step_changes
         self._policy = policy
 
-    def send(self, session_id: SessionId, message_id: str, text: str | None, call: Call) -> None:
+    def send(self, session_id: SessionId, message_id: str, text: str | None, call: Call, *, late: bool = False) -> None:
         """Records that somebody sent a message, with a snapshot of the work tree as it is now.
 
         Sending it again changes nothing, except that a new text takes the place of the old one.
@@ -52,6 +52,8 @@ class Messages:
             message_id: the message, by the agent's own id.
             text: the prompt, of which `TEXT_LENGTH` characters are kept, or none if the settings say so.
             call: the request.
+            late: whether it was sent a while ago: then no snapshot is taken, so that steps which began meanwhile can
+                be reported, too.
 
         Raises:
             UnknownSession: there is no such session, or it has ended.
@@ -65,7 +67,11 @@ class Messages:
             if known is not None and known == latest and kept in (None, known.text):
                 return
             self._writer.work_tree.check_present()
-            self._writer.track(self._writer.seen(call), MessageSent(session_id, message_id, kept), call)
+            sent = MessageSent(session_id, message_id, kept)
+            if late and self._timeline.head is not None:
+                self._writer.note(sent)
+            else:
+                self._writer.track(self._writer.seen(call), sent, call)
             self._sessions.notify(session_id, None)
 
     def page(self, session_id: SessionId, call: Call, after: int | None, limit: int | None) -> Page[MessageView]:

@@ -133,6 +133,7 @@ class Sessions(SessionViews):
         tool: str | None = None,
         description: str | None = None,
         ends: StepId | None = None,
+        began: int | None = None,
     ) -> Step:
         """Begins a step, with a snapshot of the work tree as it is now.
 
@@ -149,6 +150,8 @@ class Sessions(SessionViews):
             description: for people.
             ends: a step of the session to end with the very snapshot on which this one begins, so that no change falls
                 between the two or into both. It claims no files. A step that has ended already stays as it is.
+            began: when it began, in milliseconds since 1970, if that is reported late. It then begins on the snapshot
+                of the last event: one of now would have what the step did already.
 
         Raises:
             UnknownSession: there is no such session, or it has ended.
@@ -168,7 +171,8 @@ class Sessions(SessionViews):
                 self.known_step(parent)
             before = None if ends is None else self._to_end(ends, session_id, parent)
             self._writer.work_tree.check_present()
-            snapshot = self._writer.seen(call)
+            is_old = began is not None and before is None and self._timeline.head is not None
+            snapshot = None if is_old else self._writer.seen(call)
             step_id = secrets.token_hex(16)
             begun = StepBegun(
                 step_id,
@@ -180,9 +184,12 @@ class Sessions(SessionViews):
                 tool,
                 description,
                 client is None,
+                began,
             )
             ended: EndedStep | None = None
-            if before is not None and before.state == "open":
+            if snapshot is None:
+                self._writer.note(begun)
+            elif before is not None and before.state == "open":
                 ended = self._end_on(snapshot, before, Ending(spoken_for=True), call, begun)
             else:
                 if not self._timeline.open_steps():

@@ -99,6 +99,7 @@ class StepBegun:
         tool: the tool that the agent uses in it.
         description: for people.
         detached: whether it goes on without the client that began it.
+        began: if that was reported late, when it really began, in milliseconds since 1970; `Event.head` is older then.
     """
 
     step_id: StepId
@@ -110,6 +111,7 @@ class StepBegun:
     tool: str | None
     description: str | None
     detached: bool = False
+    began: int | None = None
 
 
 @attrs.frozen

@@ -317,7 +317,7 @@ def _begins(chain: str, event: Event) -> bool:
 def _numbers(event: Event) -> Iterator[int]:
     yield event.milliseconds
     if isinstance(event.what, StepBegun):
-        yield event.what.index
+        yield from (event.what.index, event.what.began or 0)
 
 
 def _trees(event: Event) -> Iterator[ObjectId]:

@@ -54,9 +54,10 @@ from .fields import (
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
 
-VERSION = 7
+VERSION = 8
 """Version 2 added steps that are left; 3, what was not undone or redone of a step; 4, what editors saved; 5, operations
-that were undone, and files that no snapshot has; 6, messages; 7, what was kept."""
+that were undone, and files that no snapshot has; 6, messages; 7, what was kept; 8, steps that were
+reported late."""
 
 _SESSION_ID = text("sessionId")
 _STEP_ID = text("stepId")
@@ -128,6 +129,7 @@ _PAYLOADS: dict[str, Record[Any]] = {
         Field("tool", optional(text("tool"))),
         Field("description", optional(text("description"))),
         Field("detached", BOOLEAN, missing=False),
+        Field("began", optional(NUMBER), missing=None),
     ),
     "stepsLeft": Record(StepsLeft, Field("steps", _STEP_IDS)),
     "edited": Record(Edited, Field("paths", PATHS), Field("steps", _STEP_IDS), Field("saved", BOOLEAN)),

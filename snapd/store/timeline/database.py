@@ -222,7 +222,7 @@ class Database:
             messages.name(self._connection, event, what.session_id, what.message_id)
         self._run(
             "INSERT INTO steps (step_id, seq, session_id, place, parent, message_id, part_id, tool, description, "
-            "started, from_tree, from_coverage, detached) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "started, from_tree, from_coverage, detached, late) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             what.step_id,
             event.seq,
             what.session_id,
@@ -232,10 +232,11 @@ class Database:
             what.part_id,
             what.tool,
             what.description,
-            event.milliseconds,
+            event.milliseconds if what.began is None else what.began,
             event.head.tree,
             event.head.coverage,
             what.detached,
+            what.began is not None,
         )
         self._one("UPDATE sessions SET step_count = step_count + 1 WHERE session_id = ?", what.session_id)
 

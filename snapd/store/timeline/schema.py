@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 10
+VERSION = 11
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -56,6 +56,7 @@ TABLES = (
         claims TEXT,
         uncaptured TEXT,
         detached INTEGER NOT NULL,
+        late INTEGER NOT NULL,
         spoken_for INTEGER NOT NULL DEFAULT 0,
         summary TEXT,
         is_empty INTEGER,
