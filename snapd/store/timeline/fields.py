@@ -189,8 +189,9 @@ class Record(Generic[T]):
         ]
 
     def show(self, value: T) -> dict[str, Any]:
-        """The JSON object; raises as the kinds of the fields."""
-        return {name: show(getattr(value, attribute)) for name, attribute, show, _, _ in self._fields}
+        """The JSON object, without fields that have the value for a missing one; raises as the kinds of the fields."""
+        found = ((name, getattr(value, attribute), show, missing) for name, attribute, show, _, missing in self._fields)
+        return {name: show(each) for name, each, show, missing in found if each != missing}
 
     def read(self, value: object) -> T:
         """What `show` wrote; raises `ValueError` for anything else."""

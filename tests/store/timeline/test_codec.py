@@ -228,7 +228,7 @@ def test_an_operation_of_the_second_version() -> None:
     document = json.loads(encode_event(EXAMPLE, 6))
     document["version"] = 2
     for name in ("left", "again", "rest", "moved", "operation"):
-        del document["what"]["turned"][0][name]
+        document["what"]["turned"][0].pop(name, None)
     event, _ = decode_event(json.dumps(document), COMMIT)
     assert isinstance(event.what, Operated)
     (turn,) = event.what.turned
