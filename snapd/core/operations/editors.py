@@ -149,15 +149,21 @@ class _Document:
         self.was_on_disk = self._agrees(disk, text)
         self.is_unsaved = not self.was_on_disk
         if self.was_on_disk:
-            # the editor read the file again, maybe after somebody discarded what they had typed; a save is fresh
-            if not disk.is_fresh and Saved() not in to_come:
-                self.read_again = disk.changed_at
-        elif (self.text is None or self.text != self.shown) and not self._agrees_with_any(disk, to_come):
+            is_late = Saved() in to_come
+            # the editor read the file again, maybe after somebody discarded what they had typed; a save is fresh.
+            # Without typing, no time has to pass: what somebody types is reported before it is saved
+            if self.is_typed or is_late:
+                was_read = not disk.is_fresh and not (self.is_typed and is_late)
+            else:
+                was_read = disk.changed_ago >= 0
+            self.read_again = disk.changed_at if was_read else self.read_again
+        elif self.text is None or self.text != self.shown:
             self.is_typed = True
 
     def _save(self, disk: FileOnDisk) -> None:
-        # an editor can save what it just read, which nobody typed: that changed the file once more
-        is_only_read = self.read_again not in (None, disk.changed_at) and self._agrees(disk, self.text)
+        # an editor can save what it just read, which nobody typed: if somebody had typed before, that changed the file
+        is_changed = self.read_again != disk.changed_at and self._agrees(disk, self.text)
+        is_only_read = self.read_again is not None and (is_changed or not self.is_typed)
         if not is_only_read and (self.is_typed or self.text != self.shown):
             first = self.saved or Typing(self.shown, self.shown_at, None)
             self.saved = attrs.evolve(first, text=self.text)

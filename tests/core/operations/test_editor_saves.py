@@ -196,6 +196,46 @@ def test_an_editor_that_reads_a_file_again_claims_nothing(agents: Agents, *, aga
     assert users_lines(agents.bench) == set()
 
 
+@pytest.mark.parametrize("writes", [True, False], ids=["written again", "not written"])
+@pytest.mark.parametrize("ago", [0.0, 0.01, 1.0])
+@pytest.mark.parametrize("typed", [False, True])
+def test_what_was_read_again_and_saved_is_the_agents(agents: Agents, ago: float, *, writes: bool, typed: bool) -> None:
+    """However soon the editor reads what the agent wrote: only what is typed after that is the user's."""
+    editor = Editor(agents.bench, "a.txt")
+    editor.deliver()
+    step = agents.begin("one")
+    agents.bench.write({"a.txt": text(l1=b"agent 1")})
+    editor.read_again()
+    editor.deliver(ago)
+    if writes:
+        editor.write()
+    editor.has_written()
+    editor.deliver()
+    agents.bench.write({"a.txt": text(l1=b"agent 1", l20=b"agent 2")})
+    editor.read_again()
+    editor.deliver(ago)
+    if typed:
+        editor.type(text(l1=b"agent 1", l10=b"user", l20=b"agent 2"), at_once=True)
+        editor.save(at_once=True)
+    agents.end(step)
+    assert lines_of(agents.bench, step) == {b"agent 1", b"agent 2"}
+    assert users_lines(agents.bench) == ({b"user"} if typed else set())
+    agents.undo("one")
+    assert agents.bench.read()["a.txt"] == (text(l10=b"user") if typed else TEXT)
+
+
+def test_all_that_was_read_again_is_reported_at_once(agents: Agents) -> None:
+    editor = Editor(agents.bench, "a.txt")
+    editor.deliver()
+    step = agents.begin("one")
+    agents.bench.write({"a.txt": text(l1=b"agent")})
+    editor.read_again()
+    editor.has_written()
+    editor.deliver(1.0)
+    agents.end(step)
+    assert lines_of(agents.bench, step) == {b"agent"}
+
+
 def test_a_save_over_what_another_step_wrote_meanwhile(agents: Agents) -> None:
     editor = Editor(agents.bench, "a.txt")
     editor.deliver()
