@@ -216,6 +216,7 @@ class Status:
         store_bytes: the size of the store.
         folder_excludes: patterns that the folder's own file adds to those of the settings.
         folder_problem: what is wrong with that file, which keeps snapshots from being taken; None if it is all right.
+        unreadable_rules: the files that say what is ignored, and had no effect on the last capture.
     """
 
     files: int
@@ -227,3 +228,4 @@ class Status:
     store_bytes: int
     folder_excludes: tuple[str, ...]
     folder_problem: str | None
+    unreadable_rules: tuple[bytes, ...]

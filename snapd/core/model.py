@@ -107,7 +107,7 @@ class UncapturedChange:
     deleted: bool
 
 
-RuleKind = Literal["global", "info", "gitignore", "own", "included"]
+RuleKind = Literal["global", "info", "gitignore", "own", "included", "unreadable"]
 
 
 @attrs.frozen
@@ -117,8 +117,10 @@ class RuleText:
     Attributes:
         kind: the user's global excludes, the repository's `info/exclude`, a `.gitignore` that is not in the tree
             (of a folder above, or itself ignored), snapd's own excludes, or what is captured although git ignores it.
-        base: the directory that the patterns are rooted in, relative to the repository root.
-        text: the text of the file.
+            "unreadable": a file that was too large or too odd to be read, so that it had no effect.
+        base: the directory that the patterns are rooted in, relative to the repository root; of an unreadable file,
+            its path.
+        text: the text of the file; empty for an unreadable one.
     """
 
     kind: RuleKind

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import InvalidParams
-from snapd.core.paths import to_uri
+from snapd.core.paths import shown, to_uri
 from snapd.core.ports.policy import SettingInUse
 from snapd.wire import methods
 from snapd.wire import snapshot as wire
@@ -16,7 +16,9 @@ from . import convert
 from .binding import handles
 
 if TYPE_CHECKING:
-    from snapd.core.answers import StepView
+    from collections.abc import Iterator
+
+    from snapd.core.answers import Status, StepView
 
     from .context import Context
 
@@ -53,9 +55,14 @@ def status(context: Context, _: wire.StatusParams) -> wire.StatusResult:
         store=StoreInfo(path=found.store_path, bytes=found.store_bytes),
         open_steps=[_open_step(view) for view in workspace.sessions.open(context.call)],
         settings=[wire.Setting(name=each.name, value=_json(each.value), source=each.source) for each in in_use],
-        settings_problems=[said for said in (workspace.policy.problem, found.folder_problem) if said is not None]
-        or None,
+        settings_problems=list(_problems(workspace.policy.problem, found)) or None,
     )
+
+
+def _problems(of_settings: str | None, found: Status) -> Iterator[str]:
+    yield from (said for said in (of_settings, found.folder_problem) if said is not None)
+    for path in found.unreadable_rules:
+        yield f"{shown(path)}: it has no effect: it is damaged, too large, or its patterns have too many wildcards"
 
 
 def _within(context: Context) -> str | None:

@@ -171,6 +171,12 @@ class WorkTree:
         """The patterns in the folder's own file; raises what `workspace_excludes` raises."""
         return tuple(workspace_excludes(self._descriptor))
 
+    @property
+    def unreadable_rules(self) -> tuple[RelPath, ...]:
+        """See the port."""
+        captured = self._scanner.captured
+        return () if captured is None else tuple(r.base for r in captured.coverage.rules if r.kind == "unreadable")
+
     def listen(self, on_change: Callable[[], None]) -> None:
         """Calls `on_change` soon after something may have changed; see `Clock.listen`."""
         self._clock.listen(on_change)

@@ -141,6 +141,7 @@ class Snapshots:
             self._store.bytes_on_disk(),
             excludes,
             problem,
+            self._work_tree.unreadable_rules,
         )
 
     def _folder_excludes(self) -> tuple[tuple[str, ...], str | None]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.model import EXECUTABLE, REGULAR, TREE
 from snapd.core.paths import parents
-from snapd.core.rules.ignore import IgnoreFile, IgnoreStack
+from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile, IgnoreStack
 from snapd.core.trees import file_at, lookup
 
 if TYPE_CHECKING:
@@ -119,4 +119,5 @@ class Target:
         entry = self.entry(below + b"/.gitignore" if below else b".gitignore")
         if entry is None or entry.mode not in (REGULAR, EXECUTABLE):
             return None
-        return IgnoreFile.parse(self._objects.read_blob(entry.oid), directory)
+        text = self._objects.read_small_blob(entry.oid, RULES_BYTES)
+        return None if text is None else IgnoreFile.parse(text, directory)

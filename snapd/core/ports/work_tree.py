@@ -73,6 +73,10 @@ class WorkTree(Protocol):
         """The patterns that the folder's own file adds to the settings; raises `InvalidParams` if the file is wrong."""
 
     @property
+    def unreadable_rules(self) -> tuple[bytes, ...]:
+        """The files with ignore rules, and of the project's git, that the last capture could not read."""
+
+    @property
     def full_look(self) -> FullLook | None:
         """The latest look at all files; None before the first."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .wildmatch import SPECIAL, NeverMatches, literal_head, name_regex, rooted_regex
+from .wildmatch import SPECIAL, NeverMatches, can_match, literal_head, name_regex, rooted_regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     _Translate = Callable[[bytes, Iterator[int]], bytes]
 
 _BOM = b"\xef\xbb\xbf"
+RULES_BYTES = 512 << 10
+"""A longer ignore file counts as unreadable."""
+_GLOB_BYTES = 32 << 10
+"""So does one whose globs have more bytes together: to compile each 10 KiB takes up to a second."""
+_FEW = 64
 
 
 @attrs.frozen
@@ -68,7 +73,7 @@ def _parse_lines(text: bytes) -> Iterator[_Pattern]:
         glob = line[1:] if negated else line
         dir_only = glob.endswith(b"/")
         glob = glob.removesuffix(b"/")
-        if glob:
+        if glob and can_match(glob):
             yield _unrooted(_Pattern(glob.removeprefix(b"/"), negated, dir_only, rooted=b"/" in glob))
 
 
@@ -133,6 +138,10 @@ class _Globs:
         return found
 
 
+def _is_suffix(glob: bytes) -> bool:
+    return glob.startswith(b"*") and not SPECIAL.search(glob, 1)
+
+
 @attrs.frozen
 class _Matcher:
     """Finds the last of many patterns that matches, without trying each of them."""
@@ -159,7 +168,7 @@ class _Matcher:
                 (paths if pattern.rooted else names)[glob] = number
             elif pattern.rooted:
                 path_globs[number] = glob
-            elif glob.startswith(b"*") and not SPECIAL.search(glob, 1):
+            elif _is_suffix(glob):
                 suffixes[glob[1:]] = number
             else:
                 name_globs[number] = glob
@@ -177,7 +186,7 @@ class _Matcher:
         """Gives the number of the last pattern that matches a path below where they are rooted; -1 if none does."""
         name = path[path.rfind(b"/") + 1 :]
         found = max(self.names.get(name, -1), self.paths.get(path, -1))
-        if name.endswith(self.endings):
+        if len(self.endings) > _FEW or name.endswith(self.endings):
             found = max(found, self._last_suffix(name))
         if self.name_globs:
             found = max(found, self.name_globs.last(name))
@@ -196,23 +205,32 @@ class IgnoreFile:
     Attributes:
         text: The bytes of the file.
         base: The directory that the patterns are rooted in; b"" for the root.
+        unreadable: Whether it has no patterns since it is too long, or its globs are.
     """
 
     text: bytes
     base: bytes
+    unreadable: bool
     _patterns: tuple[_Pattern, ...] = attrs.field(eq=False, repr=False)
     _prefix: bytes = attrs.field(eq=False, repr=False)
 
     @classmethod
-    def parse(cls, text: bytes, base: bytes = b"") -> IgnoreFile:
+    def parse(cls, text: bytes, base: bytes = b"", *, bounded: bool = True) -> IgnoreFile:
         """Parses an ignore file. No text is an error: a malformed pattern matches nothing.
 
         Args:
             text: The bytes of the file.
             base: The directory that the patterns are rooted in, relative to the root of the paths that
                 will be matched; b"" for that root itself.
+            bounded: Whether it may be unreadable.
         """
-        return cls(text, base, tuple(_parse_lines(text)), base + b"/" if base else b"")
+        patterns: tuple[_Pattern, ...] = ()
+        unreadable = bounded and len(text) > RULES_BYTES
+        if not unreadable:
+            patterns = tuple(_parse_lines(text))
+            globs = (each.glob for each in patterns if each.rooted or not _is_suffix(each.glob))
+            unreadable = bounded and sum(len(glob) for glob in globs if SPECIAL.search(glob)) > _GLOB_BYTES
+        return cls(text, base, unreadable, () if unreadable else patterns, base + b"/" if base else b"")
 
     @cached_property
     def _for_dirs(self) -> _Matcher:

@@ -1,12 +1,14 @@
 """Git's globs (wildmatch) as regular expressions over bytes.
 
 The meaning is git's, the method is not: a glob becomes one regex, brackets become explicit sets of bytes, and asterisks
-are matched in a way that keeps the time linear in their number.
+are matched in a way that keeps the time linear in their number. A glob that only matches paths longer than any that
+there can be becomes no regex at all.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ _STAR = b"*"
 _ANY_DIRS = b"**/"
 _SOME_DIRS = b"**\\/"
 _REST = b"**"
+_NO_BYTES = frozenset((_STAR, _ANY_DIRS, _REST))
+"""The tokens that may match nothing."""
+_LONGEST = 4096
+"""Bytes: the longest path that Linux takes."""
 _DEEP = {_ANY_DIRS: b"(?:.*?/)??", _SOME_DIRS: b".*?/", _REST: b".*"}
 
 
@@ -55,6 +61,7 @@ class _Bracket:
 
     def __init__(self, glob: bytes, at: int) -> None:
         self._glob = glob
+        self._close = 0
         self.at = at + 1
         negated = glob[self.at : self.at + 1] in (b"!", b"^")
         self.at += negated
@@ -85,14 +92,13 @@ class _Bracket:
             found.update(range(previous, self._unescaped() + 1))
             return 0
         if self._byte() == 0x5B and follows == b":":
-            end = self._glob.find(b"]", self.at + 2)
+            if self._close < self.at + 2:
+                self._close = self._glob.find(b"]", self.at + 2)
+            end = self._close
             if end < 0:
                 raise NeverMatches
             if end > self.at + 2 and self._glob[end - 1] == 0x3A:
-                name = self._glob[self.at + 2 : end - 1]
-                if name not in _CLASSES:
-                    raise NeverMatches
-                found.update(byte for byte in range(1, 128) if re.match(_CLASSES[name], bytes([byte])))
+                found.update(_class(self._glob[self.at + 2 : end - 1]))
                 self.at = end + 1
                 return 0
         byte = self._unescaped()
@@ -100,11 +106,20 @@ class _Bracket:
         return byte
 
 
+@cache
+def _class(name: bytes) -> frozenset[int]:
+    if name not in _CLASSES:
+        raise NeverMatches
+    return frozenset(byte for byte in range(1, 128) if re.match(_CLASSES[name], bytes([byte])))
+
+
 def _byte_set(members: frozenset[int]) -> bytes:
-    """Writes a set of bytes as a regex."""
+    """Writes a set of bytes as a regex, in ranges."""
     if not members:
         raise NeverMatches
-    return b"[" + b"".join(b"\\x%02x" % byte for byte in sorted(members)) + b"]"
+    first = [byte for byte in sorted(members) if byte - 1 not in members]
+    last = [byte for byte in sorted(members) if byte + 1 not in members]
+    return b"[" + b"".join(b"\\x%02x-\\x%02x" % pair for pair in zip(first, last, strict=True)) + b"]"
 
 
 def _star(glob: bytes, start: int, end: int, *, deep: bool) -> tuple[bytes, int]:
@@ -119,13 +134,27 @@ def _star(glob: bytes, start: int, end: int, *, deep: bool) -> tuple[bytes, int]
     return _STAR, end
 
 
-def _tokens(glob: bytes, *, deep: bool) -> Iterator[bytes]:
+def _tokens(glob: bytes, *, deep: bool) -> list[bytes]:
+    tokens: list[bytes] = []
+    least = 0
+    for token in _read_tokens(glob, deep=deep):
+        least += token not in _NO_BYTES
+        if least > _LONGEST:
+            raise NeverMatches
+        if token != _ANY_DIRS or tokens[-1:] != [token]:
+            tokens.append(token)
+    return tokens
+
+
+def _read_tokens(glob: bytes, *, deep: bool) -> Iterator[bytes]:
     at = 0
     while at < len(glob):
         byte = glob[at : at + 1]
         at += 1
         if byte == b"*":
-            end = at + len(glob[at:]) - len(glob[at:].lstrip(b"*"))
+            end = at
+            while glob[end : end + 1] == b"*":
+                end += 1
             token, at = _star(glob, at - 1, end, deep=deep)
             yield token
         elif byte == b"?":
@@ -173,13 +202,21 @@ def _segment_regex(tokens: Sequence[bytes], groups: Iterator[int]) -> bytes:
 
 def _regex(glob: bytes, groups: Iterator[int], *, deep: bool) -> bytes:
     """Translates a glob, in which '**' matches across '/' if `deep`; otherwise as `rooted_regex`."""
-    tokens = list(_tokens(glob, deep=deep))
+    tokens = _tokens(glob, deep=deep)
     head, *runs = (
         b"/".join(_segment_regex(segment, groups) for segment in _split(run, {_SLASH})) for run in _split(tokens, _DEEP)
     )
     stars = [_DEEP[token] for token in tokens if token in _DEEP]
     parts = [star + run for star, run in zip(stars, runs, strict=True)]
     return head + b"".join(_atomic(part, groups) for part in parts[:-1]) + b"".join(parts[-1:])
+
+
+def can_match(glob: bytes) -> bool:
+    """Whether a path that is not too long for the system may match a glob, or it takes longer to find that out."""
+    try:
+        return len(glob) <= _LONGEST or bool(_tokens(glob, deep=True))
+    except NeverMatches:
+        return False
 
 
 def literal_head(glob: bytes) -> bytes:
@@ -205,6 +242,8 @@ def rooted_regex(glob: bytes, groups: Iterator[int]) -> bytes:
         NeverMatches: No path can match.
     """
     head = literal_head(glob)
+    if len(head) > _LONGEST:
+        raise NeverMatches
     return re.escape(head) + _regex(glob.removeprefix(head), groups, deep=True)
 
 

@@ -42,7 +42,8 @@ class LeavingOut:
     """
 
     def __init__(self, left_out: LeftOut, read: ReadTree, write: Callable[[bytes], ObjectId]) -> None:
-        self._file = IgnoreFile.parse("\n".join(left_out.patterns).encode("utf-8", "surrogateescape"))
+        text = "\n".join(left_out.patterns).encode("utf-8", "surrogateescape")
+        self._file = IgnoreFile.parse(text, bounded=False)
         self._contents = left_out.contents
         self._is_needed = bool(left_out.patterns or left_out.contents)
         self._read = read

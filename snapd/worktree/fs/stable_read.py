@@ -29,7 +29,13 @@ CHUNK = 1 << 20
 STREAM_FROM = 8 << 20
 """Files of this size (bytes) and over are hashed and stored in chunks."""
 
-_NO_SUCH_FILE = (
+SMALL_BYTES = 1 << 20
+"""A file of others that is to be read as a whole counts as unreadable beyond that, unless its reader says otherwise."""
+
+_PATH_BYTES = 4096
+"""Longer paths than the system takes."""
+_UNREADABLE = (
+    errno.EFBIG,
     errno.ENOENT,
     errno.ENOTDIR,
     errno.ELOOP,
@@ -177,7 +183,7 @@ def blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
     return digest.digest()
 
 
-def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> int:
+def _regular(path: str | bytes, flags: int, *, directory: int | None = None) -> int:
     """An `opener` for `open` that only opens regular files: a FIFO must not make the daemon wait.
 
     Args:
@@ -196,21 +202,48 @@ def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> i
     raise OSError(errno.EINVAL, "not a regular file", path)
 
 
-def read_small(path: bytes, directory: int | None = None) -> bytes | None:
-    """The bytes of a small regular file, such as a `.gitignore`; None if there is none, or it may not be read.
+def read_bounded(
+    path: str | bytes, most: int = SMALL_BYTES, directory: int | None = None, *, cut: bool = False
+) -> bytes:
+    """The bytes of a regular file of others: the one place that reads such a file as a whole.
 
     Args:
         path: of the file.
-        directory: as for `regular`.
+        most: bytes that it may have.
+        directory: as for `_regular`.
+        cut: whether to read `most + 1` bytes of a larger file, for a parser that refuses so many.
+
+    Raises:
+        OSError: it cannot be read: EINVAL if it is no regular file, EFBIG if it is larger.
+    """
+    with open(path, "rb", buffering=0, opener=partial(_regular, directory=directory)) as file:
+        data = file.read(most + 1)
+    if len(data) > most and not cut:
+        raise OSError(errno.EFBIG, f"more than {most >> 10} KiB", path)
+    return data
+
+
+def resolved(path: bytes) -> bytes | None:
+    """A path that a file of others names, without symlinks; None where it is too long, or the links are."""
+    try:
+        # with each part, all that precede it are looked at once more
+        return os.path.realpath(path) if len(path) < _PATH_BYTES else None
+    except RecursionError:
+        return None
+
+
+def read_small(
+    path: bytes, directory: int | None = None, most: int = SMALL_BYTES, *, cut: bool = False
+) -> bytes | None:
+    """As `read_bounded`; None if there is no such file, or it may not be read.
 
     Raises:
         IoError: the disk or the process is in trouble, so what the file says is unknown.
     """
     with os_errors(path):
         try:
-            with open(path, "rb", opener=partial(regular, directory=directory)) as file:
-                return file.read()
+            return read_bounded(path, most, directory, cut=cut)
         except OSError as error:
-            if error.errno in _NO_SUCH_FILE:
+            if error.errno in _UNREADABLE:
                 return None
             raise

@@ -17,9 +17,13 @@ class StatCache:
     """The files that an answer rests on: the answer holds while none of them changed.
 
     Of a directory, only its identity counts. A file whose status cannot be read counts as absent.
+
+    Attributes:
+        refused: files that are there, and too large or too odd to be read; by how they are called.
     """
 
     def __init__(self) -> None:
+        self.refused: dict[str, None] = {}
         self._paths: dict[tuple[bytes, bool], _Seen] = {}
         self._beside: dict[tuple[bytes, int], _Seen] = {}
         self._trusted = True

@@ -9,16 +9,21 @@ See gitattributes(5).
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 
-from snapd.core.rules.ignore import IgnoreFile
+from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile
 
-_UNSEEN = frozenset((b"filter", b"working-tree-encoding", b"ident"))
+ATTRIBUTES_BYTES = RULES_BYTES
+"""Below a larger attribute file no entry is trusted. Git ignores one over 100 MB."""
+_UNSEEN = (b"filter", b"working-tree-encoding", b"ident")
 _MACRO = b"[attr]"
 _BLANK = re.compile(rb"[ \t\r]+")
 
 
 class Conversions:
     """Gathers the lines of attribute files that may set a conversion that keeps the size.
+
+    Each line is looked at once, and once more when an attribute that it sets turns out to be a macro that sets one.
 
     Args:
         fold: whether git ignores case in names here (`core.ignoreCase`).
@@ -27,9 +32,10 @@ class Conversions:
     def __init__(self, fold: bool) -> None:
         self._fold = fold
         self._names = set(_UNSEEN)
-        self._texts: dict[tuple[bytes, bytes], None] = {}
-        self._files: list[IgnoreFile] = []
-        self._whole: list[bytes] = []
+        self._seen: set[tuple[bytes, bytes]] = set()
+        self._waiting: dict[bytes, list[tuple[bytes, bytes]]] = defaultdict(list)
+        self._files: dict[bytes, list[IgnoreFile]] = {}
+        self._whole: set[bytes] = set()
 
     def __bool__(self) -> bool:
         return bool(self._files or self._whole)
@@ -41,20 +47,28 @@ class Conversions:
             text: its bytes.
             base: the directory that its patterns are rooted in, relative to the repository; b"" for its root.
         """
-        if (text, base) in self._texts:
+        if len(text) > ATTRIBUTES_BYTES:
+            self.add_all(base)
+        if (text, base) in self._seen or base in self._whole:
             return
-        self._texts[text, base] = None
-        if self._define(text):
-            # a new macro gives a meaning to lines that were ignored
-            self._files.clear()
-            for known, known_base in self._texts:
-                self._gather(known, known_base)
-        else:
-            self._gather(text, base)
+        self._seen.add((text, base))
+        in_force: dict[bytes, dict[bytes, None]] = defaultdict(dict)
+        for pattern, *words in _lines(text):
+            # a blank may stand before the name of a macro
+            first, *rest = words if pattern == _MACRO and words else (pattern, *words)
+            name = first if pattern != _MACRO else _MACRO + first
+            # a quoted pattern may have blanks, so what looks like attributes may be part of it
+            for attribute in {word.partition(b"=")[0] for word in rest}:
+                if attribute in self._names:
+                    self._set(name, base, in_force)
+                    break
+                self._waiting[attribute].append((name, base))
+        for each, patterns in in_force.items():
+            self._gather(list(patterns), each)
 
     def add_all(self, base: bytes) -> None:
         """Treats everything below a directory as converted: its attributes cannot be read."""
-        self._whole.append(base + b"/" if base else b"")
+        self._whole.add(base)
 
     def may_convert(self, path: bytes) -> bool:
         """Whether a file may have been converted.
@@ -62,41 +76,31 @@ class Conversions:
         Args:
             path: of the file, relative to the repository.
         """
-        if any(path.startswith(front) for front in self._whole):
-            return True
-        return any(file.match(path, False) for file in self._files)
+        above = path
+        while above:
+            above = above.rpartition(b"/")[0]
+            if above in self._whole or any(file.match(path, False) for file in self._files.get(above, ())):
+                return True
+        return False
 
-    def _define(self, text: bytes) -> bool:
-        """Learns the macros that set a conversion; returns whether there is a new one."""
-        before = len(self._names)
-        macros = [words for words in _lines(text) if words[0].startswith(_MACRO)] if _MACRO in text else []
-        for _ in macros:
-            for words in macros:
-                # a blank may stand before the name
-                name, *rest = words if words[0] != _MACRO else words[1:] or words
-                if self._sets(rest):
-                    self._names.add(name.removeprefix(_MACRO))
-        return len(self._names) > before
-
-    def _sets(self, words: list[bytes]) -> bool:
-        return any(word.partition(b"=")[0] in self._names for word in words)
-
-    def _gather(self, text: bytes, base: bytes) -> None:
-        if not any(name in text for name in self._names):
-            return
-        patterns = []
-        for pattern, *words in _lines(text):
-            if pattern.startswith(_MACRO):
-                continue
-            # a quoted pattern may have blanks, so what looks like attributes may be part of it
-            if not self._sets(words):
-                continue
-            if self._fold or pattern.startswith((b'"', b"!")):
-                self.add_all(base)
+    def _set(self, name: bytes, base: bytes, in_force: dict[bytes, dict[bytes, None]]) -> None:
+        """Notes a pattern that sets a conversion; or a macro, with the lines that use it."""
+        pending = [(name, base)]
+        while pending:
+            name, base = pending.pop()
+            if name.startswith(_MACRO):
+                macro = name.removeprefix(_MACRO)
+                self._names.add(macro)
+                pending += self._waiting.pop(macro, ())
             else:
-                patterns.append(pattern)
-        if patterns:
-            self._files.append(IgnoreFile.parse(b"\n".join(patterns), base))
+                in_force[base][name] = None
+
+    def _gather(self, patterns: list[bytes], base: bytes) -> None:
+        file = IgnoreFile.parse(b"\n".join(patterns), base)
+        if self._fold or file.unreadable or any(pattern.startswith((b'"', b"!")) for pattern in patterns):
+            self.add_all(base)
+        else:
+            self._files.setdefault(base, []).append(file)
 
 
 def _lines(text: bytes) -> list[list[bytes]]:

@@ -1,4 +1,7 @@
-"""Checks that a git configuration only includes files: libgit2 waits forever for a pipe that nobody writes to."""
+"""Checks that a git configuration includes only files, and few bytes.
+
+libgit2 waits forever for a pipe that nobody writes to, and reads a file as often as others include it.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,18 @@ import os
 import re
 import stat
 
-from snapd.worktree.fs.stable_read import regular
+from snapd.worktree.fs.stable_read import SMALL_BYTES, read_bounded
 
 _DEEPEST = 10
 """How deep libgit2 follows includes in included files."""
+_FILES = 1000
+"""The most files that it may be made to read, each as often as it is included."""
 _PATH = re.compile(r"(?:^|\])[ \t]*path[ \t]*=[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
 def includes_only_files(path: str, home: str) -> bool:
-    """Whether everything that libgit2 opens for a configuration file is a regular file, or missing.
+    """Whether all that libgit2 opens for a configuration file is regular files, or missing, and not too much of it.
 
     Every key `path` counts, in any section: one too many does no harm.
 
@@ -26,8 +31,8 @@ def includes_only_files(path: str, home: str) -> bool:
     Raises:
         OSError: a file cannot be read.
     """
-    seen: set[str] = set()
     pending = [(path, 0)]
+    count = size = 0
     while pending:
         config, depth = pending.pop()
         try:
@@ -37,11 +42,13 @@ def includes_only_files(path: str, home: str) -> bool:
             continue
         if not stat.S_ISREG(mode):
             return False
-        if config in seen or depth > _DEEPEST:
+        if depth > _DEEPEST:
             continue
-        seen.add(config)
-        with open(config, "rb", opener=regular) as file:
-            text = os.fsdecode(file.read()).replace("\r\n", "\n").replace("\\\n", "")
+        data = read_bounded(config)
+        count, size = count + 1, size + len(data)
+        if count > _FILES or size > SMALL_BYTES:
+            return False
+        text = os.fsdecode(data).replace("\r\n", "\n").replace("\\\n", "")
         for value in _PATH.findall(text):
             named = _unquoted(value)
             if named.startswith("~/"):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.worktree.fs.stable_read import regular
+from snapd.worktree.fs.stable_read import read_bounded
 
 from .ewah import read_bitmap
 
@@ -38,6 +38,8 @@ _STAT = struct.Struct(">10I")
 _KIND_AT = 26
 """Where in the stat data the byte of the mode lies that says what kind of file it is."""
 _HALF = struct.Struct(">H")
+_MOST_BYTES = 256 << 20
+"""An index of two million files has fewer."""
 _KNOWN_REQUIRED = (b"link", b"sdir")
 
 
@@ -115,9 +117,11 @@ def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
 
 
 def _read_raw(path: str | bytes, hash_size: int) -> _Raw:
-    with open(path, "rb", opener=regular) as file:
-        status = os.fstat(file.fileno())
-        data = file.read()
+    # before it is read: a time that is too old makes an entry count as racy
+    status = os.stat(path)
+    if status.st_size > _MOST_BYTES:
+        raise MalformedIndex(path, f"it has more than {_MOST_BYTES >> 20} MiB")
+    data = read_bounded(path, _MOST_BYTES)
     try:
         return _parse(data, hash_size, status)
     except _BrokenError as error:

@@ -22,7 +22,7 @@ from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK
 from snapd.worktree.fs.listing import SIGNATURE_BYTES
 from snapd.worktree.fs.stable_read import read_small, tree_mode
 
-from .attributes import Conversions
+from .attributes import ATTRIBUTES_BYTES, Conversions
 from .index import MalformedIndex, read_index
 from .objects import object_directories
 from .repository import attribute_settings
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from .repository import GitUser, Repository
 
 _ATTRIBUTES = b".gitattributes"
-_MAX_ATTRIBUTES = 16 << 20
-"""Bytes; below a larger attribute file no entry is trusted. Git ignores one over 100 MB."""
 _MARK = 0xFFFFFFFF
 _SECOND = 1_000_000_000
 _U32 = struct.Struct("<I")
@@ -114,9 +112,9 @@ class IndexSeed:
         directories = object_directories(os.path.join(repository.common_dir, b"objects"))
         blobs = open_blobs(directories)
         conversions = Conversions(settings.fold)
-        for path in settings.files:
-            conversions.add(read_small(os.fsencode(path)) or b"", b"")
-        conversions.add(read_small(os.path.join(repository.common_dir, b"info", b"attributes")) or b"", b"")
+        shared = os.path.join(repository.common_dir, b"info", b"attributes")
+        for path in (*map(os.fsencode, settings.files), shared):
+            conversions.add(read_small(path, most=ATTRIBUTES_BYTES, cut=True) or b"", b"")
         _add_tracked(conversions, index, repository.root, blobs)
         _add_above(conversions, repository.root, strip)
         return cls(_records(index, strip, blobs), index.device, conversions, strip, directories)
@@ -143,7 +141,8 @@ class IndexSeed:
             IoError: the disk is in trouble.
         """
         if _ATTRIBUTES in names:
-            _add_file(self._conversions, (self._front + path).rstrip(b"/"), read_small(_ATTRIBUTES, descriptor))
+            text = read_small(_ATTRIBUTES, descriptor, ATTRIBUTES_BYTES)
+            _add_file(self._conversions, (self._front + path).rstrip(b"/"), text)
 
     def oids(self, path: RelPath, listing: Listing) -> list[ObjectId | None]:
         """The blobs that have the bytes of a directory's files, and the targets of its symlinks.
@@ -239,7 +238,7 @@ def _add_tracked(conversions: Conversions, index: GitIndex, root: bytes, blobs: 
     for at in [at for at, path in enumerate(index.paths) if path.endswith(_ATTRIBUTES)]:
         base, _, name = index.paths[at].rpartition(b"/")
         if name == _ATTRIBUTES:
-            _add_file(conversions, base, blobs.read(index.heads[at][_OID], _MAX_ATTRIBUTES))
+            _add_file(conversions, base, blobs.read(index.heads[at][_OID], ATTRIBUTES_BYTES))
             _add_on_disk(conversions, root, base)
 
 
@@ -253,4 +252,4 @@ def _add_above(conversions: Conversions, root: bytes, strip: bytes) -> None:
 def _add_on_disk(conversions: Conversions, root: bytes, base: bytes) -> None:
     path = os.path.join(root, base, _ATTRIBUTES)
     if os.path.lexists(path):
-        _add_file(conversions, base, None if os.path.islink(path) else read_small(path))
+        _add_file(conversions, base, None if os.path.islink(path) else read_small(path, most=ATTRIBUTES_BYTES))

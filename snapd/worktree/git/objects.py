@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
+from typing import TYPE_CHECKING
 
-from snapd.worktree.fs.stable_read import read_small
+from snapd.worktree.fs.stable_read import read_small, resolved
 
 from .quoting import unquoted
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _DEPTH = 5
+_MOST = 256
+"""Directories; those beyond are not looked at."""
 
 
 def object_directories(objects: bytes) -> tuple[bytes, ...]:
@@ -24,12 +31,14 @@ def object_directories(objects: bytes) -> tuple[bytes, ...]:
     level = [os.path.realpath(objects)]
     for _ in range(_DEPTH + 2):
         fresh = [directory for directory in dict.fromkeys(level) if directory not in found and os.path.isdir(directory)]
-        found.update(dict.fromkeys(fresh))
-        level = [borrowed for directory in fresh for borrowed in _alternates(directory)]
+        found.update(dict.fromkeys(fresh[: _MOST - len(found)]))
+        borrowed = (each for directory in fresh for each in _alternates(directory))
+        level = list(islice(borrowed, _MOST))
     return tuple(found)
 
 
-def _alternates(objects: bytes) -> list[bytes]:
+def _alternates(objects: bytes) -> Iterator[bytes]:
     text = read_small(os.path.join(objects, b"info", b"alternates")) or b""
-    lines = [line for line in text.split(b"\n") if line and not line.startswith(b"#") and b"\0" not in line]
-    return [os.path.realpath(os.path.join(objects, unquoted(line))) for line in lines]
+    lines = (line for line in text.split(b"\n") if line and not line.startswith(b"#") and b"\0" not in line)
+    named = (resolved(os.path.join(objects, unquoted(line))) for line in islice(lines, _MOST))
+    return (path for path in named if path is not None)

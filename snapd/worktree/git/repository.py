@@ -5,6 +5,7 @@ It never runs git, writes nothing, and ignores the GIT_* variables of the enviro
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import pwd
@@ -18,7 +19,8 @@ import attrs
 import pygit2
 from pygit2.enums import Option
 
-from snapd.worktree.fs.stable_read import regular
+from snapd.core.rules.ignore import RULES_BYTES
+from snapd.worktree.fs.stable_read import read_bounded, resolved
 from snapd.worktree.fs.stat_cache import StatCache
 
 from .config import includes_only_files
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _HEAD = re.compile(rb"ref:[ \t\n\r]*refs/|[0-9a-fA-F]{40}")
-_MAX_GITFILE = 1 << 20
 _ANY_INCLUDE = re.compile(rb"include", re.IGNORECASE)
 _INCLUDE = re.compile(rb"include(?!if)", re.IGNORECASE)
 _KNOWN_FILTER = "filter.lfs."
@@ -234,7 +235,7 @@ def _repository_at(root: bytes, stats: StatCache) -> Repository | None:
     if status is None:
         return None
     is_file = stat.S_ISREG(status.st_mode)
-    git_dir = os.path.realpath(_gitfile_target(dot_git)) if is_file else dot_git
+    git_dir = _gitfile_target(dot_git) if is_file else dot_git
     if not _is_git_dir(git_dir, stats):
         if is_file:
             raise _BadGitFileError
@@ -245,14 +246,16 @@ def _repository_at(root: bytes, stats: StatCache) -> Repository | None:
 
 def _gitfile_target(path: bytes) -> bytes:
     try:
-        with open(path, "rb", opener=regular) as file:
-            text = file.read(_MAX_GITFILE + 1)
+        text = read_bounded(path)
     except OSError:
         raise _BadGitFileError from None
     target = text.removeprefix(b"gitdir: ").rstrip(b"\r\n")
-    if not text.startswith(b"gitdir: ") or len(text) > _MAX_GITFILE or not target or b"\0" in target:
+    if not text.startswith(b"gitdir: ") or not target or b"\0" in target:
         raise _BadGitFileError
-    return os.path.join(os.path.dirname(path), target)
+    git_dir = resolved(os.path.join(os.path.dirname(path), target))
+    if git_dir is None:
+        raise _BadGitFileError
+    return git_dir
 
 
 def _is_git_dir(path: bytes, stats: StatCache) -> bool:
@@ -269,8 +272,7 @@ def _has_head(git_dir: bytes, stats: StatCache) -> bool:
     try:
         if status is not None and stat.S_ISLNK(status.st_mode):
             return os.readlink(path).startswith(b"refs/")
-        with open(path, "rb", opener=regular) as file:
-            return _HEAD.match(file.read(255)) is not None
+        return _HEAD.match(read_bounded(path, 255, cut=True)) is not None
     except OSError:
         return False
 
@@ -280,11 +282,12 @@ def _common_dir(git_dir: bytes, stats: StatCache) -> bytes:
     path = os.path.join(git_dir, b"commondir")
     stats.stat(path)
     try:
-        with open(path, "rb", opener=regular) as file:
-            target = file.read().rstrip(b"\r\n")
-    except OSError:
+        target = read_bounded(path).rstrip(b"\r\n")
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            stats.refused[os.fsdecode(path)] = None
         return git_dir
-    return os.path.realpath(os.path.join(git_dir, target.partition(b"\0")[0]))
+    return resolved(os.path.join(git_dir, target.partition(b"\0")[0])) or git_dir
 
 
 def _hash_size(common_dir: bytes, stats: StatCache) -> int:
@@ -340,20 +343,20 @@ def _last_value(path: str, name: str, otherwise: str | None, stats: StatCache) -
         values = [value for value in config.get_multivar(name) if value is not None]
     except (pygit2.GitError, OSError, ValueError, KeyError) as error:
         _log.warning("ignoring the git configuration file %s, which cannot be read: %s", path, error)
+        stats.refused[path] = None
         return otherwise
     return values[-1] if values else otherwise
 
 
 def _add_file(config: pygit2.Config, path: str, home: str) -> None:
-    """Adds a file and those that it includes; raises `ValueError` where libgit2 would wait for a pipe."""
+    """Adds a file and those that it includes; raises `ValueError` where libgit2 would wait for a pipe, or read much."""
     if _mentions_include(path, conditional=True) and not includes_only_files(path, home):
-        raise ValueError("it includes something that is not a regular file")
+        raise ValueError("it includes something that is not a regular file, or too much")
     config.add_file(path)
 
 
 def _mentions_include(path: str, *, conditional: bool = False) -> bool:
-    with open(path, "rb", opener=regular) as file:
-        return (_ANY_INCLUDE if conditional else _INCLUDE).search(file.read()) is not None
+    return (_ANY_INCLUDE if conditional else _INCLUDE).search(read_bounded(path)) is not None
 
 
 def expanded(value: str, home: str, repository: Repository | None) -> str | None:
@@ -384,8 +387,7 @@ def _home_of(user: str) -> str | None:
 def _read(path: str, stats: StatCache) -> bytes | None:
     stats.stat(path)
     try:
-        with open(path, "rb", opener=regular) as file:
-            return file.read()
+        return read_bounded(path, RULES_BYTES, cut=True)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:

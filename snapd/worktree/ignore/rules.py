@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import time
 import tomllib
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import attrs
 from snapd.core.errors import InvalidParams, os_errors
 from snapd.core.model import RuleText, Signature
 from snapd.core.operations.target import stack_of
-from snapd.core.rules.ignore import IgnoreStack
+from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile, IgnoreStack
 from snapd.core.rules.meant import did_you_mean
 from snapd.worktree.fs.stable_read import is_racy, read_small, signature
 from snapd.worktree.fs.stat_cache import StatCache
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 WORKSPACE_FILE = ".snapd.toml"
+_WORKSPACE_FILE_BYTES = 64 << 10
+_DOTS = 100
+"""In one line, outside of strings: a key of so many parts means nothing."""
+_STRING = re.compile(rb"""'[^'\n]*'?|"(?:[^"\\\n]|\\.)*"?""")
+"""A string, or what begins like one: a search for its end must not begin again at each quote."""
 
 
 @attrs.frozen
@@ -105,8 +111,11 @@ class RuleSource:
         excluded, included = settings
         own = [RuleText("own", prefix, text) for text in _text(excluded + tuple(self._workspace_excludes(stats)))]
         own += [RuleText("included", prefix, text) for text in _text(included)]
-        texts = tuple(outer + own)
+        if any(IgnoreFile.parse(each.text).unreadable for each in own):
+            hint = "leave some out of 'exclude' and 'include', or write them without '*', '?' and '['"
+            raise InvalidParams("exclude: there are too many patterns", hint=hint, field="exclude")
         tracked = self._tracked(repository, prefix, stats)
+        texts = (*outer, *own, *(RuleText("unreadable", os.fsencode(path), b"") for path in stats.refused))
         rules = WorkspaceRules(prefix, stack_of(texts), tracked, texts)
         if self._last is None or rules != self._last:
             self._last = rules
@@ -169,13 +178,15 @@ class RuleSource:
         texts = []
         everywhere = user_excludes(self._user, repository, stats)
         if everywhere:
-            texts.append(RuleText("global", b"", everywhere))
+            texts.append(("core.excludesFile", RuleText("global", b"", everywhere)))
         if repository is not None:
             stats.stat(repository.exclude_path)
-            if local := read_small(repository.exclude_path):
-                texts.append(RuleText("info", b"", local))
+            if local := read_small(repository.exclude_path, most=RULES_BYTES, cut=True):
+                texts.append((os.fsdecode(repository.exclude_path), RuleText("info", b"", local)))
             texts += _above(repository, self._root, stats)
-        return texts
+        unreadable = {path: None for path, text in texts if IgnoreFile.parse(text.text, text.base).unreadable}
+        stats.refused |= unreadable
+        return [text for path, text in texts if path not in unreadable]
 
     def _is_foreign(self, repository: Repository, texts: list[RuleText]) -> bool:
         prefix = _prefix(repository, self._root)
@@ -210,6 +221,7 @@ class RuleSource:
             )
             # it may rest on a shared index that comes back
             stats.distrust()
+            stats.refused[os.fsdecode(path)] = None
             self._indexes.pop(key, None)
             return NOTHING_TRACKED
         if keep:
@@ -244,12 +256,12 @@ def workspace_excludes(root_descriptor: int) -> list[str]:
         InvalidParams: the file is wrong; names the key.
         IoError: the disk or the process is in trouble.
     """
-    found = read_small(WORKSPACE_FILE.encode(), root_descriptor)
+    found = read_small(WORKSPACE_FILE.encode(), root_descriptor, _WORKSPACE_FILE_BYTES, cut=True)
     if found is None:
         return []
     try:
-        document: dict[str, Any] = tomllib.loads(found.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        document = _parsed(found)
+    except ValueError as error:
         hint = "correct the file, or remove it: no snapshot is taken meanwhile"
         raise InvalidParams(
             f"{WORKSPACE_FILE}: {error}", hint=hint, field=WORKSPACE_FILE, file=WORKSPACE_FILE
@@ -273,13 +285,25 @@ def workspace_excludes(root_descriptor: int) -> list[str]:
     return exclude
 
 
+def _parsed(data: bytes) -> dict[str, Any]:
+    """The document in a file; raises `ValueError` also where tomllib would take a time that grows with a square."""
+    if len(data) > _WORKSPACE_FILE_BYTES:
+        raise ValueError(f"it has more than {_WORKSPACE_FILE_BYTES >> 10} KiB")
+    if any(line.count(b".") > _DOTS for line in _STRING.sub(b"", data).split(b"\n")):
+        raise ValueError("a key has too many parts")
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
+
+
 def _prefix(repository: Repository | None, root: bytes) -> bytes:
     if repository is None or repository.root == root:
         return b""
     return os.path.relpath(root, repository.root)
 
 
-def _above(repository: Repository, root: bytes, stats: StatCache) -> list[RuleText]:
+def _above(repository: Repository, root: bytes, stats: StatCache) -> list[tuple[str, RuleText]]:
     """The `.gitignore` files from the repository's root down to the workspace, outermost first."""
     texts = []
     prefix = _prefix(repository, root)
@@ -289,6 +313,6 @@ def _above(repository: Repository, root: bytes, stats: StatCache) -> list[RuleTe
         path = os.path.join(repository.root, base, b".gitignore")
         stats.stat(path, follow=False)
         # git does not follow a symlink here
-        if not os.path.islink(path) and (text := read_small(path)):
-            texts.append(RuleText("gitignore", base, text))
+        if not os.path.islink(path) and (text := read_small(path, most=RULES_BYTES, cut=True)):
+            texts.append((os.fsdecode(path), RuleText("gitignore", base, text)))
     return texts

@@ -19,7 +19,7 @@ import attrs
 from snapd.core.errors import from_os_error, os_errors
 from snapd.core.model import SkipReason
 from snapd.core.paths import parents
-from snapd.core.rules.ignore import IgnoreFile
+from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile
 from snapd.watch.clock import ITSELF
 from snapd.workers.pool import WorkerLost
 from snapd.worktree.fs.directories import Directories
@@ -408,7 +408,7 @@ class Walker:
 
     def _gitignore(self, node: DirectoryNode, path: RelPath) -> IgnoreFile | None:
         try:
-            text = read_small(b".gitignore", self._directories.open(path))
+            text = read_small(b".gitignore", self._directories.open(path), RULES_BYTES, cut=True)
         except OSError as error:
             if error.errno not in GONE + _DENIED:
                 raise from_os_error(error, path or b".") from error

@@ -319,7 +319,9 @@ class TreeState:
                 empty.append(path)
             prefix = path + b"/" if path else b""
             skipped += [Skip(prefix + name, why) for name, why in node.others.items() if isinstance(why, SkipReason)]
-            if node.gitignore is not None and _holds_uncaptured_rules(node):
+            if node.gitignore is not None and node.gitignore.unreadable:
+                texts.append(RuleText("unreadable", prefix + b".gitignore", b""))
+            elif node.gitignore is not None and _holds_uncaptured_rules(node):
                 texts.append(RuleText("gitignore", node.gitignore.base, node.gitignore.text))
         self._rules = rules
         self._coverage = Coverage(
@@ -336,6 +338,7 @@ class TreeState:
             _is_vacant(node)
             or any(isinstance(why, SkipReason) for why in node.others.values())
             or _holds_uncaptured_rules(node)
+            or (node.gitignore is not None and node.gitignore.unreadable)
         )
 
 
