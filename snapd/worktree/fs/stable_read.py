@@ -183,7 +183,7 @@ def blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
     return digest.digest()
 
 
-def _regular(path: str | bytes, flags: int, *, directory: int | None = None) -> int:
+def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> int:
     """An `opener` for `open` that only opens regular files: a FIFO must not make the daemon wait.
 
     Args:
@@ -210,13 +210,13 @@ def read_bounded(
     Args:
         path: of the file.
         most: bytes that it may have.
-        directory: as for `_regular`.
+        directory: as for `regular`.
         cut: whether to read `most + 1` bytes of a larger file, for a parser that refuses so many.
 
     Raises:
         OSError: it cannot be read: EINVAL if it is no regular file, EFBIG if it is larger.
     """
-    with open(path, "rb", buffering=0, opener=partial(_regular, directory=directory)) as file:
+    with open(path, "rb", buffering=0, opener=partial(regular, directory=directory)) as file:
         data = file.read(most + 1)
     if len(data) > most and not cut:
         raise OSError(errno.EFBIG, f"more than {most >> 10} KiB", path)
