@@ -159,7 +159,7 @@ class Workspace:
         self.blame_text = TextBlame(writer, store, looking, attributor, texts).lines
         self.made_changes = MadeChanges(store, store.timeline, self.sessions, self.step_changes).of
         self.store_check = StoreCheck(writer, store, store)
-        self.purge = Purge(writer, store, store, store)
+        self.purge = Purge(writer, store, store, store, elsewhere)
         self.elsewhere = elsewhere
         self.pushing = Push(store, self.sessions, self.step_changes, elsewhere, secret_rules)
         self.prune = Prune(store.timeline, elsewhere).prune

@@ -123,4 +123,6 @@ def purge(context: Context, params: wire.PurgeParams) -> wire.PurgeResult:
         messages=done.messages,
         freed_bytes=done.freed,
         still_in_git=done.linked,
+        fetched=done.fetched,
+        remotes=list(done.remotes),
     )

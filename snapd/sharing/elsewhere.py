@@ -33,11 +33,11 @@ from .remote import Remote
 from .signing import Checks, Signer, program_of, signer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from snapd.core.call import Call
-    from snapd.core.model import ObjectId
+    from snapd.core.model import ObjectId, RelPath
     from snapd.core.ports.sharing import Fetched, Listed
     from snapd.core.timeline.handover import Handover
     from snapd.core.timeline.model import SessionId
@@ -227,11 +227,42 @@ class Elsewhere:
 
     def clean(self, before: int, call: Call) -> int:
         """See `core.ports.sharing.Elsewhere`."""
-        return sum(upkeep.keep(before, call) for upkeep in self._upkeeps())
+        return sum(upkeep.keep(before, call) for upkeep in self._upkeeps().values())
 
     def clean_in_background(self, before: int, call: Call) -> int:
         """See `core.ports.sharing.Elsewhere`."""
-        return sum(upkeep.keep_in_background(before, call) for upkeep in self._upkeeps())
+        return sum(upkeep.keep_in_background(before, call) for upkeep in self._upkeeps().values())
+
+    def purge(
+        self,
+        paths: Collection[RelPath],
+        contents: Collection[ObjectId],
+        messages: Collection[str],
+        call: Call,
+        *,
+        dry_run: bool,
+    ) -> tuple[int, Collection[str]]:
+        """See `core.ports.sharing.Elsewhere`."""
+        dropped, remotes = 0, self.sent([*contents, *(message.encode() for message in messages)])
+        for name, upkeep in self._upkeeps().items():
+            names = upkeep.with_any(paths, contents, messages, call)
+            if names:
+                remotes.add(self._shown(self._mirror_address(name) or ""))
+            if not dry_run:
+                # what was dropped before may still be there
+                upkeep.purge(names, call)
+            dropped += len(names)
+        if not dry_run:
+            self._index.forget_sent(contents)
+        return dropped, sorted(remotes)
+
+    def note_sent(self, address: str, what: Iterable[bytes]) -> None:
+        """See `core.ports.sharing.Elsewhere`."""
+        self._index.note_sent(address, what)
+
+    def sent(self, what: Iterable[bytes] | None) -> set[str]:
+        """See `core.ports.sharing.Elsewhere`."""
+        return self._index.sent(what)
 
     def close(self) -> None:
         """See `core.ports.sharing.Elsewhere`."""
@@ -267,12 +298,12 @@ class Elsewhere:
     def _shown(address: str) -> str:
         return shown(os.fsencode(without_secret(address)))
 
-    def _upkeeps(self) -> list[Upkeep]:
+    def _upkeeps(self) -> dict[str, Upkeep]:
         with self._lock:
             for name, mirror in self._known_mirrors().items():
                 if name not in self._upkeep or self._upkeep[name].mirror is not mirror:
                     self._upkeep[name] = Upkeep(mirror, self._index, name)
-            return list(self._upkeep.values())
+            return dict(self._upkeep)
 
     def _known_mirrors(self) -> dict[str, Mirror]:
         """All mirrors, by name."""

@@ -52,7 +52,7 @@ class SecretText:
         "What it is: a prompt, the title of a session, or the description of a step, such as a command.",
     ]
     session_id: Annotated[str, "Its session."]
-    message_id: Annotated[str | None, "The message, for a prompt."] = None
+    message_id: Annotated[str | None, "The message that it is, or that its step belongs to."] = None
     step_id: Annotated[str | None, "The step, for a description."] = None
 
 

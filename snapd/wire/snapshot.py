@@ -374,6 +374,7 @@ class PurgeParams(RequestParams):
     unknown. Restoring it leaves these files alone, since it lists them as `skipped`. Sessions and their steps
     continue with the new snapshots; undoing a step undoes what else it changed. Fails with `invalidParams` while a
     captured file in the folder has any of the contents, since the next snapshot would capture them again.
+    Fetched sessions and handovers with any of it are dropped; what was sent elsewhere stays there, see `remotes`.
     """
 
     files: Annotated[
@@ -419,4 +420,10 @@ class PurgeResult:
         bool,
         "Whether the project's own git still has any of the contents in a file that the store linked to. They stay "
         "there.",
+    ]
+    fetched: Annotated[int, "How many fetched sessions and handovers with any of it are dropped; 0 with `everything`."]
+    remotes: Annotated[
+        list[str],
+        "The git repositories and files that any of it was sent to from this folder, or came from: it is still there. "
+        "With `everything`, all that anything was sent to.",
     ]

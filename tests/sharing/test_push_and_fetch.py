@@ -422,7 +422,7 @@ def test_texts_with_likely_secrets_are_in_the_plan(here: Agents, remote: str) ->
     expected = {
         SecretText("title", "titled"),
         SecretText("prompt", "one", message_id="m1"),
-        SecretText("description", "one", step_id=begun),
+        SecretText("description", "one", "m2", begun),
         SecretText("description", "one", step_id=ended),
     }
     assert set(push(here, remote, options=DRY).secret_texts) == set(hand_over(here, remote).secret_texts) == expected

@@ -105,7 +105,7 @@ ADDED = {
     "snapshot/list": ("prefix? before? counts? cursor? limit?", "snapshots nextCursor?"),
     "snapshot/purge": (
         "files? messages? everything? dryRun?",
-        "applied files snapshots sessions messages freedBytes stillInGit",
+        "applied files snapshots sessions messages freedBytes stillInGit fetched remotes",
     ),
     "session/history": ("sessionId? files? renames? cursor? limit?", "entries nextCursor?"),
     "session/news": ("sessionId", "undone redone files"),

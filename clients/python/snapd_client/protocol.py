@@ -821,6 +821,12 @@ class PurgeResult(TypedDict):
     stillInGit: bool
     """Whether the project's own git still has any of the contents in a file that the store linked to. They stay there.
     """
+    fetched: int
+    """How many fetched sessions and handovers with any of it are dropped; 0 with `everything`."""
+    remotes: list[str]
+    """The git repositories and files that any of it was sent to from this folder, or came from: it is still there. With
+    `everything`, all that anything was sent to.
+    """
 
 
 class CheckParams(RequestParams, total=False):
@@ -1648,7 +1654,7 @@ class SecretText(_SecretTextRequired, total=False):
     """A text that leaves the machine and may hold a secret."""
 
     messageId: str
-    """The message, for a prompt."""
+    """The message that it is, or that its step belongs to."""
     stepId: str
     """The step, for a description."""
 

@@ -516,6 +516,10 @@ export interface PurgeResult {
   freedBytes: number;
   /** Whether the project's own git still has any of the contents in a file that the store linked to. They stay there. */
   stillInGit: boolean;
+  /** How many fetched sessions and handovers with any of it are dropped; 0 with `everything`. */
+  fetched: number;
+  /** The git repositories and files that any of it was sent to from this folder, or came from: it is still there. With `everything`, all that anything was sent to. */
+  remotes: string[];
 }
 
 /** The params of `snapshot/check`. */
@@ -1142,7 +1146,7 @@ export interface SecretText {
   kind: "prompt" | "title" | "description";
   /** Its session. */
   sessionId: string;
-  /** The message, for a prompt. */
+  /** The message that it is, or that its step belongs to. */
   messageId?: string;
   /** The step, for a description. */
   stepId?: string;

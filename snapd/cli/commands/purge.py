@@ -9,7 +9,7 @@ from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_message
 from snapd.cli.terminal.confirming import confirmed, declined
-from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.filenames import printable, shell_name
 from snapd.cli.terminal.output import print_json, size
 from snapd.core.errors import InvalidParams
 
@@ -42,6 +42,12 @@ def purge(options: argparse.Namespace) -> int:
         print_json(result)
         return DONE
     print(f"{_counted(result, everything=options.workspace)}; {size(result['freedBytes'])} freed")
+    if result["remotes"]:
+        print(
+            f"snapd: it was sent elsewhere, and is still there: {_remotes(result)}\nhint: 'snapd push --delete REMOTE "
+            "SESSION' removes a session there; a secret that got out has to be changed",
+            file=sys.stderr,
+        )
     if result["stillInGit"]:
         print(
             "snapd: the project's own git still has some of it\nhint: 'git filter-repo' removes it there",
@@ -93,7 +99,15 @@ def _plan(told: dict[str, Any], *, everything: bool) -> list[str]:
     if rows:
         versions, count = (sum(row[key] for row in rows) for key in ("versions", "bytes"))
         total = f": {_number(versions, 'version')} of {_number(len(rows), 'file')}, {size(count)}"
+    if told["fetched"]:
+        lines.append(f"{_number(told['fetched'], 'fetched session')} to be dropped")
+    if told["remotes"]:
+        lines.append(f"it was sent elsewhere, and stays there: {_remotes(told)}")
     return [f"{_counted(told, everything=everything)}{total}", *lines]
+
+
+def _remotes(told: dict[str, Any]) -> str:
+    return ", ".join(map(printable, told["remotes"]))
 
 
 def _counted(result: dict[str, Any], *, everything: bool) -> str:

@@ -126,7 +126,7 @@ def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[
         yield "  signed with your ssh key"
     yield leaving.readers(plan)
     for text in plan["secretTexts"]:
-        of = text.get("messageId") or text.get("stepId")
+        of = text.get("stepId") or text.get("messageId")
         named = f"the {text['kind']}{f' of {short(of)}' if of else ''} in session {short(text['sessionId'])}"
         yield painter.paint(f"  {printable(named)}  {_WHY['secret']}", "red")
     if plan["secretTexts"]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.log import SnapshotLog
     from snapd.core.ports.maintenance import Maintenance
     from snapd.core.ports.objects import Objects
+    from snapd.core.ports.sharing import Elsewhere
 
 _NAMED = 5
 """How many files an error names."""
@@ -55,6 +56,8 @@ class Purged:
         linked: whether the user's own git has some of the contents in a file that it shares with the store: they stay
             there.
         messages: of how many messages it removes the words.
+        fetched: how many sessions and handovers that were fetched it drops.
+        remotes: the addresses that any of it was sent to, or came from.
     """
 
     applied: bool
@@ -64,6 +67,8 @@ class Purged:
     freed: int
     linked: bool
     messages: int = 0
+    fetched: int = 0
+    remotes: Collection[str] = ()
 
 
 class Purge:
@@ -74,18 +79,23 @@ class Purge:
         objects: of the store.
         log: of the store.
         maintenance: of the store.
+        elsewhere: the other machines.
     """
 
-    def __init__(self, writer: Writer, objects: Objects, log: SnapshotLog, maintenance: Maintenance) -> None:
+    def __init__(
+        self, writer: Writer, objects: Objects, log: SnapshotLog, maintenance: Maintenance, elsewhere: Elsewhere
+    ) -> None:
         self._writer = writer
         self._objects = objects
         self._log = log
         self._maintenance = maintenance
+        self._elsewhere = elsewhere
 
     def purge(self, paths: Collection[RelPath], dry_run: bool, call: Call, *, messages: Collection[str] = ()) -> Purged:
         """Removes files from every snapshot and every event, and the words of messages from every event.
 
-        Removes all contents that the files ever had, at whatever path. A snapshot with any of them is replaced by one
+        Removes all contents that the files ever had, at whatever path. Sessions that were fetched with any of it are
+        dropped. A snapshot with any of them is replaced by one
         without, which has another id; sessions go on with that.
 
         Args:
@@ -109,7 +119,8 @@ class Purge:
             _check_known(messages, purge_plan.known_messages())
             versions_by_path = purge_plan.versions_by_path()
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
-            if missing and not self._maintenance.is_unpurged:
+            fetched, remotes = self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=True)
+            if missing and not self._maintenance.is_unpurged and not fetched:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)
             here = [path for path, _ in purge_plan.located(look.tree)]
@@ -122,7 +133,7 @@ class Purge:
             linked = purge_plan.is_linked()
             if dry_run:
                 self._writer.record(look, RecordKind.LOOK)
-                return Purged(False, tuple(files), count, 0, 0, linked, len(messages))
+                return Purged(False, tuple(files), count, 0, 0, linked, len(messages), fetched, remotes)
             if here:
                 names = ", ".join(shown(path) for path in here[:_NAMED]) + (", ..." if len(here) > _NAMED else "")
                 raise InvalidParams(
@@ -134,13 +145,15 @@ class Purge:
             # the capture that was just made belongs to no snapshot
             work_tree.forget(self._objects.discard())
             previous = self._log.last
+            # first: once the store has them no longer, nobody knows which contents these are
+            self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=False)
             try:
                 freed = self._maintenance.purge(purge_plan if versions_by_path or messages else None, call)
             finally:
                 # only the store knows now which objects there are
                 work_tree.forget_all()
             self._notify_if_new(previous)
-            return Purged(True, tuple(files), count, 0, freed, linked, len(messages))
+            return Purged(True, tuple(files), count, 0, freed, linked, len(messages), fetched, remotes)
 
     def purge_all(self, dry_run: bool, call: Call) -> Purged:
         """Removes everything: all snapshots, sessions and operations.
@@ -157,13 +170,14 @@ class Purge:
         with self._writer.turn(call):
             self._objects.check_present()
             snapshots, sessions = self._log.counts()
+            remotes = sorted(self._elsewhere.sent(None))
             if dry_run:
-                return Purged(False, (), snapshots, sessions, 0, False)
+                return Purged(False, (), snapshots, sessions, 0, False, remotes=remotes)
             try:
                 freed = self._maintenance.erase(call)
             finally:
                 self._writer.work_tree.forget_all()
-            return Purged(True, (), snapshots, sessions, freed, False)
+            return Purged(True, (), snapshots, sessions, freed, False, remotes=remotes)
 
     def _notify_if_new(self, previous: ObjectId | None) -> None:
         """Notifies of the last snapshot, if the purge replaced it."""

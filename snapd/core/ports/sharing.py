@@ -358,6 +358,38 @@ class Elsewhere(Protocol):
     def clean_in_background(self, before: int, call: Call) -> int:
         """Does some of the same, as long as nobody fetches; a part of it may go on afterwards."""
 
+    def purge(
+        self,
+        paths: Collection[RelPath],
+        contents: Collection[ObjectId],
+        messages: Collection[str],
+        call: Call,
+        *,
+        dry_run: bool,
+    ) -> tuple[int, Collection[str]]:
+        """Drops what was fetched with any of some files, blobs or messages, and all that is left of it.
+
+        Args:
+            paths: files and directories.
+            contents: blobs.
+            messages: their ids.
+            call: the request.
+            dry_run: whether only to look.
+
+        Returns:
+            How many sessions and handovers it drops, and the addresses that have any of it: it came from there, or was
+            sent there.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError, Cancelled: some may be left; the same again drops it.
+        """
+
+    def note_sent(self, address: str, what: Iterable[bytes]) -> None:
+        """Notes that blobs, and messages by their ids, were sent to an address; raises `StorageFull`, `IoError`."""
+
+    def sent(self, what: Iterable[bytes] | None) -> set[str]:
+        """The addresses that any of these were sent to, or anything; raises `StorageFull`, `IoError`."""
+
     def handovers(self) -> Sequence[tuple[str, Handover]]:
         """The records of all handovers that were fetched, each with the address that it came from."""
 

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 
 _TABLES = (
     "CREATE TABLE mirrors (mirror TEXT PRIMARY KEY, stamp TEXT NOT NULL, dropped INTEGER NOT NULL)",
@@ -69,6 +69,8 @@ _TABLES = (
         "CREATE TABLE made (mirror TEXT NOT NULL, chain TEXT NOT NULL, signed BLOB NOT NULL, tag BLOB NOT NULL, "
         "key TEXT NOT NULL, PRIMARY KEY (mirror, chain)) WITHOUT ROWID"
     ),
+    # where blobs and messages were ever sent to
+    "CREATE TABLE sent (what BLOB NOT NULL, address TEXT NOT NULL, PRIMARY KEY (what, address)) WITHOUT ROWID",
 )
 _LISTED = (
     "SELECT place, mirror, chain, head, host, session_id, agent, title, started, ended, step_count, newest, taken "
@@ -271,6 +273,22 @@ class SessionIndex:
                 "INSERT OR REPLACE INTO there VALUES (?, ?, ?)", [(mirror, *each) for each in heads.items()]
             )
 
+    def note_sent(self, address: str, what: Iterable[bytes]) -> None:
+        """Notes that blobs, and messages by their ids, were sent to an address."""
+        with self.transaction() as connection:
+            connection.executemany("INSERT OR IGNORE INTO sent VALUES (?, ?)", [(each, address) for each in what])
+
+    def sent(self, what: Iterable[bytes] | None) -> set[str]:
+        """The addresses that any of some blobs and messages were sent to; those that anything was, for None."""
+        if what is None:
+            return {address for (address,) in self.ask("SELECT DISTINCT address FROM sent")}
+        return {address for each in what for (address,) in self.ask("SELECT address FROM sent WHERE what = ?", each)}
+
+    def forget_sent(self, what: Iterable[bytes]) -> None:
+        """Forgets that anything was sent: the id of a blob can say what is in it."""
+        with self.transaction() as connection:
+            connection.executemany("DELETE FROM sent WHERE what = ?", [(each,) for each in what])
+
     def remove(self, mirror: str) -> None:
         """Takes a mirror out with all of its sessions."""
         with self.transaction() as connection:
@@ -362,6 +380,9 @@ class SessionIndex:
         try:
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            # what was forgotten is in none of its files
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA journal_mode = TRUNCATE")
         except BaseException:
             connection.close()
             raise

@@ -190,6 +190,11 @@ class Mirror:
         """The events of a session, newest first; raises `StoreCorrupt`."""
         return tuple(link.event for link in walk(name, head, self.repository.read_commit))
 
+    def events_of(self, name: str, head: ObjectId) -> Iterable[Event]:
+        """The events of a session or a handover, by the name of its reference; raises `StoreCorrupt`."""
+        newest = self._handover(head).events if name.startswith(HANDOVERS) else head
+        return () if newest is None else self.events(name, newest)
+
     def handover_heads(self) -> dict[str, ObjectId]:
         """The commit of each handover, by the name of its reference; raises `StoreCorrupt`, `IoError`."""
         return references_below(self.repository.path, HANDOVERS).whole()
@@ -216,9 +221,7 @@ class Mirror:
         if head is None:
             return None
         found = self._handover(head)
-        read = self.repository.read_commit
-        links = () if found.events is None else tuple(walk(HANDOVERS + name, found.events, read))
-        events = tuple(link.event for link in reversed(links))
+        events = tuple(reversed(tuple(self.events_of(HANDOVERS + name, head))))
         return FetchedHandover(found.handover, events, self.objects, self.directory, found.events)
 
     def _handover(self, head: ObjectId) -> HandoverCommit:

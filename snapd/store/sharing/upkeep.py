@@ -6,6 +6,9 @@ import logging
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import StorageFull
+from snapd.core.model import TREE
+from snapd.core.timeline.model import MessageSent, StepBegun
+from snapd.core.trees import everything_in, lookup
 from snapd.store.maintenance.cancel_token import Revoked
 from snapd.store.maintenance.repack import drop_packing, drop_unindexed
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
@@ -14,10 +17,10 @@ from snapd.store.maintenance.tempfiles import remove_tempfiles
 from snapd.store.objects.codec import decode_commit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from snapd.core.call import Call
-    from snapd.core.model import ObjectId
+    from snapd.core.model import ObjectId, RelPath
 
     from .index import SessionIndex
     from .mirror import Mirror
@@ -84,6 +87,49 @@ class Upkeep:
         finally:
             self.mirror.changing.release()
 
+    def with_any(
+        self, paths: Collection[RelPath], contents: Collection[ObjectId], messages: Collection[str], call: Call
+    ) -> list[str]:
+        """The sessions and handovers that have any of some files, blobs or messages, by their references.
+
+        Raises:
+            StoreCorrupt, IoError, Cancelled: they cannot be read.
+        """
+        heads = {**self.mirror.heads(), **self.mirror.handover_heads()}
+        return [name for name, head in heads.items() if self._has(name, head, paths, contents, messages, call)]
+
+    def purge(self, names: Collection[str], call: Call) -> None:
+        """Drops sessions and handovers, given by their references, and all that nothing else has.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError, Cancelled: some may be left; the same again removes it.
+        """
+        with self.mirror.changing:
+            self._scheduler.stop()
+            drop_packing(self.mirror.repository)
+            self.mirror.drop(names)
+            self._sweep(call, wholly=True)
+
+    def _has(
+        self,
+        name: str,
+        head: ObjectId,
+        paths: Collection[RelPath],
+        contents: Collection[ObjectId],
+        messages: Collection[str],
+        call: Call,
+    ) -> bool:
+        read = self.mirror.repository.read_tree
+        seen: set[ObjectId] = set()
+        for _, tree in self._commits(head, call):
+            everything_in(read, tree, seen, call.check)
+            snapshots = [entry.oid for entry in read(tree) if entry.mode == TREE]
+            if any(lookup(self.mirror.repository.entry_in, each, path) for each in snapshots for path in paths):
+                return True
+        events = self.mirror.events_of(name, head) if messages else ()
+        named = {event.what.message_id for event in events if isinstance(event.what, MessageSent | StepBegun)}
+        return not (seen.isdisjoint(contents) and named.isdisjoint(messages))
+
     def close(self) -> None:
         """Ends a repack that runs."""
         self._scheduler.stop()
@@ -104,10 +150,10 @@ class Upkeep:
         except StorageFull as error:
             logger.warning("%s could not be packed: %s", self.mirror.repository.path, error.message)
 
-    def _sweep(self, call: Call) -> None:
+    def _sweep(self, call: Call, *, wholly: bool = False) -> None:
         repository = self.mirror.repository
         repository.journal.checkpoint()
-        expire(repository, self._roots(call), None, call)
+        expire(repository, self._roots(call), None, call, wholly=wholly)
         drop_unindexed(repository)
         self._index.note_swept(self._name)
 
@@ -115,9 +161,13 @@ class Upkeep:
         """The signatures, and the commits of all sessions with their trees, which have all that the events name."""
         yield from self.mirror.signatures.roots()
         for head in (*self.mirror.heads().values(), *self.mirror.handover_heads().values()):
-            commit: ObjectId | None = head
-            while commit is not None:
-                call.check()
-                at = commit
-                tree, commit = decode_commit(self.mirror.repository.read_commit(at), at)
-                yield at, tree
+            yield from self._commits(head, call)
+
+    def _commits(self, head: ObjectId, call: Call) -> Iterator[tuple[ObjectId, ObjectId]]:
+        """A commit and those before it, each with its tree."""
+        commit: ObjectId | None = head
+        while commit is not None:
+            call.check()
+            at = commit
+            tree, commit = decode_commit(self.mirror.repository.read_commit(at), at)
+            yield at, tree

@@ -125,7 +125,7 @@ class HandOver:
         events = events_of(self._store.timeline, sessions)
         left_out = options.found(events, [folder.tree], self._store, call)
         with there.outgoing() as outgoing:
-            texts = self._push.copy_sessions(sessions, left_out, outgoing, call)
+            texts, messages = self._push.copy_sessions(sessions, left_out, outgoing, call)
             handover = self._record(name, sessions, folder, lineage, left_out, outgoing, call)
             whole = Projection(sessions, self._store, self._store, self._step_changes.authors, outgoing, left_out)
             outgoing.add_handover(handover, whole.events(call), [entry.handover_id for entry in lineage])
@@ -136,6 +136,7 @@ class HandOver:
             size = outgoing.weigh(call)
             if not options.dry_run:
                 outgoing.push(call)
+                self._elsewhere.note_sent(there.address, [*messages, *(file.oid for file in files)])
         if not options.dry_run:
             self._elsewhere.lineage.add(remembered(handover, is_own=True))
         return MadeHandover(not options.dry_run, name, there.address, sessions, size, files, texts)

@@ -43,7 +43,7 @@ class SecretText:
     Attributes:
         kind: what it is.
         session_id: its session.
-        message_id: the message, for a prompt.
+        message_id: the message that it is, or that its step belongs to.
         step_id: the step, for a description.
     """
 
@@ -61,11 +61,13 @@ class NewFile:
         path: where it is in the sessions.
         size: bytes.
         reason: why somebody should look at it first, if there is a reason.
+        oid: its blob.
     """
 
     path: RelPath
     size: int
     reason: Reason | None = None
+    oid: ObjectId = attrs.field(default=b"", eq=False)
 
 
 @attrs.frozen
@@ -177,7 +179,7 @@ class Push:
             return Pushed(False, there.address, (), 0, (), ())
         left_out = options.found(events_of(self._store.timeline, chosen), (), self._store, call)
         with there.outgoing() as outgoing:
-            texts = self.copy_sessions(chosen, left_out, outgoing, call)
+            texts, messages = self.copy_sessions(chosen, left_out, outgoing, call)
             if signer is not None and not options.dry_run:
                 outgoing.sign(signer, call)
             outgoing.finish()
@@ -185,24 +187,28 @@ class Push:
             size = outgoing.weigh(call)
             if not options.dry_run:
                 outgoing.push(call)
+                self._elsewhere.note_sent(there.address, [*messages, *(file.oid for file in files)])
         return Pushed(not options.dry_run, there.address, chosen, size, files, texts)
 
     def copy_sessions(
         self, chosen: Sequence[SessionId], left_out: LeftOut, outgoing: Outgoing, call: Call
-    ) -> tuple[SecretText, ...]:
-        """Adds copies of sessions; gives those of their texts that may hold a secret."""
+    ) -> tuple[tuple[SecretText, ...], set[bytes]]:
+        """Adds copies of sessions; gives those of their texts that may hold a secret, and the ids of their messages."""
         found: dict[SecretText, None] = {}
+        messages: set[bytes] = set()
         for at, session_id in enumerate(chosen):
             projection = Projection(
                 [session_id], self._store, self._store, self._step_changes.authors, outgoing, left_out
             )
             events = list(projection.events(call))
             for text, words in itertools.chain.from_iterable(_texts(session_id, event.what) for event in events):
+                if words and text.message_id is not None:
+                    messages.add(text.message_id.encode())
                 if words and self._rules().look(b"", words.encode("utf-8", "surrogateescape")).findings:
                     found[text] = None
             outgoing.add_session(session_id, events)
             call.progress("copying", at + 1)
-        return tuple(found)
+        return tuple(found), messages
 
     def new_files(self, outgoing: Outgoing, call: Call) -> tuple[NewFile, ...]:
         """The files in copies that no commit known to whoever gets them has, ordered by path; before `weigh`."""
@@ -211,7 +217,7 @@ class Push:
         for path, oid, size in outgoing.new_files(self._store.read_tree, call):
             key = oid + path
             found[key] = known[key] if key in known else self._reason(path, oid, size, call)
-            files.append(NewFile(path, size, found[key]))
+            files.append(NewFile(path, size, found[key], oid))
         self._last_found = found
         return tuple(files)
 
@@ -251,7 +257,9 @@ def _texts(session_id: SessionId, what: EventPayload) -> Iterator[tuple[SecretTe
             yield SecretText("title", session_id), what.title
         case MessageSent():
             yield SecretText("prompt", session_id, message_id=what.message_id), what.text
-        case StepBegun() | StepEnded():
+        case StepBegun():
+            yield SecretText("description", session_id, what.message_id, what.step_id), what.description
+        case StepEnded():
             yield SecretText("description", session_id, step_id=what.step_id), what.description
 
 
