@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _LAST_SECOND = 253_402_300_799
 """Of the year 9999: what comes later has no RFC 3339. A commit may claim any time."""
 
+_SECOND = len("2000-01-01T00:00:00")
+
 
 @attrs.frozen
 class Author:
@@ -96,25 +98,39 @@ class Attribution:
     def __init__(self, ask: Ask, top: bytes) -> None:
         self._ask = ask
         self._top = top
+        self._starts: dict[str, str] = {}
 
     def of(self, commit: Commit, file: CommittedFile) -> AttributedFile:
         """Attributes the lines that a commit brought to a file; raises `SnapdError`.
 
-        What is outside of the folder is nobody's.
+        What is outside of the folder is nobody's, and so is what git brought: a commit that is older than the step.
         """
-        authors = self._authors(file, moment(commit.authored))
+        authors = self._authors(file, commit)
         told = ((line, authors.get(line, UNKNOWN)) for line in file.brought)
         return AttributedFile(file.path, tuple(_ranges(told)))
 
-    def _authors(self, file: CommittedFile, when: str) -> dict[int, Author]:
+    def _authors(self, file: CommittedFile, commit: Commit) -> dict[int, Author]:
         content = b64encode(file.text).decode("ascii")
         name = to_uri(os.path.join(self._top, file.path))
-        params = {"file": name, "content": content, "encoding": "base64", "at": when}
+        params = {"file": name, "content": content, "encoding": "base64", "at": moment(commit.authored)}
         try:
             runs = self._ask("snapshot/blame", params)["lines"]
         except PathOutsideWorkspace:
             return {}
-        return {line: _author(run) for run in runs for line in range(run["start"], run["start"] + run["count"])}
+        made = moment(max(commit.authored, commit.committed))
+        return {
+            line: UNKNOWN if run["author"] == "step" and made[:_SECOND] < self._start(run) else _author(run)
+            for run in runs
+            for line in range(run["start"], run["start"] + run["count"])
+        }
+
+    def _start(self, run: dict[str, Any]) -> str:
+        """When the step of some lines began, to the second; empty if nobody knows."""
+        step_id = run["stepId"]
+        if step_id not in self._starts:
+            steps = self._ask("step/find", {"prefix": step_id, "sessionId": run["sessionId"], "limit": 1})["steps"]
+            self._starts[step_id] = steps[0]["startedAt"][:_SECOND] if steps else ""
+        return self._starts[step_id]
 
 
 def moment(seconds: int) -> str:

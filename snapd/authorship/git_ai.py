@@ -59,6 +59,15 @@ def attests(text: str) -> bool:
     return not text.startswith("---\n")
 
 
+def replaces(text: str, there: str) -> bool:
+    """Whether a note may take the place of one that is there: snapd wrote that, of no other sessions."""
+    try:
+        new, old = (json.loads(note.rpartition("---\n")[2]) for note in (text, there))
+        return {**old, "sessions": {}} == {**new, "sessions": {}} and old["sessions"].items() <= new["sessions"].items()
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return False
+
+
 def stream(notes: Iterable[tuple[Commit, str]], committer: bytes, parent: str | None) -> Iterable[bytes]:
     """Writes notes for `git fast-import`, as one commit of the notes' reference.
 

@@ -119,6 +119,27 @@ def test_the_time_of_a_text_is_the_authors(committing: Committing) -> None:
     assert committing.authors(made(1 << 32, 1 << 30)) == {"a.txt": {2: "user"}}
 
 
+def test_what_is_older_than_the_step_that_brought_it_here_is_nobodys(committing: Committing) -> None:
+    """An agent pulls, or checks a branch out."""
+    project = committing.project
+    blob = committing.git("hash-object", "-w", "--stdin", data=text(l2=b"colleague")).decode().strip()
+    committing.git("update-index", "--cacheinfo", f"100644,{blob},a.txt")
+    tree = committing.git("write-tree").decode().strip()
+    committing.git("reset", "--quiet")
+
+    def made(authored: int, committed: int) -> str:
+        people = f"author A <a@b> {authored} +0000\ncommitter C <c@d> {committed} +0000\n"
+        data = f"tree {tree}\nparent {parent}\n{people}\nwork\n".encode()
+        return committing.git("hash-object", "-t", "commit", "-w", "--stdin", data=data).decode().strip()
+
+    parent = committing.git("rev-parse", "HEAD").decode().strip()
+    old, amended, later = made(1 << 30, 1 << 30), made(1 << 30, 1 << 32), made(1 << 32, 1 << 32)
+    project.step("A", lambda: committing.git("merge", "--quiet", "--ff-only", old))
+    assert committing.authors() == {"a.txt": {2: "unknown"}}
+    # the same lines in commits that may be of the step
+    assert committing.authors(amended) == committing.authors(later) == {"a.txt": {2: "A"}}
+
+
 def test_line_ends_that_git_converts(tmp_path: Path) -> None:
     committing = Committing.made(tmp_path, {"a.txt": b"1\r\n2\r\n", ".gitattributes": b"*.txt text eol=crlf\n"})
     committing.project.work("A", {"a.txt": b"1\r\nA\r\n2\r\n"})

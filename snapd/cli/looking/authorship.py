@@ -54,6 +54,7 @@ def tell_authors(options: argparse.Namespace) -> int:
         commits, is_range = named(repository, options.files[0] if options.files else None)
         attribution = Attribution(lambda method, params: ask(found, method, params), repository.top)
         left_out: set[bytes] = set()
+        kept: list[str] = []
 
         def authors(commit: Commit) -> list[AttributedFile]:
             changed = list(files(repository, commit))
@@ -64,7 +65,7 @@ def tell_authors(options: argparse.Namespace) -> int:
         if options.format == "agent-trace":
             pieces = _records(commits, authors)
         elif is_range:
-            pieces = _stream(repository, commits, authors)
+            pieces = _stream(repository, commits, authors, kept)
         else:
             pieces = (git_ai.note(commit, authors(commit)).encode("utf-8") for commit in commits)
         is_empty = True
@@ -72,7 +73,9 @@ def tell_authors(options: argparse.Namespace) -> int:
             is_empty = False
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
-    if is_empty:
+    for name in kept:
+        print(f"snapd: commit {name[:12]} has a note of somebody else, which stays", file=sys.stderr)
+    if is_empty and not kept:
         of = "no agent wrote a line of the commits" if commits else "git has no commits"
         print(f"snapd: {of} in {printable(options.files[0])}", file=sys.stderr)
     for path in sorted(left_out):
@@ -88,12 +91,23 @@ def _records(commits: Iterable[Commit], authors: Authors) -> Iterator[bytes]:
         yield text.encode("utf-8") + b"\n"
 
 
-def _stream(repository: Repository, commits: Iterable[Commit], authors: Authors) -> Iterator[bytes]:
-    notes = ((commit, git_ai.note(commit, authors(commit))) for commit in commits)
-    wanted = [(commit, text) for commit, text in notes if git_ai.attests(text)]
+def _stream(repository: Repository, commits: Iterable[Commit], authors: Authors, kept: list[str]) -> Iterator[bytes]:
+    """The stream; `kept` gets the names of commits that have notes of somebody else."""
+    listed = repository.git.attempt(repository.top, "notes", "--ref", NOTES, "list").out.decode("ascii").splitlines()
+    there = {commit: blob for blob, commit in (line.split(" ") for line in listed)}
+    wanted = []
+    for commit in commits:
+        text = git_ai.note(commit, authors(commit))
+        if not git_ai.attests(text):
+            continue
+        blob = there.get(commit.name)
+        if blob and not git_ai.replaces(text, repository.ask("cat-file", "blob", blob).decode("utf-8", "replace")):
+            kept.append(commit.name)
+        else:
+            wanted.append((commit, text))
     if not wanted:
         return
     committer = repository.ask("var", "GIT_COMMITTER_IDENT").rstrip(b"\n")
-    there = repository.git.attempt(repository.top, "rev-parse", "--verify", "--quiet", NOTES)
-    parent = there.out.decode("ascii").strip() if there.code == 0 else None
+    tip = repository.git.attempt(repository.top, "rev-parse", "--verify", "--quiet", NOTES)
+    parent = tip.out.decode("ascii").strip() if tip.code == 0 else None
     yield from git_ai.stream(wanted, committer, parent)

@@ -101,11 +101,27 @@ def test_git_ai_of_a_range(home: Home, project: str, committed: list[str]) -> No
     assert run_git(project, "notes", "--ref=ai", "list").split()[1::2] == [committed[1].encode()]
     note = run_git(project, "notes", "--ref=ai", "show", committed[1]).decode()
     assert note == home.ok(project, "log", "--format", "git-ai", committed[1])
-    # a second time, the notes that are there stay
+    # a second time, the notes that are there stay, those of others in any case
     run_git(project, "notes", "--ref=ai", "add", "-m", "of git-ai", committed[0])
     again = home.run(project, "log", "--format", "git-ai", f"{committed[0]}..", env=identity)
     run_git(project, "fast-import", "--quiet", input=again.out)
     assert len(run_git(project, "notes", "--ref=ai", "list").splitlines()) == 2
+    for other in (
+        "of somebody",
+        note.replace('"unknown",', '"m",', 1),
+        note.replace('"prompts": {}', '"prompts": {"a": {}}'),
+        note.replace('"id": "first"', '"id": "third"'),
+    ):
+        run_git(project, "notes", "--ref=ai", "add", "-f", "-F", "-", committed[1], input=other.encode())
+        kept = home.run(project, "log", "--format", "git-ai", f"{committed[0]}..", env=identity)
+        told = f"snapd: commit {committed[1][:12]} has a note of somebody else, which stays\n"
+        assert (kept.code, kept.out, kept.err) == (0, b"", told)
+    # one that snapd wrote, and that has less than is known now
+    less = note.replace("new.txt\n", "old.txt\n")
+    run_git(project, "notes", "--ref=ai", "add", "-f", "-F", "-", committed[1], input=less.encode())
+    more = home.run(project, "log", "--format", "git-ai", f"{committed[0]}..", env=identity)
+    run_git(project, "fast-import", "--quiet", input=more.out)
+    assert run_git(project, "notes", "--ref=ai", "show", committed[1]).decode() == note
     nobody = home.run(project, "log", "--format", "git-ai", "HEAD~1..")
     assert (nobody.code, nobody.out) == (0, b"")
     assert nobody.err == "snapd: no agent wrote a line of the commits in HEAD~1..\n"
