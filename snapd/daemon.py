@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import faulthandler
 import logging
 import os
 import signal
@@ -43,6 +44,8 @@ _LINGER_SECONDS = 300.0
 _HANDOVER_SECONDS = 10.0
 """How long a daemon that starts waits for another one to end."""
 _HANDOVER_POLL_SECONDS = 0.02
+_END_SECONDS = 8.0
+"""How long a daemon that is told to end may take; what it has not finished by then, the next one finishes."""
 _BACKLOG = 65_535
 """Connections that may wait to be accepted: more than any system allows, so that its own limit applies."""
 _STREAM_LIMIT = MAX_HEADER_BYTES * 4
@@ -119,6 +122,8 @@ class Daemon:
         stopped = asyncio.ensure_future(self._stopping.wait())
         await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
         by_signal = not serving.done()
+        if by_signal:
+            _end_in_time()
         connection.stop()
         await serving
         stopped.cancel()
@@ -207,6 +212,7 @@ class Daemon:
         self._watch_idle()
         async with server:
             await self._stopping.wait()
+            _end_in_time()
             server.close()
             for connection in list(self._connections):
                 connection.stop()
@@ -260,6 +266,11 @@ class Daemon:
         await self._loop.run_in_executor(self._executor, self._workspaces.close)
         self._executor.shutdown()
         self._texts.close()
+
+
+def _end_in_time() -> None:
+    """Has the process end, whatever its threads do; no thread can hold up this one, which needs no interpreter lock."""
+    faulthandler.dump_traceback_later(_END_SECONDS, exit=True)
 
 
 def _let_wait(server: asyncio.Server) -> None:
