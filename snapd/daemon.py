@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
 from filelock import FileLock, Timeout
@@ -28,7 +28,8 @@ from snapd.rpc.scheduling.threads import Threads
 from snapd.rpc.services import Services
 from snapd.rpc.transport.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES
 from snapd.rpc.transport.streams import open_stdio
-from snapd.store.files.durable import remove_if_there, write_file
+from snapd.store.files.disk_errors import EXHAUSTED
+from snapd.store.files.durable import remove_if_there, write_all, write_file
 from snapd.workspaces import Workspaces
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ _HANDOVER_SECONDS = 10.0
 _HANDOVER_POLL_SECONDS = 0.02
 _END_SECONDS = 8.0
 """How long a daemon that is told to end may take; what it has not finished by then, the next one finishes."""
+_STRANGERS = 100
+"""Connections over TCP that have not shown the token yet: one more costs the oldest of them its place."""
+_STRANGER_SECONDS = 10.0
+LOG_BYTES = 4 << 20
 _BACKLOG = 65_535
 """Connections that may wait to be accepted: more than any system allows, so that its own limit applies."""
 _STREAM_LIMIT = MAX_HEADER_BYTES * 4
@@ -99,6 +104,8 @@ class Daemon:
         self._housekeeping = Housekeeping(lambda: self._workspaces.all_open, self._executor)
         self._housekeeping.start()
         self._connections: set[Connection] = set()
+        self._strangers: dict[Connection, asyncio.TimerHandle] = {}
+        self._loop.set_exception_handler(_log_exception)
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
         self._idle_timer: asyncio.TimerHandle | None = None
@@ -155,6 +162,7 @@ class Daemon:
                     lambda reader, writer: self._accept(reader, writer, None),
                     sock=_private_socket(temporary),
                     limit=_STREAM_LIMIT,
+                    backlog=1,
                 )
                 _let_wait(server)
                 write_file(f"{path}.pid", str(os.getpid()).encode())
@@ -181,7 +189,11 @@ class Daemon:
         """
         with os_errors(f"{host}:{port}"):
             server = await asyncio.start_server(
-                lambda reader, writer: self._accept(reader, writer, token), host, port, limit=_STREAM_LIMIT
+                lambda reader, writer: self._accept(reader, writer, token),
+                host,
+                port,
+                limit=_STREAM_LIMIT,
+                backlog=1,
             )
         _let_wait(server)
         bound = server.sockets[0].getsockname()
@@ -230,6 +242,8 @@ class Daemon:
             # nobody else closes it, and the client must not wait for an answer that never comes
             writer.close()
             raise
+        if token is not None:
+            self._take_in_stranger(connection)
         task = asyncio.ensure_future(self._serve_client(connection))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -240,9 +254,24 @@ class Daemon:
         try:
             await connection.run()
         finally:
+            self._know(connection)
             self._connections.discard(connection)
             self._watch_idle()
             self._linger()
+
+    def _take_in_stranger(self, connection: Connection) -> None:
+        """Gives a connection a while to show the token, and a place as long as there are not too many after it."""
+        self._strangers[connection] = self._loop.call_later(_STRANGER_SECONDS, connection.drop)
+        connection.on_admitted = lambda: self._know(connection)
+        if len(self._strangers) > _STRANGERS:
+            oldest = next(iter(self._strangers))
+            self._know(oldest)
+            oldest.drop()
+
+    def _know(self, connection: Connection) -> None:
+        deadline = self._strangers.pop(connection, None)
+        if deadline is not None:
+            deadline.cancel()
 
     def _watch_idle(self) -> None:
         if self._idle_timer is not None:
@@ -274,7 +303,10 @@ def _end_in_time() -> None:
 
 
 def _let_wait(server: asyncio.Server) -> None:
-    """Lets as many connections wait as the system allows; asyncio's own backlog would also accept that many at once."""
+    """Lets as many connections wait as the system allows.
+
+    asyncio accepts as many at once as its own backlog says, and where no descriptor is left, it tries as often.
+    """
     for listening in server.sockets:
         with socket.socket(fileno=os.dup(listening.fileno())) as same:
             same.listen(_BACKLOG)
@@ -294,9 +326,45 @@ def _private_socket(path: str) -> socket.socket:
     return made
 
 
-def configure_logging() -> None:
-    """Makes the daemon log to standard error; it never logs what clients send."""
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+def _log_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    error = context.get("exception")
+    if isinstance(error, OSError) and error.errno in EXHAUSTED:
+        # asyncio accepts nothing for a second
+        logger.warning("no connection is accepted for now: %s", error.strerror)
+    else:
+        loop.default_exception_handler(context)
+
+
+class _Log(logging.StreamHandler[TextIO]):
+    """Standard error; where that is the file that `snapd.launch` made for it, only its newest part stays."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(sys.stderr)
+        self._path = None
+        # it may be no file, or closed
+        with contextlib.suppress(OSError, ValueError):
+            self._descriptor = sys.stderr.fileno()
+            self._path = path if os.path.samestat(os.fstat(self._descriptor), os.stat(path)) else None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Writes a record."""
+        super().emit(record)
+        if self._path is not None and os.fstat(self._descriptor).st_size > LOG_BYTES:
+            with open(self._path, "rb") as file:
+                file.seek(-LOG_BYTES // 2, os.SEEK_END)
+                newest = file.read()
+            os.ftruncate(self._descriptor, 0)
+            write_all(self._descriptor, newest)
+
+
+def configure_logging(own: str) -> None:
+    """Makes the daemon log to standard error; it never logs what clients send.
+
+    Args:
+        own: the file that standard error leads to where nobody gave another.
+    """
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(handlers=[_Log(own)], level=logging.INFO, format=form)
     # pygls logs whole messages at this level
     logging.getLogger("pygls").setLevel(logging.ERROR)
     logging.getLogger("filelock").setLevel(logging.WARNING)

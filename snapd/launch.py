@@ -98,7 +98,7 @@ def _start(path: str) -> socket.socket:
 
     log = f"{path}.log"
     # in a directory that the user chose, others may be able to read, and to make symlinks
-    private = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    private = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(os.open(log, private, 0o600), "wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "snapd", "serve", "--socket", path],

@@ -80,7 +80,7 @@ _CAPABLE = {
 }
 """The result of `initialize`, as JSON: an `lsp.InitializeResult`, whose class would take as long as all of the rest."""
 
-_STRANGER_BYTES = 1 << 20
+_STRANGER_BYTES = 256 << 10
 """The longest message that we read before the client has shown the token: anybody who reaches the port may send it."""
 
 
@@ -126,6 +126,8 @@ class Connection(JsonRPCServer):
     protocol: Protocol
     on_process: Callable[[int], None] | None = None
     """Called with the process id that the client gives, once the client has shown the token."""
+    on_admitted: Callable[[], None] | None = None
+    """Called once the client has shown the token."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, services: Services, token: str | None
@@ -186,6 +188,10 @@ class Connection(JsonRPCServer):
         self._outbox.give_up_after(_STOPPED_SECONDS)
         if self._reading is not None:
             self._reading.cancel()
+
+    def drop(self) -> None:
+        """Closes the connection at once."""
+        self._outbox.drop()
 
     def push(self, framed: bytes) -> None:
         """Sends a notification without waiting."""
@@ -300,6 +306,8 @@ class Connection(JsonRPCServer):
         given = options.get("token") if isinstance(options, dict) else None
         if self._token is not None and not _same_token(given, self._token):
             raise Unauthorized("initializationOptions.token: missing or wrong")
+        if self.on_admitted is not None:
+            self.on_admitted()
         layer, unknown = read_options(options, "initializationOptions")
         self._options.give(layer)
         self._folders.finds_root = _flag(options, "findRoot")

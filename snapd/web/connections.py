@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -10,12 +10,18 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 if TYPE_CHECKING:
     import asyncio
 
+STRANGERS = 100
+"""Connections on which nobody has shown the token or the cookie: one more costs the oldest of them its place."""
+ADMITTED = "snapd.admitted"
+"""In the scope of a request that brought one of both."""
 HEAD_SECONDS = 30.0
 """How long the head of a request may take to come, from the first of its bytes or from the connection on."""
 
 
 class Connection(H11Protocol):
     """Speaks HTTP; uvicorn itself would wait for the head of a request without end."""
+
+    _strangers: ClassVar[dict[Connection, None]] = {}
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -25,6 +31,17 @@ class Connection(H11Protocol):
         """Called once the connection is there."""
         super().connection_made(transport)
         self._expect_head()
+        self._strangers[self] = None
+        if len(self._strangers) > STRANGERS:
+            for each in [each for each in self._strangers if each._is_admitted()]:
+                del self._strangers[each]
+        if len(self._strangers) > STRANGERS:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            oldest.transport.abort()
+
+    def _is_admitted(self) -> bool:
+        return bool(self.scope) and ADMITTED in self.scope
 
     def data_received(self, data: bytes) -> None:
         """Called with what the client has sent."""
@@ -34,6 +51,7 @@ class Connection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Called once the connection is gone."""
         self._forget()
+        self._strangers.pop(self, None)
         super().connection_lost(exc)
 
     def _expect_head(self) -> None:

@@ -13,6 +13,7 @@ from snapd.core.errors import SnapdError
 
 from . import errors
 from .api.problems import problem
+from .connections import ADMITTED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, MutableMapping
@@ -78,6 +79,8 @@ class Guard:
             scope["path"] = scope["raw_path"].decode("ascii", "replace")
             _check_head(scope)
             self._check(scope, headers)
+            if self._access.admits(headers.get(b"authorization", []), headers.get(b"cookie", [])):
+                scope[ADMITTED] = True
         except SnapdError as error:
             await problem(error)(scope, receive, send)
             return

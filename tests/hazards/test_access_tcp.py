@@ -79,7 +79,7 @@ def test_port_without_a_token_given_makes_one_that_only_the_user_can_read(machin
 def test_stranger_cannot_make_the_daemon_hold_much(served: tuple[Machine, int], folder: Path) -> None:
     machine, port = served
     raw = machine.raw((LOOPBACK, port))
-    raw.send(b"Content-Length: %d\r\n\r\n" % (MIB + 1))
+    raw.send(b"Content-Length: %d\r\n\r\n" % ((MIB >> 2) + 1))
     assert raw.answer(None)["error"]["code"] == -32600
     assert raw.says_nothing_more()
     known = machine.raw((LOOPBACK, port)).open(folder, options={"token": TOKEN})

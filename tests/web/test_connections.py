@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from typing import TYPE_CHECKING
 
@@ -80,3 +81,20 @@ def test_half_a_body(web: Web) -> None:
                 'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"all": true}'.encode()
             )
     assert web.get("/status").json["state"] == "on"
+
+
+def test_strangers_take_the_places_of_strangers_alone(web: Web) -> None:
+    head = f"GET /status HTTP/1.1\r\nHost: {web.host}\r\nAuthorization: Bearer {web.token}\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", web.port), PATIENCE) as known, contextlib.ExitStack() as opened:
+        known.sendall(head)
+        assert known.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        # more than there are places for all connections together
+        strangers = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", web.port), PATIENCE)) for _ in range(400)
+        ]
+        for each in strangers[:300]:
+            with contextlib.suppress(ConnectionResetError):
+                assert each.recv(1) == b""
+        assert web.get("/status").json["state"] == "on"
+        known.sendall(head)
+        assert known.recv(1 << 16).startswith(b"HTTP/1.1 200 ")

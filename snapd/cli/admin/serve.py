@@ -37,7 +37,7 @@ def serve(options: argparse.Namespace) -> int:
         base = Base(SettingsFile(locations.config_file), read_environment(os.environ))
         tcp = _tcp(options, locations) if options.tcp else None
         from snapd.daemon import configure_logging, raise_descriptor_limit
-    configure_logging()
+    configure_logging(f"{_socket(options, locations)}.log")
     raise_descriptor_limit()
     settings = _options(options, locations, base)
     if options.stdio:
@@ -72,7 +72,7 @@ def _serve_socket(options: argparse.Namespace, settings: Options) -> int:
 
     if options.socket is None:
         settings.locations.make_runtime()
-    path = os.path.abspath(options.socket) if options.socket else settings.locations.socket
+    path = _socket(options, settings.locations)
 
     async def main() -> int:
         await Daemon(settings, path).serve_socket()
@@ -83,6 +83,10 @@ def _serve_socket(options: argparse.Namespace, settings: Options) -> int:
     except AlreadyRunning:
         print(f"snapd: a daemon already serves {path}\nhint: 'snapd stop' ends it", file=sys.stderr)
         return FAILED
+
+
+def _socket(options: argparse.Namespace, locations: Locations) -> str:
+    return os.path.abspath(options.socket) if options.socket else locations.socket
 
 
 def _tcp(options: argparse.Namespace, locations: Locations) -> tuple[str, int, str]:

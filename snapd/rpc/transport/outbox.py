@@ -67,6 +67,10 @@ class Outbox:
         taken = self._taken()
         self._watch = asyncio.get_running_loop().call_later(seconds, self._check, seconds, taken)
 
+    def drop(self) -> None:
+        """Closes the connection, whatever the client has not taken."""
+        self._transport.abort()
+
     async def close(self) -> None:
         """Closes the connection once the client has taken all output, or was dropped; see `give_up_after`."""
         self._writer.close()
