@@ -34,6 +34,18 @@ def user_directories(environment: Mapping[str, str], home: str) -> tuple[str, st
     )
 
 
+def own_command(*words: str) -> list[str]:
+    """The command line that runs this program anew: neither variables for Python nor the current directory count."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable, *words]
+    return [sys.executable, "-EPs" if sys.flags.no_user_site else "-EP", "-m", "snapd", *words]
+
+
+def spool_in(data: str) -> str:
+    """The directory of the events that hooks could not have recorded, below the data directory."""
+    return os.path.join(data, "snapd", "agents", "spool")
+
+
 def socket_in(runtime: str) -> str:
     """The socket of the per-user daemon, in the directory for it."""
     return os.path.join(runtime, "daemon.sock")

@@ -23,8 +23,25 @@ def answer(event: Event, news: dict[str, Any]) -> dict[str, Any] | None:
         None if there is nothing to tell.
     """
     text = told(news)
-    if text is None:
+    return None if text is None else _in_words_of(event, text)
+
+
+def unrecorded(event: Event, why: str, *, kept: bool) -> dict[str, Any] | None:
+    """The JSON that says that snapd records nothing now; None if the agent does not read it.
+
+    Args:
+        event: the event.
+        why: what keeps snapd from it.
+        kept: whether it is recorded later.
+    """
+    if not event.hears:
         return None
+    then = "It is recorded late, as far as possible" if kept else "It cannot be undone with snapd"
+    why = " ".join(why.split())
+    return _in_words_of(event, f"snapd: what you do now is not recorded: {why}. {then}; tell the user.")
+
+
+def _in_words_of(event: Event, text: str) -> dict[str, Any]:
     if event.dialect.told == "claude":
         return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
     if event.dialect.told == "cursor":

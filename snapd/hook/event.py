@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from .dialects import BATCH, BEGIN, END, PROMPT, SUB_BEGIN, SUB_END
 from .tools import SUBAGENTS, begins_step, described, files_of
@@ -55,11 +54,13 @@ class Event:
     Args:
         payload: the event, as the agent reports it.
         dialect: of the agent.
+        at: when it happened, in nanoseconds since 1970.
+        is_late: whether that was a while ago: see `spool.py`.
 
     Attributes:
         name: the agent's own name of the event.
         kind: what it means; None for an event that is passed over.
-        dialect: as given.
+        dialect, at, is_late: as given.
         session_id: the session.
         message_id: the prompt; None if the agent does not name it.
         subagent: the subagent that it is about, or that the call belongs to.
@@ -75,8 +76,10 @@ class Event:
         NotAnEvent: a field is missing or of the wrong type.
     """
 
-    def __init__(self, payload: Mapping[str, Any], dialect: Dialect) -> None:
+    def __init__(self, payload: Mapping[str, Any], dialect: Dialect, at: int, *, is_late: bool = False) -> None:
         self.dialect = dialect
+        self.at = at
+        self.is_late = is_late
         self.name = self._text(payload, dialect.event, "the name of the event") or ""
         self.kind = dialect.events.get(self.name)
         self.calls: list[ToolCall] = []
@@ -147,7 +150,7 @@ class Event:
         elif self.message_id is None:
             # the same event, reported by two hooks, is one message
             stamp = payload.get("timestamp")
-            moment = stamp if isinstance(stamp, str | int | float) else time.time_ns()
+            moment = stamp if isinstance(stamp, str | int | float) else self.at
             self.message_id = _digest([self.session_id, self.prompt, moment])
 
     def _call_id(self, payload: Mapping[str, Any]) -> str | None:
@@ -159,6 +162,11 @@ class Event:
         if value is not None and not isinstance(value, str):
             raise NotAnEvent(f"{what} is no text")
         return value
+
+    @property
+    def hears(self) -> bool:
+        """Whether the agent reads the answer to it."""
+        return self.dialect.told != "" and self.name in self.dialect.hears
 
     def words(self, call: ToolCall) -> str | None:
         """A few words about a call, for people; see `described`."""

@@ -129,7 +129,7 @@ class Link:
     def _more(self) -> None:
         data = self._socket.recv(_READ_BYTES)
         if not data:
-            raise Broken("the daemon closed the connection")
+            raise ConnectionResetError("the daemon closed the connection")
         self._buffer += data
 
 

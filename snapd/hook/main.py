@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
-from snapd.environment import RECORDED, socket_in, user_directories
+from snapd.environment import RECORDED, socket_in, spool_in, user_directories
 
-from .answers import answer
-from .dialects import DIALECTS, recognised
+from .dialects import DIALECTS, PROMPT, RESUME, recognised
 from .event import Event, NotAnEvent
-from .json_text import decode
+from .json_text import encode
 from .link import Broken, Link, Refused
 from .log import log
+from .payload import read_event
 from .place import places
-from .reaction import reaction
+from .reaction import moment, reaction
 from .seen import note
 
 TYPE_CHECKING = False
@@ -31,8 +32,8 @@ else:
 SECONDS = 2.0
 """How long a hook takes at most, unless `SNAPD_HOOK_SECONDS` says otherwise."""
 
-_MOST_BYTES = 64 << 20
-_READ_BYTES = 1 << 20
+REPLAY = "--replay"
+_AGAIN_SECONDS = 0.2
 _PROTOCOL = 1
 
 
@@ -44,7 +45,7 @@ def main(name: str | None = None) -> int:
     """Has the daemon record the event on standard input, and prints JSON for the agent, or nothing.
 
     Args:
-        name: of the agent; None recognizes it.
+        name: of the agent; None recognizes it. `--replay` records what could not be recorded before instead.
 
     Returns:
         0, whatever happens: an agent takes everything else for a reason to stop.
@@ -52,19 +53,22 @@ def main(name: str | None = None) -> int:
     environment = os.environ
     before = _set_time_limit(environment)
     try:
-        words = _run(name, environment)
-        if words is not None:
-            # imported late: most events have no answer
-            import json
+        try:
+            if name == REPLAY:
+                _replay(environment)
+            elif (words := _run(name, environment)) is not None:
+                # imported late: most events have no answer
+                import json
 
-            # only ASCII, whatever the encoding of the standard output
-            sys.stdout.write(json.dumps(words))
-            sys.stdout.flush()
+                # only ASCII, whatever the encoding of the standard output
+                sys.stdout.write(json.dumps(words))
+                sys.stdout.flush()
+        except Exception as error:
+            # nothing that goes wrong here is the agent's business
+            log(environment, f"passed over an event: {type(error).__name__}: {error}")
     except _TimeIsUp:
+        # raised once, be it in the handler above
         log(environment, "gave up: the time limit was over")
-    except Exception as error:
-        # nothing that goes wrong here is the agent's business
-        log(environment, f"passed over an event: {type(error).__name__}: {error}")
     finally:
         _lift_time_limit(before)
     return 0
@@ -72,23 +76,111 @@ def main(name: str | None = None) -> int:
 
 def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | None:
     """Handles the event on standard input; returns the JSON to print."""
-    payload = _payload()
+    at = time.time_ns()
+    payload = read_event()
     dialect = recognised(payload, environment) if name is None else DIALECTS.get(name)
     if dialect is None:
         raise NotAnEvent("no agent that snapd knows reports events in this way" if name is None else f"no agent {name}")
-    event = Event(payload, dialect)
+    event = Event(payload, dialect, at)
     if event.kind is None:
         return None
+    spool = spool_in(user_directories(environment, os.path.expanduser("~"))[1])
+    is_told = True
+    try:
+        if environment.get(RECORDED) or not os.path.lexists(spool) or _caught_up(event, spool, environment):
+            try:
+                told = _send(event, environment)
+            except ConnectionError:
+                # it ended in the middle, to be started anew; nothing counts twice
+                told = _send(event, environment)
+            note(environment, dialect.name)
+            return told
+        why = "what happened before it waits, too"
+    except _TimeIsUp:
+        # nothing that the agent should know: it is recorded in a moment
+        why, is_told = "gave up: the time limit was over", False
+    except Refused as refused:
+        if not _is_passing(refused):
+            raise
+        why = str(refused)
+    except (Broken, OSError) as error:
+        why, is_told = str(error), not isinstance(error, ConnectionError)
+    _stop_clock()
+    if environment.get(RECORDED):
+        raise Broken(why)
+    return _keep(event, payload, spool, why, environment, is_told=is_told)
+
+
+def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) -> dict[str, Any] | None:
+    """Has the daemon record an event, and starts it if it does not run and is to start; returns the JSON to print."""
     told: dict[str, Any] | None = None
     for folder, calls in places(event):
-        link = _connected(environment)
+        link = _connected(environment, starts=starts)
         try:
             event.calls = calls
             told = _react(event, folder, link, environment) or told
         finally:
             link.close()
-    note(environment, dialect.name)
     return told
+
+
+def _caught_up(event: Event, spool: str, environment: Mapping[str, str]) -> bool:
+    """Records what waits; returns whether nothing of the session of this event does any more."""
+    from .spool import replay, session_of, waiting
+
+    replay(spool, lambda each: _send(each, environment), environment)
+    return session_of(event) not in {each.session for each in waiting(spool)}
+
+
+def _replay(environment: Mapping[str, str]) -> None:
+    """Records what waits, as soon as the daemon does that."""
+    from .spool import replay
+
+    os.chdir("/")
+    spool = spool_in(user_directories(environment, os.path.expanduser("~"))[1])
+    while True:
+        try:
+            return replay(spool, lambda each: _send(each, environment, starts=False), environment)
+        except (Broken, OSError):
+            # the daemon ends, or has just been started
+            time.sleep(_AGAIN_SECONDS)
+
+
+def catch_up(environment: Mapping[str, str], seconds: float) -> None:
+    """Records what waits, for whoever is about to ask the daemon; leaves what takes longer to others."""
+    from .spool import replay
+
+    spool = spool_in(user_directories(environment, os.path.expanduser("~"))[1])
+    try:
+        replay(spool, lambda each: _send(each, environment), environment, time.monotonic() + seconds)
+    except (Broken, OSError) as error:
+        log(environment, f"recorded not all that waits: {error}")
+
+
+def _is_passing(refused: Refused) -> bool:
+    from .spool import PASSING
+
+    return refused.kind in PASSING
+
+
+def _keep(
+    event: Event, payload: dict[str, Any], spool: str, why: str, environment: Mapping[str, str], *, is_told: bool
+) -> dict[str, Any] | None:
+    """Keeps an event for later; returns what tells the agent that nothing is recorded, once in a session."""
+    from .answers import unrecorded
+    from .spool import Full, keep, session_of, start_replay, waiting
+
+    log(environment, f"keeps an event for later: {why}")
+    of_session = [each for each in waiting(spool) if each.session == session_of(event)]
+    is_new = is_told and event.hears and not any(each.is_told for each in of_session)
+    try:
+        keep(spool, event, encode(payload).encode("utf-8", "replace"), why, is_new)
+    except (Full, OSError) as error:
+        log(environment, f"lost an event: {error}")
+        # nothing remembers that the agent was told, so it is told where it begins something
+        return unrecorded(event, f"{why}; {error}", kept=False) if event.kind in (PROMPT, RESUME) else None
+    start_replay(environment)
+    return unrecorded(event, why, kept=True) if is_new else None
 
 
 def _react(event: Event, folder: str, link: Link, environment: Mapping[str, str]) -> dict[str, Any] | None:
@@ -99,17 +191,48 @@ def _react(event: Event, folder: str, link: Link, environment: Mapping[str, str]
     _check(found)
     if isinstance(opened, Refused):
         raise opened
-    hears = event.dialect.told != "" and event.name in event.dialect.hears
-    requests = reaction(event, opened["steps"], hears=hears)
-    if environment.get(RECORDED):
+    requests = reaction(event, opened["steps"], hears=event.hears and not event.is_late)
+    if environment.get(RECORDED) and not event.is_late:
         requests = [request for request in requests if request[0] == "session/news"]
+    _claim_by_time(event, opened["steps"], requests, link)
     news: dict[str, Any] | None = None
     for (method, params), result in zip(requests, link.ask(*requests), strict=True):
         if isinstance(result, Refused):
             _again(event, link, (method, params), result)
         elif method == "session/news":
             news = result
-    return None if news is None else answer(event, news)
+    if news is None or not any(news.values()):
+        return None
+    # imported late: most events have no answer
+    from .answers import answer
+
+    return answer(event, news)
+
+
+def _claim_by_time(event: Event, steps: list[dict[str, Any]], requests: list[Request], link: Link) -> None:
+    """Claims for a command, whose beginning or end is reported late, what changed between the two by its times."""
+    for method, params in requests:
+        step = next((step for step in steps if step["stepId"] == params.get("stepId")), None)
+        if method != "step/end" or step is None or "files" in params or not (event.is_late or step.get("late")):
+            continue
+        (found,) = link.ask(("snapshot/patch", {"hash": step["from"]}))
+        if isinstance(found, Refused):
+            raise found
+        params["files"] = [
+            file for file in found["files"] if step["startedAt"] <= moment(_changed(file)) <= moment(event.at)
+        ]
+
+
+def _changed(file: str) -> int:
+    """When a file last changed, or went, in nanoseconds since 1970."""
+    while True:
+        try:
+            return os.lstat(file).st_ctime_ns
+        except OSError:
+            above = os.path.dirname(file)
+            if above == file:
+                return 0
+            file = above
 
 
 def _check(initialized: Any) -> None:
@@ -142,38 +265,23 @@ def _again(event: Event, link: Link, request: Request, refused: Refused) -> None
         _again(event, link, (method, fewer), result)
 
 
-def _payload() -> dict[str, Any]:
-    """The event on standard input; raises `NotAnEvent`."""
-    chunks = []
-    size = 0
-    while chunk := os.read(0, _READ_BYTES):
-        # all of it is read: an agent may not bear that nobody does
-        size += len(chunk)
-        if size <= _MOST_BYTES:
-            chunks.append(chunk)
-    if size > _MOST_BYTES:
-        raise NotAnEvent(f"the event has {size} bytes")
-    try:
-        # some agents put raw control characters into their texts
-        payload = decode(b"".join(chunks).decode("utf-8", "replace"))
-    except (ValueError, RecursionError) as error:
-        raise NotAnEvent(f"the event is no JSON: {error}") from error
-    if not isinstance(payload, dict):
-        raise NotAnEvent("the event is no JSON object")
-    return payload
-
-
-def _connected(environment: Mapping[str, str]) -> Link:
-    """A connection to the daemon, which is started if it does not run."""
+def _connected(environment: Mapping[str, str], *, starts: bool) -> Link:
+    """A connection to the daemon, which may be started if it does not run."""
     path = socket_in(user_directories(environment, os.path.expanduser("~"))[2])
     try:
         return Link(path)
     except (FileNotFoundError, ConnectionRefusedError):
+        if not starts:
+            raise
         # imported late: a daemon runs almost always
+        from snapd.core.errors import IoError
         from snapd.launch import ensure_daemon
         from snapd.locations import Locations
 
-        ensure_daemon(Locations.from_environment(environment), path).close()
+        try:
+            ensure_daemon(Locations.from_environment(environment), path).close()
+        except IoError as error:
+            raise Broken(f"{error.message} ({error.hint})") from error
         return Link(path)
 
 
@@ -196,9 +304,14 @@ def _set_time_limit(environment: Mapping[str, str]) -> Any:
     return before
 
 
-def _lift_time_limit(before: Any) -> None:
+def _stop_clock() -> None:
     if hasattr(_signal, "setitimer"):
         _signal.setitimer(_signal.ITIMER_REAL, 0)
+
+
+def _lift_time_limit(before: Any) -> None:
+    _stop_clock()
+    if hasattr(_signal, "setitimer"):
         _signal.signal(_signal.SIGALRM, before)
 
 

@@ -6,8 +6,6 @@ background, is a step of its own with another kind of part id: it may go on when
 
 from __future__ import annotations
 
-import time
-
 from .dialects import BATCH, BEGIN, END, FINISH, PROMPT, RESUME, STOP, SUB_BEGIN, SUB_END
 from .tools import is_edit
 
@@ -34,6 +32,9 @@ def reaction(event: Event, open_steps: list[Step], *, hears: bool) -> list[Reque
         open_steps: the open steps of all sessions, the latest first.
         hears: whether the agent reads the answer to the event: then `session/news` is among the requests.
     """
+    if event.is_late:
+        # what began since is none of its business
+        open_steps = [step for step in open_steps if step["startedAt"] <= moment(event.at)]
     own = [step for step in open_steps if step["sessionId"] == event.session_id]
     news: list[Request] = [("session/news", {"sessionId": event.session_id})] if hears else []
     if event.kind == BEGIN:
@@ -65,7 +66,7 @@ def _begin(event: Event, own: list[Step], open_steps: list[Step]) -> list[Reques
     parent = _parent(event, own, open_steps)
     requests: list[Request] = []
     ends: str | None = None
-    if event.dialect.one_at_a_time:
+    if event.dialect.one_at_a_time and not event.is_late:
         # nobody said that these have ended: calls that were denied, for example
         for step in own:
             if step.get("parentStepId") != parent or _goes_on(step):
@@ -74,7 +75,7 @@ def _begin(event: Event, own: list[Step], open_steps: list[Step]) -> list[Reques
                 ends = step["stepId"]
             else:
                 requests.append(_abandoned(step))
-    part = call.call_id or event.unnamed(call) + str(time.time_ns())
+    part = call.call_id or event.unnamed(call) + str(event.at)
     begun = _step(event, part, call.tool, event.words(call), parent, ends)
     return [*requests, begun]
 
@@ -107,7 +108,10 @@ def _prompt(event: Event, own: list[Step]) -> list[Request]:
     if event.parent_session is not None:
         # what a subagent is given to do is nobody's prompt
         return _end_turn(own)
-    message = {"sessionId": event.session_id, "messageId": event.message_id, "text": event.prompt}
+    message: dict[str, Any] = {"sessionId": event.session_id, "messageId": event.message_id, "text": event.prompt}
+    if event.is_late:
+        # the ends of the turn before are told later; see `spool.replay`
+        return [("session/message", {**message, "late": True})]
     return [*_end_turn(own), ("session/message", message)]
 
 
@@ -148,8 +152,17 @@ def _step(event: Event, part: str, tool: str, words: str | None, parent: str | N
         "description": words,
         "ends": ends,
         "detached": True,
+        "began": moment(event.at) if event.is_late else None,
     }
     return "step/begin", {name: value for name, value in params.items() if value is not None}
+
+
+def moment(at: int) -> str:
+    """A time in nanoseconds since 1970 as RFC 3339, as the daemon writes it."""
+    # imported late: few events need it
+    import time
+
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(at // 10**9))}.{at // 10**6 % 1000:03d}Z"
 
 
 def _ended(step: Step, files: list[str] | None) -> Request:

@@ -97,6 +97,11 @@ class Agent:
     def of_the_user(self) -> set[str]:
         return {file["file"] for entry in self.entries() if entry["kind"] == "user" for file in entry["files"]}
 
+    def waiting(self) -> list[str]:
+        """The events that could not be recorded yet."""
+        spool = self.home.at("data/snapd/agents/spool")
+        return sorted(os.listdir(spool)) if os.path.isdir(spool) else []
+
     def log(self) -> str:
         """What hooks passed over."""
         try:

@@ -43,6 +43,7 @@ def doctor(options: argparse.Namespace) -> int:
         "runtime": lambda: machine.runtime(locations, socket),
         "daemon": lambda: machine.daemon(socket),
         "daemons": lambda: machine.other_daemons(locations, socket),
+        "agents": lambda: machine.agents(locations),
         **of_folder,
     }
     results = {}

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 from snapd._version import __version__
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import size
+from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.core.errors import SnapdError, StorageFull
+from snapd.environment import spool_in
+from snapd.hook.spool import said_of
 from snapd.launch import connect
 from snapd.locations import check_private, check_socket_path, store_path, stores_directory
 
@@ -54,6 +57,20 @@ def data(locations: Locations) -> str:
     if free < LITTLE_SPACE:
         raise Unwell(f"{locations.data}: only {size(free)} free", StorageFull.default_hint)
     return f"{locations.data}, {size(free)} free"
+
+
+def agents(locations: Locations) -> str:
+    """Checks whether all that agents reported is recorded."""
+    found = said_of(spool_in(locations.data))
+    if not found:
+        return "everything that they reported is recorded"
+    first = found[0]
+    count = f"{len(found)} event{'' if len(found) == 1 else 's'}"
+    when = ago(moment(first["at"]), local_now())
+    said = (
+        f"{count} not recorded yet, first of {first['agent']} in {shell_name(first['folder'])}, {when}: {first['why']}"
+    )
+    raise Unwell(said, "remove the cause; they are recorded then, with the next event or command")
 
 
 def runtime(locations: Locations, socket: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, FAILED
 from snapd.core.errors import InvalidParams
+from snapd.environment import spool_in
 from snapd.heap import share_among_threads, staying
 from snapd.locations import Locations
 
@@ -73,6 +74,12 @@ def _serve_socket(options: argparse.Namespace, settings: Options) -> int:
     if options.socket is None:
         settings.locations.make_runtime()
     path = _socket(options, settings.locations)
+
+    if os.path.lexists(spool_in(settings.locations.data)):
+        from snapd.hook.spool import start_replay
+
+        # it waits until the daemon listens
+        start_replay(os.environ)
 
     async def main() -> int:
         await Daemon(settings, path).serve_socket()

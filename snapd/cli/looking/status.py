@@ -14,6 +14,9 @@ from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.output import Painter, print_json, printable, size, watching
 from snapd.cli.terminal.settings import settings
 from snapd.cli.terminal.times import ago, lasting, local_now, moment
+from snapd.environment import spool_in
+from snapd.hook.spool import said_of
+from snapd.locations import Locations
 
 if TYPE_CHECKING:
     import argparse
@@ -23,8 +26,12 @@ if TYPE_CHECKING:
 
 def status(options: argparse.Namespace) -> int:
     """Shows what is known of the folder."""
-    with backend(options) as found:
-        result = ask(found, "snapshot/status", {})
+    try:
+        with backend(options) as found:
+            result = ask(found, "snapshot/status", {})
+    finally:
+        # also where the folder cannot be opened, which may be why
+        _tell_unrecorded(os.path.realpath(folder_of(options)))
     if options.json:
         print_json(result)
         return DONE
@@ -35,6 +42,14 @@ def status(options: argparse.Namespace) -> int:
     for problem in result.get("settingsProblems", []):
         print(f"snapd: {printable(problem)}\nhint: 'snapd doctor' says what to do about it", file=sys.stderr)
     return DONE
+
+
+def _tell_unrecorded(folder: str) -> None:
+    waiting = said_of(spool_in(Locations.from_environment(os.environ).data), folder)
+    if waiting:
+        first = waiting[0]
+        said = f"{len(waiting)} of what agents reported here, first of {first['agent']}: {first['why']}"
+        print(f"snapd: not recorded yet: {printable(said)}\nhint: 'snapd doctor' says more", file=sys.stderr)
 
 
 def _rows(painter: Painter, folder: str, result: dict[str, Any]) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.output import print_once
 from snapd.core.errors import IoError
-from snapd.environment import NO_SETTINGS
+from snapd.environment import NO_SETTINGS, spool_in
 from snapd.locations import Locations
 
 from .folder import folder_of
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 
 TAKE_ONE = "'snapd track' takes one"
+_CATCH_UP_SECONDS = 10.0
+"""How long a command first has events recorded that agents could not have recorded before."""
 _QUIET_SECONDS = 0.5
 """How long a request may take before its progress is shown."""
 
@@ -90,6 +92,10 @@ def connected(
         # a daemon does not start with wrong settings: then the user needs to see that error
         read_file(locations.config_file)
         raise NoDaemon(error.message, hint=error.hint, **error.data) from error
+    if path == locations.socket and os.path.lexists(spool_in(locations.data)):
+        from snapd.hook.main import catch_up
+
+        catch_up(os.environ, _CATCH_UP_SECONDS)
     client = connect(path, timeout)
     return RemoteBackend(client, folder, {**own, "onlyOpen": True} if only_open else own), client
 

@@ -52,8 +52,8 @@ class Messages:
             message_id: the message, by the agent's own id.
             text: the prompt, of which `TEXT_LENGTH` characters are kept, or none if the settings say so.
             call: the request.
-            late: whether it was sent a while ago: then no snapshot is taken, so that steps which began meanwhile can
-                be reported, too.
+            late: whether it was sent a while ago: then the newest snapshot that there is counts, so that steps which
+                began meanwhile can be reported, too.
 
         Raises:
             UnknownSession: there is no such session, or it has ended.
@@ -67,11 +67,8 @@ class Messages:
             if known is not None and known == latest and kept in (None, known.text):
                 return
             self._writer.work_tree.check_present()
-            sent = MessageSent(session_id, message_id, kept)
-            if late and self._timeline.head is not None:
-                self._writer.note(sent)
-            else:
-                self._writer.track(self._writer.seen(call), sent, call)
+            snapshot = self._sessions.newest(call) if late else self._writer.seen(call)
+            self._writer.track(snapshot, MessageSent(session_id, message_id, kept), call)
             self._sessions.notify(session_id, None)
 
     def page(self, session_id: SessionId, call: Call, after: int | None, limit: int | None) -> Page[MessageView]:

@@ -151,7 +151,7 @@ class Sessions(SessionViews):
             ends: a step of the session to end with the very snapshot on which this one begins, so that no change falls
                 between the two or into both. It claims no files. A step that has ended already stays as it is.
             began: when it began, in milliseconds since 1970, if that is reported late. It then begins on the snapshot
-                of the last event: one of now would have what the step did already.
+                that is the newest: one of now would have what the step did already.
 
         Raises:
             UnknownSession: there is no such session, or it has ended.
@@ -171,8 +171,7 @@ class Sessions(SessionViews):
                 self.known_step(parent)
             before = None if ends is None else self._to_end(ends, session_id, parent)
             self._writer.work_tree.check_present()
-            is_old = began is not None and before is None and self._timeline.head is not None
-            snapshot = None if is_old else self._writer.seen(call)
+            snapshot = self._writer.seen(call) if began is None or before is not None else self.newest(call)
             step_id = secrets.token_hex(16)
             begun = StepBegun(
                 step_id,
@@ -187,9 +186,7 @@ class Sessions(SessionViews):
                 began,
             )
             ended: EndedStep | None = None
-            if snapshot is None:
-                self._writer.note(begun)
-            elif before is not None and before.state == "open":
+            if before is not None and before.state == "open":
                 ended = self._end_on(snapshot, before, Ending(spoken_for=True), call, begun)
             else:
                 if not self._timeline.open_steps():
@@ -203,6 +200,11 @@ class Sessions(SessionViews):
         if ended is not None:
             self._notify_end(ended, call)
         return step
+
+    def newest(self, call: Call) -> Snapshot:
+        """Gives the newest snapshot that there is, or takes one if there is none; raises as `begin`."""
+        tree = self._log.last
+        return self._writer.seen(call) if tree is None else self._log.find(tree)
 
     def _notify_end(self, ended: EndedStep, call: Call) -> None:
         """Notifies that a step ended where another began; if that fails, the other step has begun all the same."""

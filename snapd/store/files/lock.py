@@ -14,6 +14,11 @@ from .durable import make_directories, write_file
 
 OWNER = "owner.json"
 """The file that names the owner of a store."""
+_MOST_OF_A_COMMAND = 120
+_CLOSE = (
+    "it works without the daemon: end it, or have it close its `Snapshot`; without `in_process=True` or "
+    "`--no-daemon` it shares the store"
+)
 
 
 class Ownership:
@@ -24,7 +29,7 @@ class Ownership:
         socket: the address at which others can reach the owner; None if they cannot.
 
     Raises:
-        StoreLocked: another process owns the store; `data["socket"]` is its address.
+        StoreLocked: another process owns the store, which the error names; `data["socket"]` is its address.
         StorageFull, IoError: the store was not locked.
     """
 
@@ -38,9 +43,7 @@ class Ownership:
             try:
                 self._lock.acquire(timeout=0)
             except Timeout as error:
-                raise StoreLocked(
-                    f"another process owns the store {path}", socket=owner_socket(path), path=path
-                ) from error
+                raise _locked(path) from error
         try:
             write_file(owner, json.dumps({"pid": os.getpid(), "socket": socket}).encode())
         except BaseException:
@@ -59,9 +62,35 @@ def owner_socket(path: str) -> str | None:
     Args:
         path: the directory of the store.
     """
+    return _owner(path)[1]
+
+
+def _owner(path: str) -> tuple[int | None, str | None]:
+    """The process id and the address of the owner of a store."""
     try:
         with open(os.path.join(path, OWNER), encoding="ascii") as file:
-            socket = json.load(file).get("socket")
-    except (OSError, ValueError):
-        return None
-    return socket if isinstance(socket, str) else None
+            found = json.load(file)
+        pid, socket = found.get("pid"), found.get("socket")
+    except (OSError, ValueError, AttributeError):
+        return None, None
+    return pid if type(pid) is int else None, socket if isinstance(socket, str) else None
+
+
+def _locked(path: str) -> StoreLocked:
+    """The error that names the process which has a store."""
+    pid, socket = _owner(path)
+    who = "" if pid is None else f": process {pid}{_command(pid)}"
+    hint = None if socket else _CLOSE
+    return StoreLocked(f"another process owns the store {path}{who}", hint=hint, socket=socket, path=path, pid=pid)
+
+
+def _command(pid: int) -> str:
+    """The beginning of the command of a process, in brackets; empty where that is not known."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read(_MOST_OF_A_COMMAND).decode("utf-8", "replace").split("\0")
+    except OSError:
+        # another system, another container, or it has just ended
+        return ""
+    said = " ".join("".join(each if each.isprintable() else " " for each in " ".join(words)).split())
+    return f" ({said})" if said else ""

@@ -35,6 +35,16 @@ def test_steps_that_were_reported_late_together(agents: Agents) -> None:
     assert [agents.files(step.step_id) for step in steps[:2]] == [{"a.txt": "modified"}, {"b.txt": "modified"}]
 
 
+def test_the_newest_snapshot_counts_whoever_took_it(agents: Agents) -> None:
+    agents.step("one", {"b.txt": b"1"})
+    agents.bench.write({"mine": b"the user's"})
+    agents.bench.track()
+    agents.bench.write({"a.txt": b"agent"})
+    step = agents.bench.workspace.sessions.begin("one", Call(), client=None, began=BEGAN)
+    agents.end(step.step_id)
+    assert agents.files(step.step_id) == {"a.txt": "modified"}
+
+
 def test_the_first_step_of_all_takes_a_snapshot_all_the_same(agents: Agents) -> None:
     step = agents.bench.workspace.sessions.begin("one", Call(), client=None, began=BEGAN)
     agents.bench.write({"a.txt": b"agent"})
