@@ -210,6 +210,13 @@ class FileChanged(SnapdError):
     default_hint = "look at the file again, then decide"
 
 
+class PlanChanged(SnapdError):
+    """The request would do something else than what the client confirmed; `data["outcome"]` says what."""
+
+    kind = "planChanged"
+    default_hint = "look at what would be done now, and confirm that plan"
+
+
 class Unauthorized(SnapdError):
     """A TCP connection did not send the right token."""
 

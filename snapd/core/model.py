@@ -343,6 +343,7 @@ class Outcome:
         after: the tree of the workspace after it.
         files: the outcome for each file, ordered by path.
         details: more about it; None if that was not asked for.
+        plan: names exactly what would be done; None if it was done, or if nobody asked.
     """
 
     applied: bool
@@ -350,6 +351,7 @@ class Outcome:
     after: ObjectId
     files: tuple[FileOutcome, ...]
     details: Details | None = None
+    plan: str | None = None
 
 
 OnConflict = Literal["merge", "fail", "overwrite", "keep"]

@@ -23,7 +23,7 @@ _DEFAULT: OnConflict = "overwrite"
 @handles(methods.RESTORE)
 def restore(context: Context, params: RestoreParams) -> Outcome:
     """Makes the working tree exactly a snapshot."""
-    asked = convert.request(params.on_conflict, _DEFAULT, params.dry_run, params.details)
+    asked = convert.options(params, _DEFAULT)
     result = context.workspace.restore(convert.tree(params.hash), asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
@@ -35,7 +35,5 @@ def revert(context: Context, params: RevertParams) -> Outcome:
         (convert.tree(patch.hash), convert.paths(context, patch.files, f"patches[{at}].files"))
         for at, patch in enumerate(params.patches)
     ]
-    result = context.workspace.revert(
-        patches, convert.request(params.on_conflict, _DEFAULT, params.dry_run, params.details), context.call
-    )
+    result = context.workspace.revert(patches, convert.options(params, _DEFAULT), context.call)
     return convert.outcome(context.workspace.root, result)

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import attrs
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     )
 
     from .context import Context
+
+Result = TypeVar("Result", bound=wire.Outcome)
 
 _DIGEST_BYTES = 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -128,11 +130,16 @@ def milliseconds(text: str, field: str) -> int:
     raise InvalidParams(f"{field}: expected a time such as 2026-01-31T09:30:00Z, got {text!r}", field=field)
 
 
-def request(
-    on_conflict: OnConflict | None, default: OnConflict, dry_run: bool, details: wire.Detail | None = None
-) -> OperationOptions:
+def options(params: Any, default: OnConflict = "merge") -> OperationOptions:
     """Returns how the client wants an operation done; `default` applies if it did not say what to do with conflicts."""
-    return OperationOptions(on_conflict or default, on_conflict is not None, dry_run, details)
+    on_conflict, expect = getattr(params, "on_conflict", None), params.expect
+    return OperationOptions(
+        on_conflict or default,
+        on_conflict is not None,
+        params.dry_run,
+        getattr(params, "details", None),
+        expect if isinstance(expect, str) else None,
+    )
 
 
 def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:
@@ -155,12 +162,19 @@ def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.Fil
 
 def outcome(root: bytes, result: Outcome) -> wire.Outcome:
     """Converts the outcome of an operation."""
-    return wire.Outcome(
+    return outcome_of(wire.Outcome, root, result)
+
+
+def outcome_of(kind: type[Result], root: bytes, result: Outcome, **more: Any) -> Result:
+    """Converts the outcome of an operation whose answer has more fields."""
+    return kind(
         applied=result.applied,
         before=result.before.hex(),
         after=result.after.hex(),
         files=file_outcomes(root, result.files),
         details=details(root, result.details),
+        plan=result.plan,
+        **more,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.paths import shown
+from snapd.wire import message as message_wire
 from snapd.wire import origin as origins
 from snapd.wire import session as wire
 from snapd.wire.message import Message
@@ -125,10 +126,10 @@ def files(root: bytes, summaries: Iterable[FileSummary]) -> list[FileChange]:
     ]
 
 
-def entry(root: bytes, found: HistoryEntry) -> wire.Entry:
+def entry(root: bytes, found: HistoryEntry) -> message_wire.Entry:
     """Converts an entry of the history."""
     is_operation = found.kind not in ("step", "user", "message")
-    return wire.Entry(
+    return message_wire.Entry(
         kind=found.kind,
         at=convert.moment(found.milliseconds),
         step=None if found.step is None else step(root, found.step),

@@ -87,7 +87,7 @@ def keep(context: Context, params: wire.ReviewKeepParams) -> wire.ReviewListResu
 @handles(methods.REVIEW_REVERT)
 def revert(context: Context, params: wire.ReviewRevertParams) -> Outcome:
     """Reverts pending changes."""
-    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
+    asked = convert.options(params)
     outcome = context.workspace.review.revert(_choice(context, params), asked, context.call)
     return convert.outcome(context.workspace.root, outcome)
 
@@ -131,7 +131,7 @@ def _given(params: wire.BlameParams) -> GivenText | None:
     return GivenText(data, None if params.at is None else convert.seconds(params.at, "at") * 1000 + 999)
 
 
-def _choice(context: Context, params: wire.ReviewParams) -> Choice:
+def _choice(context: Context, params: wire.ReviewKeepParams | wire.ReviewRevertParams) -> Choice:
     given = {
         "files": params.files is not None,
         "file": params.file is not None,
@@ -150,7 +150,8 @@ def _choice(context: Context, params: wire.ReviewParams) -> Choice:
     for field in ("files", "hunks"):
         if getattr(params, field) == []:
             raise InvalidParams(f"{field}: is empty", hint="name what you mean, or send `all`", field=field)
-    expect = {convert.path(context, name, f"expect.{name}"): id_ for name, id_ in (params.expect or {}).items()}
+    ids = params.expect if isinstance(params.expect, dict) else {}
+    expect = {convert.path(context, name, f"expect.{name}"): id_ for name, id_ in ids.items()}
     if params.file is not None:
         return Choice((convert.path(context, params.file, "file"),), tuple(params.hunks or ()), None, expect)
     if params.step_id is not None:

@@ -105,19 +105,19 @@ def diff(context: Context, params: wire.SessionDiffParams) -> wire.SessionDiffRe
 
 
 @handles(methods.SESSION_HISTORY)
-def list_history(context: Context, params: wire.HistoryParams) -> wire.HistoryResult:
+def list_history(context: Context, params: message_wire.HistoryParams) -> message_wire.HistoryResult:
     """Lists what happened."""
     paged = convert.PagedRequest(params)
     only = convert.paths(context, params.files, "files")
     if params.session_id is not None:
         context.workspace.sessions.known(params.session_id)
     if params.files is not None and not only:
-        return wire.HistoryResult(entries=[])
+        return message_wire.HistoryResult(entries=[])
     query = HistoryQuery(params.session_id, frozenset(only), params.renames)
     place = paged.number_and_names()
     after = None if place is None else HistoryPosition(place[0], frozenset(place[1]))
     page = context.workspace.history.page(query, after, params.limit or _ENTRIES, context.call)
-    return wire.HistoryResult(
+    return message_wire.HistoryResult(
         entries=[history.entry(context.workspace.root, found) for found in page.entries],
         next_cursor=None
         if page.after is None

@@ -169,16 +169,13 @@ def import_(context: Context, params: wire.SessionImportParams) -> wire.SessionF
 @handles(methods.SESSION_APPLY)
 def apply(context: Context, params: wire.SessionApplyParams) -> wire.SessionApplyResult:
     """Takes in what fetched steps changed."""
-    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
+    asked = convert.options(params)
     folder = None if params.from_ is None else convert.absolute(params.from_, "from")
     applied = context.workspace.apply(params.session_id, params.step_ids or (), asked, context.call, folder=folder)
-    root, outcome = context.workspace.root, applied.outcome
-    return wire.SessionApplyResult(
-        applied=outcome.applied,
-        before=outcome.before.hex(),
-        after=outcome.after.hex(),
-        files=convert.file_outcomes(root, outcome.files),
-        details=convert.details(root, outcome.details),
+    return convert.outcome_of(
+        wire.SessionApplyResult,
+        context.workspace.root,
+        applied.outcome,
         step_id=applied.step_id,
         signature=history.signature(applied.signature),
     )
@@ -209,16 +206,13 @@ def handover(context: Context, params: wire.SessionHandoverParams) -> wire.Sessi
 @handles(methods.SESSION_TAKEOVER)
 def takeover(context: Context, params: wire.SessionTakeoverParams) -> wire.SessionTakeoverResult:
     """Takes over what another machine handed over."""
-    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
+    asked = convert.options(params)
     there = _carrier(context, params.remote, params.file)
     taken = context.workspace.take_over(there, params.name, asked, context.call)
-    root, outcome = context.workspace.root, taken.outcome
-    return wire.SessionTakeoverResult(
-        applied=outcome.applied,
-        before=outcome.before.hex(),
-        after=outcome.after.hex(),
-        files=convert.file_outcomes(root, outcome.files),
-        details=convert.details(root, outcome.details),
+    return convert.outcome_of(
+        wire.SessionTakeoverResult,
+        context.workspace.root,
+        taken.outcome,
         name=taken.name,
         host=taken.host,
         sessions=[history.session(view) for view in taken.sessions],

@@ -101,7 +101,7 @@ def hunks(context: Context, params: wire.StepHunksParams) -> wire.StepHunksResul
 def revert_hunks(context: Context, params: wire.StepRevertHunksParams) -> Outcome:
     """Reverts some of these hunks."""
     path = convert.path(context, params.file, "file")
-    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
+    asked = convert.options(params)
     result = context.workspace.undo_parts.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
@@ -110,7 +110,7 @@ def revert_hunks(context: Context, params: wire.StepRevertHunksParams) -> Outcom
 def revert_files(context: Context, params: wire.StepRevertFilesParams) -> Outcome:
     """Reverts a step's changes to some files."""
     paths = convert.paths(context, params.files, "files")
-    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
+    asked = convert.options(params)
     result = context.workspace.undo_parts.revert_files(params.step_id, paths, asked, context.call)
     return convert.outcome(context.workspace.root, result)
 

@@ -27,14 +27,14 @@ def undo(context: Context, params: wire.SessionUndoParams) -> wire.StepsOutcome:
     if len(given := [name for name, value in named.items() if value is not None]) > 1:
         raise InvalidParams(f"{given[1]}: not together with {given[0]}", hint="send one of them", field=given[1])
     wanted = Wanted(params.session_id, params.count, params.step_id, params.message_id, params.after_step_id)
-    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
+    asked = convert.options(params)
     return _turned(context, context.workspace.undo_steps.undo(wanted, asked, context.call))
 
 
 @handles(methods.SESSION_REDO)
 def redo(context: Context, params: wire.SessionRedoParams) -> wire.StepsOutcome:
     """Redoes steps and operations."""
-    asked = convert.request(params.on_conflict, "merge", params.dry_run, params.details)
+    asked = convert.options(params)
     return _turned(context, context.workspace.undo_steps.redo(params.session_id, params.count, asked, context.call))
 
 
@@ -42,15 +42,14 @@ def redo(context: Context, params: wire.SessionRedoParams) -> wire.StepsOutcome:
 def revert(context: Context, params: wire.SessionRevertParams) -> wire.RevertOutcome:
     """Goes back to before a message."""
     workspace = context.workspace
-    asked = convert.request(params.on_conflict, "merge", params.dry_run)
+    asked = convert.options(params)
     result = workspace.undo_steps.revert(params.session_id, params.message_id, params.part_id, asked, context.call)
     same = result.before == result.after
     changed = () if same else workspace.diff(result.before, result.after, (), context.call)
-    return wire.RevertOutcome(
-        applied=result.applied,
-        before=result.before.hex(),
-        after=result.after.hex(),
-        files=convert.file_outcomes(workspace.root, result.files),
+    return convert.outcome_of(
+        wire.RevertOutcome,
+        workspace.root,
+        result,
         message_id=params.message_id,
         part_id=params.part_id,
         snapshot=result.before.hex(),
@@ -61,19 +60,17 @@ def revert(context: Context, params: wire.SessionRevertParams) -> wire.RevertOut
 @handles(methods.SESSION_UNREVERT)
 def unrevert(context: Context, params: wire.SessionUnrevertParams) -> Outcome:
     """Reverses `revert`."""
-    asked = convert.request(None, "merge", False)
+    asked = convert.options(params)
     result = context.workspace.undo_steps.unrevert(params.session_id, asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
 
 def _turned(context: Context, turning: Turning) -> wire.StepsOutcome:
     root, result = context.workspace.root, turning.outcome
-    return wire.StepsOutcome(
-        applied=result.applied,
-        before=result.before.hex(),
-        after=result.after.hex(),
-        files=convert.file_outcomes(root, result.files),
-        details=convert.details(root, result.details),
+    return convert.outcome_of(
+        wire.StepsOutcome,
+        root,
+        result,
         steps=[history.step(root, step) for step in turning.steps],
         operations=[history.operation(operation) for operation in turning.operations] or None,
     )

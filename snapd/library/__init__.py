@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from snapd.wire.session import Entry, Hunk, RevertOutcome, StepsOutcome
+from snapd.wire.message import Entry
+from snapd.wire.session import Hunk, RevertOutcome, StepsOutcome
 from snapd.wire.session import Session as SessionInfo
 from snapd.wire.session import Step as StepInfo
 from snapd.wire.snapshot import CleanupResult, StatusResult, TakenSnapshot

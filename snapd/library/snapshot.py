@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Literal
 from snapd.backend import file_bytes
 from snapd.core.paths import to_uri
 from snapd.wire import snapshot as wire
+from snapd.wire.message import Entry, HistoryParams
+from snapd.wire.session import Session as SessionInfo
 from snapd.wire.session import (
-    Entry,
-    HistoryParams,
     SessionListParams,
     SessionRedoParams,
     SessionUndoParams,
     StepsOutcome,
 )
-from snapd.wire.session import Session as SessionInfo
 from snapd.wire.snapshot import CleanupResult, ExportResult, StatusResult, TakenSnapshot
 from snapd.wire.values import FileDiff, Outcome, Patch
 

@@ -17,7 +17,7 @@ import attrs
 from cattrs import Converter, override
 from cattrs.gen import make_dict_unstructure_fn
 
-from .values import AtLeast, Hexadecimal, fields_of
+from .values import AtLeast, Hexadecimal, NotEmpty, fields_of
 
 T = TypeVar("T")
 
@@ -99,7 +99,8 @@ def _described(annotation: Any) -> str:
     """The name of a type for `expected ...`."""
     origin = get_origin(annotation)
     if origin is Annotated:
-        return _described(get_args(annotation)[0])
+        base, *marks = get_args(annotation)
+        return _described(base) + (" that is not empty" if NotEmpty() in marks else "")
     if origin is Literal:
         return " or ".join(
             f'"{value}"' if isinstance(value, str) else str(value).lower() for value in get_args(annotation)
@@ -160,6 +161,8 @@ def _annotated_hook(annotation: Any, converter: Converter) -> Structure:
                 raise _Mismatch(f"expected {_described(base)} of at least {mark.minimum}")
             if isinstance(mark, Hexadecimal) and not re.fullmatch(f"[0-9a-f]{{{mark.digits}}}", structured):
                 raise _Mismatch(f"expected {mark.digits} lower-case hexadecimal digits")
+            if isinstance(mark, NotEmpty) and not structured:
+                raise _Mismatch(f"expected {_described(annotation)}")
         return structured
 
     return structure_annotated
@@ -176,12 +179,13 @@ def _union_hook(annotation: Any, converter: Converter) -> Structure:
         if len(hooks) == 1:
             hook, member = hooks[0]
             return hook(value, member)
+        inner: _Mismatch | None = None
         for hook, member in hooks:
             try:
                 return hook(value, member)
-            except _Mismatch:
-                continue
-        raise _mismatch(_described(annotation), value)
+            except _Mismatch as mismatch:
+                inner = mismatch if mismatch.path else inner
+        raise inner or _mismatch(_described(annotation), value)
 
     return structure_union
 

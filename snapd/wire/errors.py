@@ -118,6 +118,12 @@ ERRORS: dict[str, ErrorKind] = {
             "What should leave the machine could not be signed. `data.reason` is `noKey` (the key cannot be used), "
             "`passphrase` (it has one, which nobody can be asked for) or `noProgram`. Nothing left the machine.",
         ),
+        ErrorKind(
+            1019,
+            "planChanged",
+            "The request would do something else than the plan that it expects. `data.outcome` is the result of a dry "
+            "run as of now. Nothing was done.",
+        ),
     )
 }
 """Every kind of error, by its name."""

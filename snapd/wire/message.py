@@ -1,4 +1,4 @@
-"""The params and results of `session/message`, `session/messages` and `session/news`."""
+"""The params and results of `session/message`, `session/messages`, `session/news` and `session/history`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .session import SESSION, Step
+from .session import RENAMES, SESSION, Operation, Step
 from .snapshot import CURSOR, NEXT_CURSOR
-from .values import FileChange, Limit, RequestParams
+from .values import FileChange, Limit, RequestParams, TreeHash
 
 
 @attrs.frozen(kw_only=True)
@@ -85,3 +85,54 @@ class SessionNewsResult:
         list[FileChange],
         "The files of its steps that somebody else changed, ordered by file: how they differ from then.",
     ]
+
+
+@attrs.frozen(kw_only=True)
+class HistoryParams(RequestParams):
+    """Lists what happened in the workspace.
+
+    The entries are the steps and messages of all sessions, the operations, and what changed while no step was open.
+    """
+
+    session_id: Annotated[str | None, "Only the steps, messages and operations of this session."] = None
+    files: Annotated[
+        list[str] | None,
+        "Only entries that changed one of these files or folders, with only these files in their `files`: relative "
+        "paths, absolute paths, or `file:` URIs. With `renames`, a file is followed to its older names.",
+    ] = None
+    renames: Annotated[bool, RENAMES] = False
+    cursor: Annotated[str | None, CURSOR] = None
+    limit: Annotated[Limit | None, "The maximum number of entries in one response, at least 1."] = None
+
+
+@attrs.frozen(kw_only=True)
+class Entry:
+    """An entry of the history: a step, an operation, a message, or what changed while no step was open."""
+
+    kind: Annotated[
+        Literal["step", "user", "message", "restore", "revert", "undo", "redo", "unrevert", "hunks"],
+        'What it is. `"user"` means changes while no step was open.',
+    ]
+    at: Annotated[str, 'When it began; for `"user"`, when it was noticed. RFC 3339 in UTC with milliseconds.']
+    step: Annotated[Step | None, "The step, if it is one."] = None
+    session_id: Annotated[str | None, "The session of an operation or a message."] = None
+    message_id: Annotated[str | None, "The id of the message, if it is one."] = None
+    text: Annotated[str | None, "The prompt of a message, if it is known."] = None
+    steps: Annotated[list[str] | None, "The steps that an operation undid or redid."] = None
+    state: Annotated[
+        Literal["partly", "undone"] | None, "Of an operation that was undone, or `partly` so, as for a step."
+    ] = None
+    operations: Annotated[
+        list[Operation] | None, "The operations that an operation undid or redid. Absent if there are none."
+    ] = None
+    before: Annotated[TreeHash, "The working tree before it."]
+    after: Annotated[TreeHash | None, "The working tree after it. Absent for an open step."] = None
+    files: Annotated[list[FileChange], "The files that it changed, ordered by file."]
+
+
+@attrs.frozen(kw_only=True)
+class HistoryResult:
+    """The result of `session/history`."""
+
+    entries: Annotated[list[Entry], "The entries, latest first."]
+    next_cursor: Annotated[str | None, NEXT_CURSOR] = None

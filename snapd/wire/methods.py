@@ -135,8 +135,8 @@ EXPORT = Method(
     # the second time, the directory is not empty
     idempotent=False,
 )
-RESTORE = Method("snapshot/restore", snapshot.RestoreParams, Outcome, "writes", _SNAPSHOT_FILES)
-REVERT = Method("snapshot/revert", snapshot.RevertParams, Outcome, "writes", _SNAPSHOT_FILES)
+RESTORE = Method("snapshot/restore", snapshot.RestoreParams, Outcome, "writes", (*_SNAPSHOT_FILES, "planChanged"))
+REVERT = Method("snapshot/revert", snapshot.RevertParams, Outcome, "writes", (*_SNAPSHOT_FILES, "planChanged"))
 STATUS = Method("snapshot/status", snapshot.StatusParams, snapshot.StatusResult, "reads", quick=True)
 CLEANUP = Method("snapshot/cleanup", snapshot.CleanupParams, snapshot.CleanupResult, "writes")
 PURGE = Method(
@@ -174,17 +174,31 @@ SESSION_UNDO = Method(
     session.SessionUndoParams,
     session.StepsOutcome,
     "writes",
-    ("unknownSession", "unknownStep", "nothingToUndo"),
+    (*_SESSION_STEP, "nothingToUndo", "planChanged"),
 )
 SESSION_REDO = Method(
-    "session/redo", session.SessionRedoParams, session.StepsOutcome, "writes", ("unknownSession", "nothingToRedo")
+    "session/redo",
+    session.SessionRedoParams,
+    session.StepsOutcome,
+    "writes",
+    ("unknownSession", "nothingToRedo", "planChanged"),
 )
-SESSION_REVERT = Method("session/revert", session.SessionRevertParams, session.RevertOutcome, "writes", _SESSION_STEP)
+SESSION_REVERT = Method(
+    "session/revert",
+    session.SessionRevertParams,
+    session.RevertOutcome,
+    "writes",
+    (*_SESSION_STEP, "planChanged"),
+)
 SESSION_UNREVERT = Method(
-    "session/unrevert", session.SessionUnrevertParams, Outcome, "writes", ("unknownSession", "nothingToRedo")
+    "session/unrevert",
+    session.SessionUnrevertParams,
+    Outcome,
+    "writes",
+    ("unknownSession", "nothingToRedo", "planChanged"),
 )
 SESSION_HISTORY = Method(
-    "session/history", session.HistoryParams, session.HistoryResult, "reads", ("unknownSession", "pathOutsideWorkspace")
+    "session/history", message.HistoryParams, message.HistoryResult, "reads", ("unknownSession", "pathOutsideWorkspace")
 )
 SESSION_PUSH = Method(
     "session/push",
@@ -212,7 +226,7 @@ SESSION_APPLY = Method(
     sharing.SessionApplyParams,
     sharing.SessionApplyResult,
     "writes",
-    ("unknownSession", "unknownStep", "nothingToRedo", "untrusted"),
+    (*_SESSION_STEP, "nothingToRedo", "untrusted", "planChanged"),
 )
 # the remote may be slow: these two wait for their turn to write only once they need it
 SESSION_HANDOVER = Method(
@@ -228,7 +242,7 @@ SESSION_TAKEOVER = Method(
     sharing.SessionTakeoverParams,
     sharing.SessionTakeoverResult,
     "looks",
-    ("remoteFailed", "remoteChanged", "untrusted"),
+    ("remoteFailed", "remoteChanged", "untrusted", "planChanged"),
     idempotent=False,
 )
 STEP_BEGIN = Method("step/begin", session.StepBeginParams, session.StepBeginResult, "writes", _SESSION_STEP)
@@ -237,8 +251,12 @@ STEP_FIND = Method("step/find", session.StepFindParams, session.StepFindResult, 
 STEP_DIFF = Method("step/diff", session.StepDiffParams, snapshot.DiffResult, "reads", _STEP_FILES)
 STEP_CHANGES = Method("step/changes", changes.StepChangesParams, changes.StepChangesResult, "reads", _SESSION_STEP)
 STEP_HUNKS = Method("step/hunks", session.StepHunksParams, session.StepHunksResult, "reads", _STEP_FILES)
-STEP_REVERT_HUNKS = Method("step/revertHunks", session.StepRevertHunksParams, Outcome, "writes", _STEP_FILES)
-STEP_REVERT_FILES = Method("step/revertFiles", session.StepRevertFilesParams, Outcome, "writes", _STEP_FILES)
+STEP_REVERT_HUNKS = Method(
+    "step/revertHunks", session.StepRevertHunksParams, Outcome, "writes", (*_STEP_FILES, "planChanged")
+)
+STEP_REVERT_FILES = Method(
+    "step/revertFiles", session.StepRevertFilesParams, Outcome, "writes", (*_STEP_FILES, "planChanged")
+)
 REVIEW_LIST = Method("review/list", review.ReviewListParams, review.ReviewListResult, "looks", _SESSION)
 REVIEW_FILE = Method(
     "review/file", review.ReviewFileParams, review.ReviewFileResult, "looks", ("pathOutsideWorkspace",)
@@ -255,7 +273,7 @@ REVIEW_REVERT = Method(
     review.ReviewRevertParams,
     Outcome,
     "writes",
-    (*_SESSION_STEP, "pathOutsideWorkspace", "fileChanged"),
+    (*_SESSION_STEP, "pathOutsideWorkspace", "fileChanged", "planChanged"),
 )
 BLAME = Method(
     "snapshot/blame",

@@ -8,7 +8,7 @@ import attrs
 
 from .session import Hunk
 from .snapshot import CURSOR, DETAILS, DRY_RUN, NEXT_CURSOR
-from .values import AtLeast, Detail, FileChange, FileDiff, Limit, OnConflict, RequestParams, TreeHash
+from .values import AtLeast, Detail, FileChange, FileDiff, Limit, OnConflict, Plan, RequestParams, TreeHash
 
 _FILE = "The file: a relative path, an absolute path, or a `file:` URI. A renamed file can be given by either name."
 
@@ -98,11 +98,6 @@ class ReviewParams(RequestParams):
         str | None, "The changes in which a step of this session, or a part of such a step, has a part."
     ] = None
     all: Annotated[bool, "All pending changes."] = False
-    expect: Annotated[
-        dict[str, str] | None,
-        "What the person was shown: the `id` of each file, by its name. If one of them is another by now, the request "
-        "fails with `fileChanged`.",
-    ] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -113,6 +108,12 @@ class ReviewKeepParams(ReviewParams):
     keeps the rename too. A file with unsaved text in an editor makes the request fail with `fileChanged`. The result
     lists what is still pending of what the request named.
     """
+
+    expect: Annotated[
+        dict[str, str] | None,
+        "What the person was shown: the `id` of each file, by its name. If one of them is another by now, the request "
+        "fails with `fileChanged`.",
+    ] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -125,6 +126,11 @@ class ReviewRevertParams(ReviewParams):
     """
 
     dry_run: Annotated[bool, DRY_RUN] = False
+    expect: Annotated[
+        dict[str, str] | Plan | None,
+        "What the person was shown: the `plan` of a dry run, as of [Plans](#plans); or the `id` of each file, by its "
+        "name. If one of these is another by now, the request fails with `fileChanged`.",
+    ] = None
     on_conflict: Annotated[
         OnConflict | None,
         'What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared. '

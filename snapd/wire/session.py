@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import attrs
 
 from .origin import Origin, Signature
-from .snapshot import CURSOR, DETAILS, DRY_RUN, EXACT, NEXT_CURSOR
+from .snapshot import CURSOR, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
 from .values import (
     Detail,
     FileChange,
@@ -15,6 +15,7 @@ from .values import (
     Limit,
     OnConflict,
     Outcome,
+    Plan,
     RequestParams,
     RevertKind,
     TreeHash,
@@ -25,7 +26,7 @@ SESSION = "The session."
 _STEP = "The step."
 _MESSAGE = "The message that it belongs to, by the agent's own id."
 _PART = "The part of that message, by the agent's own id."
-_RENAMES = "Whether to list a moved file once, with `renamedFrom`."
+RENAMES = "Whether to list a moved file once, with `renamedFrom`."
 _ON_CONFLICT = (
     'What to do with a file that is not as the step left it. Default: `"merge"`. See [Conflicts](#conflicts).'
 )
@@ -202,6 +203,7 @@ class SessionUndoParams(RequestParams):
         str | None, "Undo all steps of the session after this one. Not with `stepId` or `messageId`."
     ] = None
     dry_run: Annotated[bool, DRY_RUN] = False
+    expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
     details: Annotated[Detail | None, DETAILS] = None
 
@@ -223,6 +225,7 @@ class SessionRedoParams(RequestParams):
         Limit, "How many steps, or steps and operations, to redo. A number beyond the last one means all."
     ] = 1
     dry_run: Annotated[bool, DRY_RUN] = False
+    expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
     details: Annotated[Detail | None, DETAILS] = None
 
@@ -261,6 +264,7 @@ class SessionRevertParams(RequestParams):
     message_id: Annotated[str, "Go back to before this message."]
     part_id: Annotated[str | None, "Go back to before this part of the message."] = None
     dry_run: Annotated[bool, DRY_RUN] = False
+    expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
 
 
@@ -279,6 +283,8 @@ class SessionUnrevertParams(RequestParams):
     """Reverses `session/revert`. What others changed since stays."""
 
     session_id: Annotated[str, SESSION]
+    dry_run: Annotated[bool, DRY_RUN] = False
+    expect: Annotated[Plan | None, EXPECT] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -337,7 +343,7 @@ class StepFindParams(RequestParams):
     parent_step_id: Annotated[str | None, "Only steps that are parts of this one."] = None
     open: Annotated[bool, "Only open steps."] = False
     limit: Annotated[Limit | None, "The maximum number of steps in the response, at least 1. Default: all."] = None
-    renames: Annotated[bool, _RENAMES] = False
+    renames: Annotated[bool, RENAMES] = False
 
 
 @attrs.frozen(kw_only=True)
@@ -427,6 +433,7 @@ class StepRevertHunksParams(RequestParams):
     file: Annotated[str, "The file: a relative path, an absolute path, or a `file:` URI."]
     hunks: Annotated[list[int], "The indexes of the hunks to revert."]
     dry_run: Annotated[bool, DRY_RUN] = False
+    expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
     details: Annotated[Detail | None, DETAILS] = None
 
@@ -444,56 +451,6 @@ class StepRevertFilesParams(RequestParams):
         list[str], "Files that the step or one of its parts changed: relative paths, absolute paths, or `file:` URIs."
     ]
     dry_run: Annotated[bool, DRY_RUN] = False
+    expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
     details: Annotated[Detail | None, DETAILS] = None
-
-
-@attrs.frozen(kw_only=True)
-class HistoryParams(RequestParams):
-    """Lists what happened in the workspace.
-
-    The entries are the steps and messages of all sessions, the operations, and what changed while no step was open.
-    """
-
-    session_id: Annotated[str | None, "Only the steps, messages and operations of this session."] = None
-    files: Annotated[
-        list[str] | None,
-        "Only entries that changed one of these files or folders, with only these files in their `files`: relative "
-        "paths, absolute paths, or `file:` URIs. With `renames`, a file is followed to its older names.",
-    ] = None
-    renames: Annotated[bool, _RENAMES] = False
-    cursor: Annotated[str | None, CURSOR] = None
-    limit: Annotated[Limit | None, "The maximum number of entries in one response, at least 1."] = None
-
-
-@attrs.frozen(kw_only=True)
-class Entry:
-    """An entry of the history: a step, an operation, a message, or what changed while no step was open."""
-
-    kind: Annotated[
-        Literal["step", "user", "message", "restore", "revert", "undo", "redo", "unrevert", "hunks"],
-        'What it is. `"user"` means changes while no step was open.',
-    ]
-    at: Annotated[str, 'When it began; for `"user"`, when it was noticed. RFC 3339 in UTC with milliseconds.']
-    step: Annotated[Step | None, "The step, if it is one."] = None
-    session_id: Annotated[str | None, "The session of an operation or a message."] = None
-    message_id: Annotated[str | None, "The id of the message, if it is one."] = None
-    text: Annotated[str | None, "The prompt of a message, if it is known."] = None
-    steps: Annotated[list[str] | None, "The steps that an operation undid or redid."] = None
-    state: Annotated[
-        Literal["partly", "undone"] | None, "Of an operation that was undone, or `partly` so, as for a step."
-    ] = None
-    operations: Annotated[
-        list[Operation] | None, "The operations that an operation undid or redid. Absent if there are none."
-    ] = None
-    before: Annotated[TreeHash, "The working tree before it."]
-    after: Annotated[TreeHash | None, "The working tree after it. Absent for an open step."] = None
-    files: Annotated[list[FileChange], "The files that it changed, ordered by file."]
-
-
-@attrs.frozen(kw_only=True)
-class HistoryResult:
-    """The result of `session/history`."""
-
-    entries: Annotated[list[Entry], "The entries, latest first."]
-    next_cursor: Annotated[str | None, NEXT_CURSOR] = None

@@ -8,8 +8,8 @@ import attrs
 
 from .origin import Signature
 from .session import Session
-from .snapshot import DETAILS, DRY_RUN
-from .values import Days, Detail, OnConflict, Outcome, RequestParams
+from .snapshot import DETAILS, DRY_RUN, EXPECT
+from .values import Days, Detail, OnConflict, Outcome, Plan, RequestParams
 
 _REMOTE = (
     "The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of "
@@ -200,6 +200,7 @@ class SessionApplyParams(RequestParams):
         "session or the steps are its own, and need not be fetched. Nothing in it is changed.",
     ] = None
     dry_run: Annotated[bool, DRY_RUN] = False
+    expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[
         OnConflict | None,
         'What to do with a file that is not as the steps found it. Default: `"merge"`. See [Conflicts](#conflicts).',
@@ -269,6 +270,7 @@ class SessionTakeoverParams(RequestParams):
     file: Annotated[str | None, _FILE] = None
     name: Annotated[str | None, "Of the handover. Default: the only one that nobody took over yet."] = None
     dry_run: Annotated[bool, DRY_RUN] = False
+    expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[
         OnConflict | None,
         'What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of '

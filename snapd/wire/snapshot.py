@@ -14,6 +14,7 @@ from .values import (
     Limit,
     OnConflict,
     Patch,
+    Plan,
     RequestParams,
     SettingSource,
     Skipped,
@@ -32,6 +33,7 @@ CURSOR = (
 NEXT_CURSOR = "The `cursor` of the next page. Absent on the last page."
 EXACT = "Return the exact bytes, whatever the encoding of the files."
 DRY_RUN = "Report what the request would do, without doing it."
+EXPECT = "The `plan` that was confirmed: if another one would be carried out, nothing is. See [Plans](#plans)."
 DETAILS = (
     'Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in '
     'conflict; `"diff"`, the same and a unified diff. Default: none.'
@@ -261,6 +263,7 @@ class RestoreParams(RequestParams):
 
     hash: Annotated[TreeHash, "The snapshot."]
     dry_run: Annotated[bool, DRY_RUN] = False
+    expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
     details: Annotated[Detail | None, DETAILS] = None
 
@@ -275,6 +278,7 @@ class RevertParams(RequestParams):
 
     patches: Annotated[list[Patch], "The files to revert. If several patches name the same file, the first one wins."]
     dry_run: Annotated[bool, DRY_RUN] = False
+    expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
     details: Annotated[Detail | None, DETAILS] = None
 

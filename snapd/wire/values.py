@@ -28,7 +28,13 @@ class AtLeast:
     minimum: int
 
 
+@attrs.frozen
+class NotEmpty:
+    """Marks a string that has something in it."""
+
+
 TreeHash = Annotated[str, Hexadecimal(40)]
+Plan = Annotated[str, NotEmpty()]
 Limit = Annotated[int, AtLeast(1)]
 Days = Annotated[float, AtLeast(0)]
 
@@ -238,6 +244,9 @@ class Outcome:
     after: Annotated[TreeHash, "The working tree after the operation."]
     files: Annotated[list[FileOutcome], "The files that the operation considered."]
     details: Annotated[Details | None, "Present if the request asked for it."] = None
+    plan: Annotated[str | None, "Of a dry run: an opaque name of exactly what would be done. See [Plans](#plans)."] = (
+        None
+    )
 
 
 @attrs.frozen(kw_only=True)

@@ -194,10 +194,13 @@ class WorkTree:
         """Whether there was a directory that is not ignored, as of the last capture."""
         return self._scanner.state.root.directory(path) is not None
 
-    def holds_foreign(self, path: RelPath) -> bool:
-        """Whether something that is not captured lay in a directory or below it, as of the last capture."""
+    def foreign_below(self, path: RelPath) -> Iterator[RelPath]:
+        """What lay in a directory or below it and is not captured, as of the last capture."""
         node = self._scanner.state.root.directory(path)
-        return node is not None and any(below.others for _, below in node.walk())
+        if node is not None:
+            for above, below in node.walk(path):
+                prefix = above + b"/" if above else b""
+                yield from (prefix + name for name in below.others)
 
     def holds_store(self, path: RelPath) -> bool:
         """Whether the store lies in a directory or below it: that directory must keep its name."""

@@ -67,9 +67,9 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         {"file": "a", "hunks": [1], "expect": {"a": "id"}},
     ),
     (
-        lambda it: it.review_revert(files=["a", "b"], dry_run=True),
+        lambda it: it.review_revert(files=["a", "b"], dry_run=True, expect="e"),
         "review/revert",
-        {"files": ["a", "b"], "dryRun": True},
+        {"files": ["a", "b"], "dryRun": True, "expect": "e"},
     ),
     (lambda it: it.review_revert(step_id="p"), "review/revert", {"stepId": "p"}),
     (lambda it: it.blame("a", HASH), "snapshot/blame", {"file": "a", "hash": HASH}),
@@ -104,21 +104,25 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
     (lambda it: it.session_undo("s", after_step_id="p"), "session/undo", {"sessionId": "s", "afterStepId": "p"}),
     (lambda it: it.session_redo(count=2), "session/redo", {"count": 2}),
     (
-        lambda it: it.session_undo("s", 2, step_id="p", dry_run=True, on_conflict="fail"),
+        lambda it: it.session_undo("s", 2, step_id="p", dry_run=True, expect="e", on_conflict="fail"),
         "session/undo",
-        {"sessionId": "s", "count": 2, "stepId": "p", "dryRun": True, "onConflict": "fail"},
+        {"sessionId": "s", "count": 2, "stepId": "p", "dryRun": True, "expect": "e", "onConflict": "fail"},
     ),
     (
-        lambda it: it.session_redo("s", 3, dry_run=False, on_conflict="overwrite"),
+        lambda it: it.session_redo("s", 3, dry_run=False, expect="e", on_conflict="overwrite"),
         "session/redo",
-        {"sessionId": "s", "count": 3, "dryRun": False, "onConflict": "overwrite"},
+        {"sessionId": "s", "count": 3, "dryRun": False, "expect": "e", "onConflict": "overwrite"},
     ),
     (
-        lambda it: it.session_revert("s", "m", "part", dry_run=True, on_conflict="merge"),
+        lambda it: it.session_revert("s", "m", "part", expect="e", on_conflict="merge"),
         "session/revert",
-        {"sessionId": "s", "messageId": "m", "partId": "part", "dryRun": True, "onConflict": "merge"},
+        {"sessionId": "s", "messageId": "m", "partId": "part", "expect": "e", "onConflict": "merge"},
     ),
-    (lambda it: it.session_unrevert("s"), "session/unrevert", {"sessionId": "s"}),
+    (
+        lambda it: it.session_unrevert("s", dry_run=True, expect="e"),
+        "session/unrevert",
+        {"sessionId": "s", "dryRun": True, "expect": "e"},
+    ),
     (lambda it: it.session_history(cursor="c", limit=9), "session/history", {"cursor": "c", "limit": 9}),
     (
         lambda it: it.session_history(session_id="s", files=["a"], renames=True),
@@ -154,14 +158,14 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
     ),
     (lambda it: it.step_hunks("p", "a"), "step/hunks", {"stepId": "p", "file": "a"}),
     (
-        lambda it: it.step_revert_hunks("p", "/w/a", (i for i in (0, 2)), dry_run=True, on_conflict="fail"),
+        lambda it: it.step_revert_hunks("p", "/w/a", (i for i in (0, 2)), dry_run=True, expect="e", on_conflict="fail"),
         "step/revertHunks",
-        {"stepId": "p", "file": "/w/a", "hunks": [0, 2], "dryRun": True, "onConflict": "fail"},
+        {"stepId": "p", "file": "/w/a", "hunks": [0, 2], "dryRun": True, "expect": "e", "onConflict": "fail"},
     ),
     (
-        lambda it: it.step_revert_files("p", (i for i in ("/w/a", b"\xff")), dry_run=True, on_conflict="fail"),
+        lambda it: it.step_revert_files("p", (i for i in ("/w/a", b"\xff")), expect="e", on_conflict="fail"),
         "step/revertFiles",
-        {"stepId": "p", "files": ["/w/a", "file:///w/%FF"], "dryRun": True, "onConflict": "fail"},
+        {"stepId": "p", "files": ["/w/a", "file:///w/%FF"], "expect": "e", "onConflict": "fail"},
     ),
     (lambda it: it.events(7), "snapshot/events", {"since": 7}),
     (lambda it: it.track(), "snapshot/track", {}),
@@ -194,9 +198,9 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         {"hash": HASH, "directory": "file:///o%FF", "files": ["a"]},
     ),
     (
-        lambda it: it.restore(HASH, dry_run=True, on_conflict="fail"),
+        lambda it: it.restore(HASH, expect="e", on_conflict="fail"),
         "snapshot/restore",
-        {"hash": HASH, "dryRun": True, "onConflict": "fail"},
+        {"hash": HASH, "expect": "e", "onConflict": "fail"},
     ),
     (lambda it: it.revert([PATCH]), "snapshot/revert", {"patches": [PATCH]}),
     (
@@ -238,9 +242,9 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
     ),
     (lambda it: it.session_takeover("origin"), "session/takeover", {"remote": "origin"}),
     (
-        lambda it: it.session_takeover(file="/s", name="n", on_conflict="fail", dry_run=True, details="counts"),
+        lambda it: it.session_takeover(file="/s", name="n", on_conflict="fail", expect="e", details="counts"),
         "session/takeover",
-        {"file": "/s", "name": "n", "onConflict": "fail", "dryRun": True, "details": "counts"},
+        {"file": "/s", "name": "n", "onConflict": "fail", "expect": "e", "details": "counts"},
     ),
     (
         lambda it: it.session_apply(step_ids=["t"], on_conflict="keep"),

@@ -27,6 +27,7 @@ CONTRACT = {
     "untrusted": 1016,
     "fileChanged": 1017,
     "signingFailed": 1018,
+    "planChanged": 1019,
 }
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COMMON = "workspaceUri? workDoneToken? "
 CHOICE = "files? file? hunks? stepId? sessionId? all?"
-OUTCOME = "applied before after files details?"
+OUTCOME = "applied before after files details? plan?"
 
 STATUS = (
     "enabled workspaceUri within? projectId files watcher watcherReason? fullLook? lastHash? store openSteps settings? "
@@ -35,8 +35,8 @@ REQUESTS = {
     "snapshot/fileAt": ("hash file", "file size mode binary encoding content"),
     "snapshot/listFiles": ("hash prefix? cursor? limit?", "files nextCursor?"),
     "snapshot/fileExists": ("hash file", "exists"),
-    "snapshot/restore": ("hash dryRun? onConflict? details?", OUTCOME),
-    "snapshot/revert": ("patches dryRun? onConflict? details?", OUTCOME),
+    "snapshot/restore": ("hash dryRun? expect? onConflict? details?", OUTCOME),
+    "snapshot/revert": ("patches dryRun? expect? onConflict? details?", OUTCOME),
     "snapshot/status": ("", STATUS),
     "snapshot/cleanup": ("olderThanDays?", "removed freedBytes"),
     "snapshot/events": ("since", "events? reset? latest"),
@@ -46,12 +46,15 @@ REQUESTS = {
     "session/steps": ("sessionId cursor? limit?", "steps nextCursor?"),
     "session/diff": ("sessionId messageId? stepId? contents? cursor? limit?", "diffs nextCursor?"),
     "session/undo": (
-        "sessionId? count? stepId? messageId? afterStepId? dryRun? onConflict? details?",
+        "sessionId? count? stepId? messageId? afterStepId? dryRun? expect? onConflict? details?",
         f"{OUTCOME} steps operations?",
     ),
-    "session/redo": ("sessionId? count? dryRun? onConflict? details?", f"{OUTCOME} steps operations?"),
-    "session/revert": ("sessionId messageId partId? dryRun? onConflict?", f"{OUTCOME} messageId partId? snapshot diff"),
-    "session/unrevert": ("sessionId", OUTCOME),
+    "session/redo": ("sessionId? count? dryRun? expect? onConflict? details?", f"{OUTCOME} steps operations?"),
+    "session/revert": (
+        "sessionId messageId partId? dryRun? expect? onConflict?",
+        f"{OUTCOME} messageId partId? snapshot diff",
+    ),
+    "session/unrevert": ("sessionId dryRun? expect?", OUTCOME),
     "step/begin": (
         "sessionId parentStepId? messageId? partId? tool? description? ends? detached? began?",
         "stepId hash",
@@ -69,7 +72,7 @@ REQUESTS = {
         ),
     ),
     "review/keep": (f"{CHOICE} expect?", "files pendingFiles additions deletions nextCursor?"),
-    "review/revert": (f"{CHOICE} expect? dryRun? onConflict? details?", OUTCOME),
+    "review/revert": (f"{CHOICE} dryRun? expect? onConflict? details?", OUTCOME),
     "snapshot/blame": ("file hash? range? content? encoding? at?", "lines noteProblems?"),
     "session/push": (
         (
@@ -89,12 +92,15 @@ REQUESTS = {
         "applied name remote sessions bytes newFiles secretTexts",
     ),
     "session/takeover": (
-        "remote? file? name? dryRun? onConflict? details?",
-        "applied before after files details? name host sessions signature? told",
+        "remote? file? name? dryRun? expect? onConflict? details?",
+        f"{OUTCOME} name host sessions signature? told",
     ),
-    "session/apply": ("sessionId? stepIds? from? dryRun? onConflict? details?", f"{OUTCOME} stepId? signature?"),
+    "session/apply": (
+        "sessionId? stepIds? from? dryRun? expect? onConflict? details?",
+        f"{OUTCOME} stepId? signature?",
+    ),
     "step/hunks": ("stepId file", "hunks mixed?"),
-    "step/revertHunks": ("stepId file hunks dryRun? onConflict? details?", OUTCOME),
+    "step/revertHunks": ("stepId file hunks dryRun? expect? onConflict? details?", OUTCOME),
 }
 ADDED = {
     "snapshot/check": (
@@ -111,7 +117,7 @@ ADDED = {
     "session/news": ("sessionId", "undone redone files"),
     "step/changes": ("sessionIds? stepIds?", "files"),
     "step/diff": ("stepId files? exact?", "diff encoding?"),
-    "step/revertFiles": ("stepId files dryRun? onConflict? details?", OUTCOME),
+    "step/revertFiles": ("stepId files dryRun? expect? onConflict? details?", OUTCOME),
 }
 """What the contract does not have: a method may be added to it."""
 

@@ -524,6 +524,8 @@ class RestoreParams(_RestoreParamsRequired, total=False):
 
     dryRun: bool
     """Report what the request would do, without doing it."""
+    expect: str
+    """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
     details: Detail
@@ -641,6 +643,8 @@ class Outcome(_OutcomeRequired, total=False):
 
     details: Details
     """Present if the request asked for it."""
+    plan: str
+    """Of a dry run: an opaque name of exactly what would be done. See Plans."""
 
 
 class _RevertParamsRequired(RequestParams):
@@ -653,6 +657,8 @@ class RevertParams(_RevertParamsRequired, total=False):
 
     dryRun: bool
     """Report what the request would do, without doing it."""
+    expect: str
+    """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
     details: Detail
@@ -1420,6 +1426,8 @@ class SessionUndoParams(RequestParams, total=False):
     """Undo all steps of the session after this one. Not with `stepId` or `messageId`."""
     dryRun: bool
     """Report what the request would do, without doing it."""
+    expect: str
+    """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
     details: Detail
@@ -1471,6 +1479,8 @@ class SessionRedoParams(RequestParams, total=False):
     """How many steps, or steps and operations, to redo. A number beyond the last one means all."""
     dryRun: bool
     """Report what the request would do, without doing it."""
+    expect: str
+    """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
     details: Detail
@@ -1493,6 +1503,8 @@ class SessionRevertParams(_SessionRevertParamsRequired, total=False):
     """Go back to before this part of the message."""
     dryRun: bool
     """Report what the request would do, without doing it."""
+    expect: str
+    """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
 
@@ -1513,11 +1525,18 @@ class RevertOutcome(_RevertOutcomeRequired, total=False):
     """The part of the request."""
 
 
-class SessionUnrevertParams(RequestParams):
-    """The params of `session/unrevert`."""
-
+class _SessionUnrevertParamsRequired(RequestParams):
     sessionId: str
     """The session."""
+
+
+class SessionUnrevertParams(_SessionUnrevertParamsRequired, total=False):
+    """The params of `session/unrevert`."""
+
+    dryRun: bool
+    """Report what the request would do, without doing it."""
+    expect: str
+    """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
 
 
 class HistoryParams(RequestParams, total=False):
@@ -1780,6 +1799,8 @@ class SessionApplyParams(RequestParams, _SessionApplyParamsKeywords, total=False
     """Fetched steps of one session, with their parts. What a step changed counts even if it was undone there."""
     dryRun: bool
     """Report what the request would do, without doing it."""
+    expect: str
+    """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts."""
     details: Detail
@@ -1860,6 +1881,8 @@ class SessionTakeoverParams(RequestParams, total=False):
     """Of the handover. Default: the only one that nobody took over yet."""
     dryRun: bool
     """Report what the request would do, without doing it."""
+    expect: str
+    """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this
     machine is only in the snapshot `before`. See Conflicts.
@@ -2113,6 +2136,8 @@ class StepRevertHunksParams(_StepRevertHunksParamsRequired, total=False):
 
     dryRun: bool
     """Report what the request would do, without doing it."""
+    expect: str
+    """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
     details: Detail
@@ -2133,6 +2158,8 @@ class StepRevertFilesParams(_StepRevertFilesParamsRequired, total=False):
 
     dryRun: bool
     """Report what the request would do, without doing it."""
+    expect: str
+    """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
     details: Detail
@@ -2242,14 +2269,15 @@ class ReviewParams(RequestParams, total=False):
     """The changes in which a step of this session, or a part of such a step, has a part."""
     all: bool
     """All pending changes."""
+
+
+class ReviewKeepParams(ReviewParams, total=False):
+    """The params of `review/keep`."""
+
     expect: dict[str, str]
     """What the person was shown: the `id` of each file, by its name. If one of them is another by now, the request
     fails with `fileChanged`.
     """
-
-
-class ReviewKeepParams(ReviewParams):
-    """The params of `review/keep`."""
 
 
 class ReviewRevertParams(ReviewParams, total=False):
@@ -2257,6 +2285,10 @@ class ReviewRevertParams(ReviewParams, total=False):
 
     dryRun: bool
     """Report what the request would do, without doing it."""
+    expect: dict[str, str] | str
+    """What the person was shown: the `plan` of a dry run, as of Plans; or the `id` of each file, by its name. If one of
+    these is another by now, the request fails with `fileChanged`.
+    """
     onConflict: OnConflict
     """What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared.
     Default: `"merge"`.

@@ -81,7 +81,7 @@ class ReviewRequests(Requests):
         step_id: str | None = None,
         session_id: str | None = None,
         everything: bool = False,
-        expect: Mapping[str, str] | None = None,
+        expect: Mapping[str, str] | str | None = None,
         dry_run: bool | None = None,
         on_conflict: types.OnConflict | None = None,
         workspace_uri: str | None = None,
@@ -129,7 +129,7 @@ class ReviewRequests(Requests):
         step_id: str | None,
         session_id: str | None,
         everything: bool,
-        expect: Mapping[str, str] | None,
+        expect: Mapping[str, str] | str | None,
         workspace_uri: str | None,
     ) -> dict[str, Any]:
         return {
@@ -139,5 +139,5 @@ class ReviewRequests(Requests):
             "stepId": step_id,
             "sessionId": session_id,
             "all": everything or None,
-            "expect": None if expect is None else dict(expect),
+            "expect": expect if expect is None or isinstance(expect, str) else dict(expect),
         }

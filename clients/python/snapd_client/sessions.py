@@ -166,6 +166,7 @@ class SessionRequests(Requests):
         message_id: str | None = None,
         after_step_id: str | None = None,
         dry_run: bool | None = None,
+        expect: str | None = None,
         on_conflict: types.OnConflict | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -179,6 +180,7 @@ class SessionRequests(Requests):
             "messageId": message_id,
             "afterStepId": after_step_id,
             "dryRun": dry_run,
+            "expect": expect,
             "onConflict": on_conflict,
         }
         result: types.StepsOutcome = self._ask("session/undo", params, workspace_uri, timeout, on_progress)
@@ -190,13 +192,20 @@ class SessionRequests(Requests):
         count: int | None = None,
         *,
         dry_run: bool | None = None,
+        expect: str | None = None,
         on_conflict: types.OnConflict | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.StepsOutcome:
         """Redoes undone steps of a session, or what was undone last in the workspace; the last undone first."""
-        params = {"sessionId": session_id, "count": count, "dryRun": dry_run, "onConflict": on_conflict}
+        params = {
+            "sessionId": session_id,
+            "count": count,
+            "dryRun": dry_run,
+            "expect": expect,
+            "onConflict": on_conflict,
+        }
         result: types.StepsOutcome = self._ask("session/redo", params, workspace_uri, timeout, on_progress)
         return result
 
@@ -207,6 +216,7 @@ class SessionRequests(Requests):
         part_id: str | None = None,
         *,
         dry_run: bool | None = None,
+        expect: str | None = None,
         on_conflict: types.OnConflict | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -218,6 +228,7 @@ class SessionRequests(Requests):
             "messageId": message_id,
             "partId": part_id,
             "dryRun": dry_run,
+            "expect": expect,
             "onConflict": on_conflict,
         }
         result: types.RevertOutcome = self._ask("session/revert", params, workspace_uri, timeout, on_progress)
@@ -227,12 +238,14 @@ class SessionRequests(Requests):
         self,
         session_id: str,
         *,
+        dry_run: bool | None = None,
+        expect: str | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Outcome:
         """Reverses `session_revert`."""
-        params = {"sessionId": session_id}
+        params = {"sessionId": session_id, "dryRun": dry_run, "expect": expect}
         result: types.Outcome = self._ask("session/unrevert", params, workspace_uri, timeout, on_progress)
         return result
 
@@ -397,6 +410,7 @@ class SessionRequests(Requests):
         hunks: Iterable[int],
         *,
         dry_run: bool | None = None,
+        expect: str | None = None,
         on_conflict: types.OnConflict | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -408,6 +422,7 @@ class SessionRequests(Requests):
             "file": self._name(file, workspace_uri),
             "hunks": list(hunks),
             "dryRun": dry_run,
+            "expect": expect,
             "onConflict": on_conflict,
         }
         result: types.Outcome = self._ask("step/revertHunks", params, workspace_uri, timeout, on_progress)
@@ -419,6 +434,7 @@ class SessionRequests(Requests):
         files: Iterable[FileName],
         *,
         dry_run: bool | None = None,
+        expect: str | None = None,
         on_conflict: types.OnConflict | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -429,6 +445,7 @@ class SessionRequests(Requests):
             "stepId": step_id,
             "files": self._names(files, workspace_uri),
             "dryRun": dry_run,
+            "expect": expect,
             "onConflict": on_conflict,
         }
         result: types.Outcome = self._ask("step/revertFiles", params, workspace_uri, timeout, on_progress)

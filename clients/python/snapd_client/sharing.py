@@ -172,6 +172,7 @@ class SharingRequests(Requests):
         name: str | None = None,
         on_conflict: types.OnConflict | None = None,
         dry_run: bool = False,
+        expect: str | None = None,
         details: types.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -183,6 +184,7 @@ class SharingRequests(Requests):
             "file": file,
             "name": name,
             "dryRun": dry_run or None,
+            "expect": expect,
             "onConflict": on_conflict,
             "details": details,
         }
@@ -197,6 +199,7 @@ class SharingRequests(Requests):
         from_: str | None = None,
         on_conflict: types.OnConflict | None = None,
         dry_run: bool = False,
+        expect: str | None = None,
         details: types.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -211,6 +214,7 @@ class SharingRequests(Requests):
             "stepIds": None if step_ids is None else several(step_ids),
             "from": from_,
             "dryRun": dry_run or None,
+            "expect": expect,
             "onConflict": on_conflict,
             "details": details,
         }

@@ -200,13 +200,14 @@ class SnapshotRequests(Requests):
         hash: str,  # noqa: A002 - the contract's word
         *,
         dry_run: bool | None = None,
+        expect: str | None = None,
         on_conflict: types.OnConflict | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Outcome:
         """Makes the working tree exactly the snapshot. It deletes files that were created since."""
-        params = {"hash": hash, "dryRun": dry_run, "onConflict": on_conflict}
+        params = {"hash": hash, "dryRun": dry_run, "expect": expect, "onConflict": on_conflict}
         result: types.Outcome = self._snapshot("restore", params, workspace_uri, timeout, on_progress)
         return result
 
@@ -215,6 +216,7 @@ class SnapshotRequests(Requests):
         patches: Iterable[types.Patch],
         *,
         dry_run: bool | None = None,
+        expect: str | None = None,
         on_conflict: types.OnConflict | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -222,7 +224,7 @@ class SnapshotRequests(Requests):
     ) -> types.Outcome:
         """Restores files from snapshots. The first patch that names a file wins."""
         taken = [{"hash": patch["hash"], "files": self._names(patch["files"], workspace_uri)} for patch in patches]
-        params = {"patches": taken, "dryRun": dry_run, "onConflict": on_conflict}
+        params = {"patches": taken, "dryRun": dry_run, "expect": expect, "onConflict": on_conflict}
         result: types.Outcome = self._snapshot("revert", params, workspace_uri, timeout, on_progress)
         return result
 

@@ -281,6 +281,8 @@ export interface RestoreParams extends RequestParams {
   hash: TreeHash;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
+  /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
+  expect?: string;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
@@ -371,6 +373,8 @@ export interface Outcome {
   files: FileOutcome[];
   /** Present if the request asked for it. */
   details?: Details;
+  /** Of a dry run: an opaque name of exactly what would be done. See Plans. */
+  plan?: string;
 }
 
 /** The params of `snapshot/revert`. */
@@ -379,6 +383,8 @@ export interface RevertParams extends RequestParams {
   patches: Patch[];
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
+  /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
+  expect?: string;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
@@ -968,6 +974,8 @@ export interface SessionUndoParams extends RequestParams {
   afterStepId?: string;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
+  /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
+  expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
@@ -1008,6 +1016,8 @@ export interface SessionRedoParams extends RequestParams {
   count?: number;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
+  /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
+  expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
@@ -1024,6 +1034,8 @@ export interface SessionRevertParams extends RequestParams {
   partId?: string;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
+  /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
+  expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
 }
@@ -1044,6 +1056,10 @@ export interface RevertOutcome extends Outcome {
 export interface SessionUnrevertParams extends RequestParams {
   /** The session. */
   sessionId: string;
+  /** Report what the request would do, without doing it. */
+  dryRun?: boolean;
+  /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
+  expect?: string;
 }
 
 /** The params of `session/history`. */
@@ -1248,6 +1264,8 @@ export interface SessionApplyParams extends RequestParams {
   from?: string;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
+  /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
+  expect?: string;
   /** What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
@@ -1314,6 +1332,8 @@ export interface SessionTakeoverParams extends RequestParams {
   name?: string;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
+  /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
+  expect?: string;
   /** What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this machine is only in the snapshot `before`. See Conflicts. */
   onConflict?: OnConflict;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
@@ -1506,6 +1526,8 @@ export interface StepRevertHunksParams extends RequestParams {
   hunks: number[];
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
+  /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
+  expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
@@ -1520,6 +1542,8 @@ export interface StepRevertFilesParams extends RequestParams {
   files: string[];
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
+  /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
+  expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
@@ -1612,17 +1636,20 @@ export interface ReviewParams extends RequestParams {
   sessionId?: string;
   /** All pending changes. */
   all?: boolean;
-  /** What the person was shown: the `id` of each file, by its name. If one of them is another by now, the request fails with `fileChanged`. */
-  expect?: Record<string, string>;
 }
 
 /** The params of `review/keep`. */
-export type ReviewKeepParams = ReviewParams;
+export interface ReviewKeepParams extends ReviewParams {
+  /** What the person was shown: the `id` of each file, by its name. If one of them is another by now, the request fails with `fileChanged`. */
+  expect?: Record<string, string>;
+}
 
 /** The params of `review/revert`. */
 export interface ReviewRevertParams extends ReviewParams {
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
+  /** What the person was shown: the `plan` of a dry run, as of Plans; or the `id` of each file, by its name. If one of these is another by now, the request fails with `fileChanged`. */
+  expect?: Record<string, string> | string;
   /** What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared. Default: `"merge"`. */
   onConflict?: OnConflict;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
@@ -1844,7 +1871,8 @@ export type ErrorKind =
   | "remoteChanged"
   | "untrusted"
   | "fileChanged"
-  | "signingFailed";
+  | "signingFailed"
+  | "planChanged";
 
 /** The code of each kind of error. */
 export const ERROR_CODES = {
@@ -1869,6 +1897,7 @@ export const ERROR_CODES = {
   untrusted: 1016,
   fileChanged: 1017,
   signingFailed: 1018,
+  planChanged: 1019,
 } as const;
 
 /** The codes of JSON-RPC and LSP. */

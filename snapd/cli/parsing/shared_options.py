@@ -50,6 +50,9 @@ def changing(conflicts: str) -> argparse.ArgumentParser:
     shared = common()
     shared.add_argument("-n", "--dry-run", action="store_true", help="only show what would be done")
     shared.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    shared.add_argument(
+        "--expect", metavar="PLAN", help="do not ask, but do only just this: the `plan` that --dry-run --json printed"
+    )
     shared.add_argument("--on-conflict", choices=("overwrite", "merge", "fail", "keep"), help=conflicts)
     shared.add_argument(
         "--all-files", action="store_true", help="show all files of the plan, even if they do not fit on the screen"

@@ -11,8 +11,9 @@ import attrs
 
 from snapd.wire.check import CheckResult
 from snapd.wire.events import ToldNotification
+from snapd.wire.message import Entry
 from snapd.wire.review import BlameResult, PendingFile, ReviewFileResult, ReviewListResult
-from snapd.wire.session import Entry, Session, SessionEndResult, Step, StepBeginResult, StepEndResult, StepsOutcome
+from snapd.wire.session import Session, SessionEndResult, Step, StepBeginResult, StepEndResult, StepsOutcome
 from snapd.wire.sharing import (
     SessionApplyResult,
     SessionExportResult,

@@ -12,7 +12,7 @@ from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.plans import file_lines, room_for_files, total, unit_lines
 from snapd.cli.terminal.uncaptured import not_in_snapshots
-from snapd.core.errors import InvalidParams
+from snapd.core.errors import InvalidParams, PlanChanged
 
 from .connection import ask
 from .settling import advice, taken_back_by
@@ -37,7 +37,7 @@ def operate(options: argparse.Namespace, found: Backend, method: str, params: di
     """Shows what would be done, asks, and does it.
 
     Args:
-        options: of the command; `dry_run`, `on_conflict`, `all_files`, `json` and `color` are read.
+        options: of the command; `dry_run`, `expect`, `on_conflict`, `all_files`, `json` and `color` are read.
         found: who answers.
         method: of the request.
         params: of the request, without `dryRun`, `onConflict` and `details`.
@@ -52,16 +52,29 @@ def operate(options: argparse.Namespace, found: Backend, method: str, params: di
     """
     # an explicit "overwrite" also overwrites files with unsaved text, which the default does not
     params = {**params, "onConflict": options.on_conflict, "details": "counts"}
+    if options.expect is not None:
+        params["expect"] = options.expect
     painter = Painter(options)
     if options.dry_run:
         return _show(options, painter, method, params, ask(found, method, {**params, "dryRun": True}))
-    if not sure and not _confirmed(options, found, method, params):
-        return declined(options)
-    return _show(options, painter, method, params, ask(found, method, params))
-
-
-def _confirmed(options: argparse.Namespace, found: Backend, method: str, params: dict[str, Any]) -> bool:
+    if sure or options.expect is not None:
+        return _show(options, painter, method, params, ask(found, method, params))
     plan = ask(found, method, {**params, "dryRun": True})
+    while True:
+        agreed = {**params, "expect": plan["plan"]}
+        try:
+            if not _confirmed(options, found, method, agreed, plan):
+                return declined(options)
+            return _show(options, painter, method, params, ask(found, method, agreed))
+        except PlanChanged as error:
+            plan = error.data["outcome"]
+            print("snapd: something changed meanwhile, so this is what would be done now:", file=sys.stderr)
+
+
+def _confirmed(
+    options: argparse.Namespace, found: Backend, method: str, params: dict[str, Any], plan: dict[str, Any]
+) -> bool:
+    """Shows a plan and asks; raises `PlanChanged` if there is another one by the time that the diff is shown."""
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
     if not touched:
         return True

@@ -1,18 +1,28 @@
-"""Says what a plan changes in all: how many lines, and as a diff."""
+"""Says what a plan would do, without doing it: to which files, how many lines, and as a diff."""
 
 from __future__ import annotations
 
+import hashlib
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from snapd.core.compare.file_diff import describe
 from snapd.core.compare.unified import as_text, unified
-from snapd.core.model import Change, Details
+from snapd.core.model import Change, Details, Outcome
+from snapd.core.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from snapd.core.call import Call
-    from snapd.core.plan import Plan
+    from snapd.core.model import ObjectId, RelPath
+    from snapd.core.plan import CapturedFile
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.objects import Blobs
+    from snapd.core.ports.work_tree import WorkTree
+    from snapd.core.timeline.model import Operated
+
+    from .options import Prepared
 
 
 def details_of(
@@ -48,3 +58,75 @@ def details_of(
         if wanted == "diff":
             parts.append(unified(blobs, change, texts, call))
     return Details(additions, deletions, as_text(parts) if wanted == "diff" else None)
+
+
+def foretell(
+    plan: Plan,
+    prepared: Prepared,
+    operation: Operated,
+    events: Collection[object],
+    work_tree: WorkTree,
+    blobs: Blobs,
+    texts: TextDiffer,
+    call: Call,
+) -> Outcome | None:
+    """The outcome of a dry run, of a refusal, or of an operation that has another plan than the client expects.
+
+    Args:
+        plan: of the operation.
+        prepared: what the plan was made from.
+        operation: how the timeline would record it.
+        events: names of what the timeline gets besides, which is part of what the client confirms.
+        work_tree: the folder, as of the capture that the plan was made from.
+        blobs: holds the contents of the files.
+        texts: compares them.
+        call: the request.
+
+    Returns:
+        The outcome, in which nothing was done; None if the plan is to be carried out.
+
+    Raises:
+        StoreCorrupt, IoError, Cancelled: as `details_of`.
+    """
+    options, tree = prepared.options, prepared.before.tree
+    is_refused = options.on_conflict == "fail" and plan.conflicts
+    name = None
+    if options.dry_run or options.expect is not None:
+        units = [(turn.name, turn.state, turn.left, turn.rest) for turn in operation.turned]
+        about = (operation.kind, units, sorted(map(repr, events)), is_refused)
+        name = _name_of(Plan() if is_refused else plan, about, work_tree)
+    if not (options.dry_run or is_refused or options.expect not in (None, name)):
+        return None
+    details = details_of(plan, blobs, texts, options.details, call)
+    return Outcome(False, tree, tree, plan.refused() if is_refused else plan.foretold(), details, name)
+
+
+def _name_of(plan: Plan, about: object, work_tree: WorkTree) -> str:
+    """Names exactly what a plan does to the files as they are; two plans that do the same have the same name.
+
+    Args:
+        plan: made from the last capture of the work tree.
+        about: what is recorded besides, whose `repr` is the same in every process.
+        work_tree: the folder.
+    """
+    gone = {delete.path for delete in plan.deletes}
+    going: set[RelPath] = set()
+    for path in plan.remove_directories:
+        # only an empty directory is removed
+        inside = chain(work_tree.captured_below(path), work_tree.directories_below(path))
+        if not any(work_tree.foreign_below(path)) and all(below in gone or below in going for below in inside):
+            going.add(path)
+    does = (
+        about,
+        [(write.path, _exact(write.captured), write.entry.mode, write.entry.oid) for write in plan.writes],
+        [(delete.path, _exact(delete.captured)) for delete in plan.deletes],
+        plan.make_directories,
+        sorted(going),
+        [(move.old, move.new, sorted(work_tree.foreign_below(move.old))) for move in plan.moves],
+    )
+    return hashlib.sha256(repr(does).encode()).hexdigest()[:40]
+
+
+def _exact(captured: CapturedFile | None) -> tuple[int, int, ObjectId] | None:
+    """The bytes and the mode of a file that is there now."""
+    return None if captured is None else (captured.entry.mode, captured.signature.mode, captured.entry.oid)

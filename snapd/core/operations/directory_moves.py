@@ -144,7 +144,7 @@ class _Finding:
         candidates.sort(key=lambda old: old.rpartition(b"/")[2] == name)
         while candidates:
             old = candidates.pop()
-            if is_one_of_many and old.rpartition(b"/")[2] != name and self._work_tree.holds_foreign(old):
+            if is_one_of_many and old.rpartition(b"/")[2] != name and any(self._work_tree.foreign_below(old)):
                 continue
             if self._add(MoveDirectory(old, new)):
                 return True

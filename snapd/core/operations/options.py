@@ -26,12 +26,15 @@ class OperationOptions:
         by_name: whether the client chose `on_conflict` itself.
         dry_run: only say what would be done.
         details: what to say besides: how many lines change, and who changed the files in conflict; or the diff, too.
+        expect: the plan that the client confirmed. If another one would be carried out, nothing is done or recorded,
+            and the outcome is that of a dry run. None for any plan; no plan is called "".
     """
 
     on_conflict: OnConflict
     by_name: bool
     dry_run: bool
     details: Literal["counts", "diff"] | None = None
+    expect: str | None = None
 
     @property
     def respects_editors(self) -> bool:

@@ -270,7 +270,7 @@ class Planner:
         if found is None:
             return None
         if stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path):
-            if self._work_tree.holds_foreign(path):
+            if any(self._work_tree.foreign_below(path)):
                 return FileOutcome(path, "skipped", "directoryNotEmpty")
             if all(below in self._deletes for below in self._work_tree.captured_below(path)):
                 return None

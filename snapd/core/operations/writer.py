@@ -22,7 +22,7 @@ from snapd.core.timeline.model import Event, Operated, SnapshotId, Span, StepsLe
 from snapd.failpoints import failpoint
 
 from .concurrent_edits import without_concurrent_edits
-from .details import details_of
+from .details import details_of, foretell
 from .editor_saves import EditorSaves
 from .ignored_targets import ignored_files
 from .options import Prepared
@@ -30,7 +30,7 @@ from .planner import Planner
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from snapd.core.feed.events import Notice, Reverted
     from snapd.core.model import CaptureSettings, FileOutcome, RelPath, Snapshot
@@ -317,6 +317,7 @@ class Writer:
         *,
         step_id: StepId | None = None,
         arriving: Arriving | None = None,
+        events: Collection[object] = (),
     ) -> Outcome:
         """Carries out a plan, after a snapshot of what is there now, and records the operation.
 
@@ -328,18 +329,16 @@ class Writer:
             step_id: an open step whose work it is: the timeline then records the end of that step, not the operation.
             arriving: gives the events of another machine that say how the files came to be what they are then; the
                 timeline gets these, not the operation.
+            events: as of `foretell`.
 
         Raises:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
         before, options = prepared.before, prepared.options
-        call.check()
+        foretold = self.foretold(prepared, plan, operation, call, events=events)
+        if foretold is not None:
+            return foretold
         details = details_of(plan, self._store, self._texts, options.details, call)
-        is_refused = options.on_conflict == "fail" and plan.conflicts
-        if options.dry_run or is_refused:
-            # recorded as a look only: asked again, the operation has to be refused again
-            self.record(before, RecordKind.LOOK)
-            return Outcome(False, before.tree, before.tree, plan.refused() if is_refused else plan.foretold(), details)
         failpoint("writer.before")
         self.record(before, RecordKind.BEFORE)
         # if nothing can be taken back of any step, nothing happened
@@ -356,6 +355,17 @@ class Writer:
         after = self._conclude(intent, results, call, arriving)
         outcome = Outcome(True, before.tree, after.tree, results, details)
         self.notify_snapshot(notice_of(intent, outcome, after))
+        return outcome
+
+    def foretold(
+        self, prepared: Prepared, plan: Plan, operation: Operated, call: Call, *, events: Collection[object] = ()
+    ) -> Outcome | None:
+        """What `carry_out` answers where nothing is to be done, see `foretell`; None if it is to carry out the plan."""
+        call.check()
+        outcome = foretell(plan, prepared, operation, events, self.work_tree, self._store, self._texts, call)
+        if outcome is not None and prepared.options.expect in (None, outcome.plan):
+            # recorded as a look only: asked again, the operation has to be refused again
+            self.record(prepared.before, RecordKind.LOOK)
         return outcome
 
     def operation(self, kind: OperationKind, before: Snapshot) -> Operated:

@@ -92,8 +92,8 @@ class WorkTree(Protocol):
     def is_directory(self, path: RelPath) -> bool:
         """Whether there is a directory that is not ignored, as of the last capture."""
 
-    def holds_foreign(self, path: RelPath) -> bool:
-        """Whether a directory has anything in it that was not captured, at any depth, as of the last capture."""
+    def foreign_below(self, path: RelPath) -> Iterator[RelPath]:
+        """What lies in a directory and was not captured, at any depth, as of the last capture."""
 
     def holds_store(self, path: RelPath) -> bool:
         """Whether the store lies in a directory or below it: that directory must keep its name."""

@@ -33,6 +33,7 @@ STATUS: Mapping[str, int] = {
     "unauthorized": 401,
     "fileNotInSnapshot": 404,
     "fileChanged": 409,
+    "planChanged": 409,
     "requestCancelled": 503,
     "notFound": 404,
     "methodNotAllowed": 405,

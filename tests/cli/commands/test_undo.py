@@ -424,3 +424,40 @@ def test_two_agents_at_once_are_named(home: Home, project: str) -> None:
     assert f"conflict  f.txt  (shared with step {two[:8]} of codex: both were at work)" in result.text
     shown = home.ok(project, "undo", "-n", one, "--on-conflict", "overwrite")
     assert f"takes away    step {two[:8]} of codex in f.txt" in shown
+
+
+def test_a_newer_step_is_not_undone_instead_of_the_one_that_was_shown(
+    home: Home, project: str, steps: list[str]
+) -> None:
+    terminal = Terminal(home, project, "undo", "--color=never")
+    terminal.wait_for(b"[y/N/d]")
+    newer = take(home, project, "codex", {"newer.txt": b"n\n"})
+    terminal.type(b"y\n")
+    terminal.wait_for(b"[y/N/d]", 2)
+    assert b"something changed meanwhile" in terminal.seen
+    assert f"would undo    {newer[:8]}".encode() in terminal.seen
+    assert read(project, "newer.txt") == b"n\n"
+    newest = take(home, project, "codex", {"newest.txt": b"n\n"})
+    # the diff is of what was shown, or there is a new question
+    terminal.type(b"d\n")
+    terminal.wait_for(b"[y/N/d]", 3)
+    assert f"would undo    {newest[:8]}".encode() in terminal.seen
+    terminal.type(b"y\n")
+    assert terminal.finish().code == 0
+    assert (read(project, "newest.txt"), read(project, "newer.txt")) == (None, b"n\n")
+
+
+def test_a_plan_is_insisted_on(home: Home, project: str, steps: list[str]) -> None:
+    shown = home.run(project, "undo", "--dry-run", "--json").json["plan"]
+    newer = take(home, project, "codex", {"newer.txt": b"n\n"})
+    refused = home.run(project, "undo", "--expect", shown, "--json")
+    assert refused.code == 1
+    error = refused.json["error"]
+    assert (error["kind"], [step["stepId"] for step in error["outcome"]["steps"]]) == ("planChanged", [newer])
+    told = home.run(project, "undo", "--expect", shown)
+    assert (told.code, told.out) == (1, b"")
+    assert "something else would be done" in told.err
+    assert read(project, "newer.txt") == b"n\n"
+    assert home.ok(project, "undo", "--expect", error["outcome"]["plan"]).startswith(f"undone    {newer[:8]} ")
+    assert home.ok(project, "undo", "--expect", shown).startswith(f"undone    {steps[2][:8]} ")
+    assert home.run(project, "revert", "-p", "--expect", shown).code == 2

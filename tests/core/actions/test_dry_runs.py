@@ -18,7 +18,7 @@ from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import StepView, Turning
 from snapd.core.call import Call
 from snapd.core.errors import SnapdError
-from snapd.core.model import FileOutcome, OnConflict, Outcome
+from snapd.core.model import FileOutcome, OnConflict, Outcome, TakenQuery
 from snapd.core.operations.options import OperationOptions
 from snapd.core.timeline.model import Step
 from tests.support.amounts import amount
@@ -42,6 +42,7 @@ class Said:
     files: tuple[FileOutcome, ...] = ()
     steps: tuple[str, ...] = ()
     error: str | None = None
+    plan: str | None = attrs.field(default=None, eq=False)
 
 
 class History:
@@ -112,7 +113,7 @@ class History:
     # -- what somebody takes back
 
     def operate(self) -> None:
-        """Asks for something with a dry run, then in earnest."""
+        """Asks for something with a dry run; then in earnest, with another plan than that, and at last with that."""
         dice = self.dice
         how: OnConflict = dice.choice(("merge", "merge", "overwrite", "fail", "keep"))
         ask = dice.choice((self.undo, self.undo, self.undo_one, self.undo_one, self.redo, self.revert, self.revert,
@@ -121,8 +122,20 @@ class History:
         asked = OperationOptions(how, dice.random() < 0.5, dry_run=True)
         foretold = said(ask, asked)
         assert self.everything() == before
-        done = said(ask, attrs.evolve(asked, dry_run=False))
+        before = (before, self.rows())
+        if dice.random() < 0.5:
+            self.edit()
+            self.bench.take()
+            before, earlier = (self.everything(), self.rows()), foretold
+            foretold = said(ask, asked)
+            assert said(ask, asked).plan == foretold.plan
+            if foretold.error is None and earlier.plan != foretold.plan:
+                assert said(ask, attrs.evolve(asked, dry_run=False, expect=earlier.plan or "")) == foretold
+        assert said(ask, attrs.evolve(asked, dry_run=False, expect="another")) == foretold
+        assert (self.everything(), self.rows()) == before
+        done = said(ask, attrs.evolve(asked, dry_run=False, expect=foretold.plan))
         assert done == foretold
+        assert done.plan in (None, foretold.plan)
 
     def undo(self) -> Ask:
         session, count = self.dice.choice((*SESSIONS, None)), self.dice.choice((1, 1, 2, 9))
@@ -174,6 +187,10 @@ class History:
     def named(self, *states: str) -> list[str]:
         return [view.step.step_id for view in self.views() if view.step.state in states]
 
+    def rows(self) -> object:
+        """The snapshots that were recorded."""
+        return self.bench.workspace.taken_snapshots(TakenQuery(), None, 100_000, Call(), counts=False)
+
     def everything(self) -> object:
         """The folder, and all that the timeline says."""
         page = self.bench.workspace.history.page(HistoryQuery(), None, 100_000, Call())
@@ -189,12 +206,12 @@ def bare(view: StepView) -> StepView:
 
 
 def told(outcome: Outcome) -> Said:
-    return Said(outcome.files)
+    return Said(outcome.files, plan=outcome.plan)
 
 
 def turned(turning: Turning) -> Said:
     operations = tuple(operation.name for operation in turning.operations)
-    return Said(turning.outcome.files, (*ids(turning.steps), *operations))
+    return Said(turning.outcome.files, (*ids(turning.steps), *operations), plan=turning.outcome.plan)
 
 
 def said(ask: Ask, request: OperationOptions) -> Said:

@@ -48,14 +48,19 @@ class Looking:
     _store: Store
     _attributor: Attributor
 
-    def look(self, call: Call) -> Look:
+    def look(self, call: Call, *, records: bool = True) -> Look:
         """Captures the work tree. The caller has the right to write.
+
+        Args:
+            call: the request.
+            records: whether the capture gets a record, if its tree has none.
 
         Raises:
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not captured.
         """
         snapshot = self._writer.seen(call)
-        self._writer.record(snapshot, RecordKind.LOOK)
+        if records:
+            self._writer.record(snapshot, RecordKind.LOOK)
         last = self._store.timeline.next_seq - 1
         span = self._writer.span(self._store.identify(snapshot))
         if span is None:

@@ -171,7 +171,8 @@ class Review:
         """
         self._catch_up(call)
         with self._writer.turn(call):
-            look = self._looking.look(call)
+            # if the plan is another one than is expected, nothing may be recorded
+            look = self._looking.look(call, records=options.expect is None)
             seen, folds = look.snapshot, self._folds(look, call)
             reading, overwrites = self._reading(call), options.on_conflict == "overwrite"
             reverting = Reverting(self._store, seen)
@@ -207,9 +208,7 @@ class Review:
 
     def _catch_up(self, call: Call) -> None:
         """Follows the history so far without the right to write: the first time, that takes a while."""
-        with self._writer.turn(call):
-            look = self._looking.look(call)
-        self._folds(look, call)
+        self._pending_files.at(self._store.timeline.next_seq - 1, (), self._reading(call))
 
     def _chosen(self, choice: Choice, folds: Mapping[RelPath, FileFold | Rested], call: Call) -> list[PendingFile]:
         views = self._views(folds, call)

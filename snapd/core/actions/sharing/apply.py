@@ -170,13 +170,15 @@ class Apply:
         plan, _ = self._planner.plan(tasks, prepared, call)
         # only what a crash leaves names the operation: the timeline has the step instead
         operation = writer.operation("redo", prepared.seen)
-        if options.dry_run or plan.is_empty or (options.on_conflict == "fail" and plan.conflicts):
-            return Applied(writer.carry_out(prepared, plan, operation, call), None)
+        events = [task.unit.name for task in tasks]
+        foretold = writer.foretold(prepared, plan, operation, call, events=events)
+        if foretold is not None or plan.is_empty:
+            return Applied(foretold or writer.carry_out(prepared, plan, operation, call, events=events), None)
         session_id, step_id = secrets.token_hex(16), secrets.token_hex(16)
         said = f"Apply {session.title or session.session_id} from {reader.origin.host}"
         begun = StepBegun(step_id, session_id, 0, None, None, None, "apply", said)
         writer.track(seen, SessionStarted(session_id, session.agent, said), call, begun)
-        outcome = writer.carry_out(prepared, plan, operation, call, step_id=step_id)
+        outcome = writer.carry_out(prepared, plan, operation, call, step_id=step_id, events=events)
         writer.note(SessionEnded(session_id))
         self._sessions.notify(session_id, self._sessions.shown(self._sessions.known_step(step_id), call))
         return Applied(outcome, step_id)

@@ -11,7 +11,7 @@ from snapd.core.actions.undo.task import UndoTask, wanted_by_tasks
 from snapd.core.errors import RemoteChanged, RemoteFailed, StoreCorrupt
 from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, Coverage, RecordKind, Snapshot
 from snapd.core.operations.target import Target
-from snapd.core.sharing.continuation import added, by_session, events_of
+from snapd.core.sharing.continuation import added, by_session, events_of, identities
 from snapd.core.timeline.attribution import Delta
 from snapd.core.timeline.model import Event, Operated, Operation, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
 from snapd.core.trees import amended, changes, everything_in, file_at
@@ -210,7 +210,8 @@ class TakeOver:
         def arriving(first: Event, left: SnapshotId) -> Sequence[Event]:
             return self._arriving(first, arrived, left, call)
 
-        return writer.carry_out(prepared, plan, operation, call, arriving=arriving)
+        events = identities(arrived)
+        return writer.carry_out(prepared, plan, operation, call, arriving=arriving, events=events)
 
     def _task(self, fetched: FetchedHandover, begin: _Start, seen: Snapshot, call: Call) -> UndoTask:
         """What to do to files: the reverse of what would take back what the other machine did."""

@@ -72,12 +72,16 @@ class UndoSteps(UndoOperation):
             InvalidParams: several sessions have that message.
             NothingToUndo: nothing is left to take back.
         """
-        with self._writer.turn(call):
-            if wanted.session_id is not None:
-                self._sessions.known(wanted.session_id)
+
+        def undo(options: OperationOptions) -> Turning:
             tasks = self._tasks(wanted, options, call)
             session_id = wanted.session_id or _common(tasks)
             return self.carry_out("undo", session_id, tasks, options, call, root=wanted.step_id)
+
+        with self._writer.turn(call):
+            if wanted.session_id is not None:
+                self._sessions.known(wanted.session_id)
+            return self._as_expected(undo, options)
 
     def redo(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> Turning:
         """Does up to `count` steps again, the last one taken back first.
@@ -122,9 +126,14 @@ class UndoSteps(UndoOperation):
                 raise UnknownStep(
                     "no step of the session belongs to that message or part", messageId=message_id, partId=part_id
                 )
-            tasks = self._since(session_id, lambda step: step.begun.index >= first, options, call)
-            turning = self.carry_out("revert", session_id, tasks, options, call, message_id=message_id, part_id=part_id)
-            return turning.outcome
+
+            def revert(options: OperationOptions) -> Turning:
+                tasks = self._since(session_id, lambda step: step.begun.index >= first, options, call)
+                return self.carry_out(
+                    "revert", session_id, tasks, options, call, message_id=message_id, part_id=part_id
+                )
+
+            return self._as_expected(revert, options).outcome
 
     def unrevert(self, session_id: SessionId, options: OperationOptions, call: Call) -> Outcome:
         """Does again what `revert` took back, unless that was done already.
@@ -139,6 +148,14 @@ class UndoSteps(UndoOperation):
                 raise NothingToRedo("there is nothing to unrevert", sessionId=session_id)
             tasks = self._planner.to_redo(session_id, reverted, len(reverted), call)
             return self.carry_out("unrevert", session_id, tasks, options, call).outcome
+
+    def _as_expected(self, carry_out: Callable[[OperationOptions], Turning], options: OperationOptions) -> Turning:
+        """Carries out what may have to end steps first: that is an event, so the plan is compared before."""
+        if options.expect is not None and self._timeline.open_steps():
+            foretold = carry_out(attrs.evolve(options, dry_run=True, expect=""))
+            if foretold.outcome.plan != options.expect:
+                return foretold
+        return carry_out(options)
 
     # -- resolving
 
