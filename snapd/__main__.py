@@ -9,6 +9,11 @@ import sys
 def main() -> int:
     """Runs the command of this process; returns its exit code, or ends the process itself if the command is a hook."""
     words = sys.argv[1:]
+    if not sys.flags.ignore_environment:
+        # `scripts/snapd` did not start it, and a project may have set this
+        given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        kept = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        sys.path[:] = [path for path in sys.path if path == kept or path not in given]
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
         # an agent waits for it: nothing else is loaded, and nothing is taken down. A hook leaves nothing unwritten
         from snapd.hook.main import main as hook

@@ -6,11 +6,11 @@ import errno
 import os
 import socket
 import struct
-import sys
 import time
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import IoError
+from snapd.environment import own_command
 from snapd.locations import check_socket_path
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ _START_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _KEPT = frozenset({"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"})
 """The variables of snapd that name directories, and are no settings."""
+_OWN = ("SNAPD_", "PYTHON")
+"""Variables for a program that the user runs, and for the Python of a project, which git's helpers must not load."""
 _ABSENT = (FileNotFoundError, ConnectionRefusedError)
 
 
@@ -88,8 +90,8 @@ def ensure_daemon(locations: Locations, path: str) -> socket.socket:
 
 
 def _environment() -> dict[str, str]:
-    """The environment of a daemon: without the settings of whoever starts it, since it serves others too."""
-    return {name: text for name, text in os.environ.items() if name in _KEPT or not name.startswith("SNAPD_")}
+    """The environment of a daemon: without what whoever starts it sets for itself, since it serves others too."""
+    return {name: text for name, text in os.environ.items() if name in _KEPT or not name.startswith(_OWN)}
 
 
 def _start(path: str) -> socket.socket:
@@ -101,7 +103,7 @@ def _start(path: str) -> socket.socket:
     private = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(os.open(log, private, 0o600), "wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "snapd", "serve", "--socket", path],
+            own_command("serve", "--socket", path),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=output,

@@ -48,7 +48,9 @@ def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel: Path) -> None:
         "snapd",
         "snapd_client",
         f"snapd-{snapd.__version__}.dist-info",
+        f"snapd-{snapd.__version__}.data",
     }
+    assert [name for name in names if ".data/" in name] == [f"snapd-{snapd.__version__}.data/scripts/snapd"]
     assert {
         "snapd/py.typed",
         "snapd_client/py.typed",
@@ -63,7 +65,7 @@ def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel: Path) -> None:
     unwanted = re.compile(r"(^|/)(tests?(/|$)|test_|conftest|__pycache__)|\.pyc$")
     assert not [name for name in names if unwanted.search(name)]
     assert f"\nVersion: {snapd.__version__}\n" in metadata
-    assert "snapd = snapd.__main__:main" in scripts
+    assert "snapd-python = snapd.__main__:main" in scripts
 
 
 def test_the_source_archive(dist: Path) -> None:
@@ -75,6 +77,7 @@ def test_the_source_archive(dist: Path) -> None:
         "LICENSE",
         "README.md",
         "snapd/cli/main.py",
+        "scripts/snapd",
         "clients/python/snapd_client/client.py",
     } <= names
     assert "tests/test_package.py" in names
