@@ -5,7 +5,10 @@ from __future__ import annotations
 import errno
 import os
 
+ELSEWHERE = ("onBranch", "stashed")
+"""Reasons of files of which a step stays in force, although they are as wanted here."""
 _WORDS = {
+    "already": "it is so already",
     "changedMeanwhile": "it changed while this ran",
     "changedSince": "changed since",
     "clash": "another of the files is in its way",
@@ -14,12 +17,14 @@ _WORDS = {
     "directoryNotEmpty": "the folder has other files",
     "ignored": "it is ignored",
     "inTheWay": "something is in its way",
+    "onBranch": "the change is on another branch",
     "occupied": "something else has its name",
     "permissions": "its permissions cannot be set",
     "purged": "it was purged",
     "renamedSince": "moved since",
     "shared": "another agent may have written it too",
     "special": "it is neither a file nor a link",
+    "stashed": "the change is in a stash",
     "storeCorrupt": "its contents in the store are damaged",
     "tooLarge": "too large",
     "unreadable": "it cannot be read",
@@ -29,7 +34,14 @@ _WORDS = {
 }
 
 
-def in_words(reason: str) -> str:
-    """Says a reason in words: also the name of an error of the system. One that only a newer daemon knows stays."""
+def in_words(reason: str, branch: str | None = None) -> str:
+    """Says a reason in words: also the name of an error of the system. One that only a newer daemon knows stays.
+
+    Args:
+        reason: as the wire has it.
+        branch: the branch that it is about, if it is about one.
+    """
+    if branch is not None:
+        return f"the change is on branch {branch}"
     number = getattr(errno, reason, None)
     return os.strerror(number).lower() if isinstance(number, int) else _WORDS.get(reason, reason)

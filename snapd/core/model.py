@@ -237,12 +237,14 @@ class FileOutcome:
         outcome: what became of it.
         reason: why, if that is not what was asked for.
         renamed_from: where it was before the operation moved it; that path has an outcome of its own, "deleted".
+        branch: the branch of the project's git that has the change, if the reason is "onBranch".
     """
 
     path: RelPath
     outcome: OutcomeKind
     reason: str | None = None
     renamed_from: RelPath | None = None
+    branch: bytes | None = None
 
     @property
     def is_left(self) -> bool:

@@ -155,6 +155,7 @@ def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.Fil
             outcome=outcome.outcome,
             reason=outcome.reason,
             renamed_from=None if outcome.renamed_from is None else shown(outcome.renamed_from),
+            branch=None if outcome.branch is None else shown(outcome.branch),
         )
         for outcome in outcomes
     ]

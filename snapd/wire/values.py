@@ -180,6 +180,7 @@ class FileOutcome:
         str | None,
         'The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`.',
     ] = None
+    branch: Annotated[str | None, "The branch that has the change, if the reason is `onBranch`."] = None
 
 
 @attrs.frozen(kw_only=True)

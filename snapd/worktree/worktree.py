@@ -16,6 +16,7 @@ from snapd.worktree.apply.recovery import sweep
 from snapd.worktree.export.destination import Destination
 from snapd.worktree.export.exporter import export
 from snapd.worktree.fs.stable_read import lstat_at
+from snapd.worktree.git.tips import elsewhere
 from snapd.worktree.ignore.rules import RuleSource, workspace_excludes
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
 from snapd.worktree.snapshot.scanner import Scanner
@@ -24,7 +25,7 @@ from snapd.worktree.state.file_state import entry_of, signature_of
 from .repair_sources import content, own_object_directories
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from snapd.core.call import Call
     from snapd.core.model import (
@@ -249,6 +250,10 @@ class WorkTree:
     def object_directories(self) -> tuple[bytes, ...]:
         """Where the project's own git has its objects; see `own_object_directories`."""
         return own_object_directories(self.root)
+
+    def elsewhere(self, paths: Collection[RelPath]) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
+        """What other branches of the project's git, and its stash, have there; see `tips.elsewhere`."""
+        return elsewhere(self.root, paths)
 
     def content(self, path: RelPath, most: int) -> bytes | None:
         """The bytes of the file at a path right now, captured or not; see `repair_sources.content`."""

@@ -552,6 +552,8 @@ class FileOutcome(_FileOutcomeRequired, total=False):
     """Why, if that is not what the request asked for."""
     renamedFrom: str
     """The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`."""
+    branch: str
+    """The branch that has the change, if the reason is `onBranch`."""
 
 
 class _ChangedByRequired(TypedDict):

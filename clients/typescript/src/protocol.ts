@@ -301,6 +301,8 @@ export interface FileOutcome {
   reason?: string;
   /** The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`. */
   renamedFrom?: string;
+  /** The branch that has the change, if the reason is `onBranch`. */
+  branch?: string;
 }
 
 /** Who changed a file. */

@@ -13,6 +13,7 @@ from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.plans import file_lines, room_for_files, total, unit_lines
 from snapd.cli.terminal.uncaptured import not_in_snapshots
 from snapd.core.errors import InvalidParams, PlanChanged
+from snapd.reasons import ELSEWHERE
 
 from .connection import ask
 from .settling import advice, taken_back_by
@@ -127,13 +128,13 @@ def _show(
         for line in _planned(options, painter, method, params, result, terminal=sys.stdout.isatty()):
             print(line)
     if not options.json and not options.dry_run:
-        told = not result["applied"] or _conflicts(result) or not _is_turned(method, result)
+        told = not result["applied"] or _conflicts(result) or _is_elsewhere(result) or not _is_turned(method, result)
         for line in [*excerpts(Painter(options, sys.stderr), result), *advice(options, method, result)] if told else ():
             print(line, file=sys.stderr)
     if not options.dry_run and not result["applied"]:
         return NOT_ALL
     as_asked = {*_AS_ASKED, "kept"} if options.on_conflict == "keep" else _AS_ASKED
-    is_done = all(row["outcome"] in as_asked for row in result["files"])
+    is_done = all(row["outcome"] in as_asked for row in result["files"]) and not _is_elsewhere(result)
     return DONE if is_done and _is_turned(method, result) else NOT_ALL
 
 
@@ -183,6 +184,10 @@ def _is_turned(method: str, result: dict[str, Any]) -> bool:
         return True
     wanted = next(iter(_DONE[method]))
     return all(unit["state"] == wanted for unit in [*result["steps"], *result.get("operations", [])])
+
+
+def _is_elsewhere(result: dict[str, Any]) -> bool:
+    return any(row.get("reason") in ELSEWHERE for row in result["files"])
 
 
 def _conflicts(result: dict[str, Any]) -> bool:

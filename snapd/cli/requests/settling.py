@@ -50,6 +50,8 @@ def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> 
         result: its answer.
     """
     unchanged = result["before"] == result["after"]
+    if not any(row["outcome"] == "conflict" for row in result["files"]):
+        return _elsewhere(result) if result["applied"] else []
     said = "nothing was changed: there are conflicts" if unchanged else "the files in conflict were left as they are"
     commands = _commands(options, method, result)
     if not commands:
@@ -62,6 +64,19 @@ def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> 
         lines.append(f"  {command} --on-conflict overwrite")
         lines.append(f"  {command} --on-conflict keep")
     return lines
+
+
+def _elsewhere(result: dict[str, Any]) -> list[str]:
+    """Says what to do where a step stays as it was, because the files do not have its change."""
+    reasons = {row.get("reason") for row in result["files"]}
+    places = {"onBranch": "check out that branch", "stashed": "apply the stash"}
+    first = next((f"{what}, then try again; or " for reason, what in places.items() if reason in reasons), "")
+    if not first and "already" not in reasons:
+        return []
+    return [
+        "snapd: what has no change of it in the files stays as it was",
+        f"hint: {first}add --on-conflict keep to have it count as done",
+    ]
 
 
 def _commands(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:

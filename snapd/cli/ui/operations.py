@@ -29,6 +29,7 @@ _WOULD = {
     "kept": ("keep", "cyan"),
     "skipped": ("leave", "yellow"),
     "failed": ("cannot", "red"),
+    "unchanged": ("leave", "dim"),
 }
 """What would happen to a file, and the style of the word."""
 _REDO = "r does it again."
@@ -222,15 +223,15 @@ def steps_of(plan: dict[str, Any]) -> list[str]:
 
 
 def planned(plan: dict[str, Any]) -> list[list[tuple[str, str]]]:
-    """A line for each file of a plan that does not stay as it is, in parts with their styles; conflicts first."""
-    files = [file for file in plan["files"] if file["outcome"] != "unchanged"]
+    """A line for each file of a plan, in parts with their styles; conflicts first. Not if it is as wanted."""
+    files = [file for file in plan["files"] if file["outcome"] != "unchanged" or "reason" in file]
     files.sort(key=lambda file: file["outcome"] != "conflict")
     return [_planned(file) for file in files]
 
 
 def _planned(file: dict[str, Any]) -> list[tuple[str, str]]:
     word, style = _WOULD[file["outcome"]]
-    reason = f"  {in_words(file['reason'])}" if "reason" in file else ""
+    reason = f"  {in_words(file['reason'], file.get('branch'))}" if "reason" in file else ""
     return [(f"{word:<9}", style), (printable(file["file"]), ""), (reason, "dim")]
 
 
@@ -242,11 +243,11 @@ def has_conflicts(outcome: dict[str, Any]) -> bool:
 def said_of(outcome: dict[str, Any]) -> str:
     """What was done, in a sentence or two."""
     done = sum(file["outcome"] in _DONE for file in outcome["files"])
-    left = [file for file in outcome["files"] if file["outcome"] in ("conflict", "kept", "skipped", "failed")]
+    left = [file for file in outcome["files"] if file["outcome"] not in _DONE and "reason" in file]
     changed = f"{done} file{'' if done == 1 else 's'} changed" if done else "No file was changed"
     if not left:
         return f"{changed}."
     first = left[0]
-    reason = f" ({in_words(first['reason'])})" if "reason" in first else ""
+    reason = f" ({in_words(first['reason'], first.get('branch'))})"
     more = f", and {len(left) - 1} more" if len(left) > 1 else ""
     return f"{changed}. Left as it is: {printable(first['file'])}{reason}{more}."

@@ -89,12 +89,14 @@ class TakenBack:
         effects: what that does to files, ordered by path.
         conflicting: the files of the step that conflict, by the names that the step left them under; ordered.
         moved: where a file is that others moved since, and the name under which the step left it.
+        absent: the files of the step that are so already, although it changed them; ordered.
     """
 
     outcomes: tuple[FileOutcome, ...]
     effects: tuple[Effect, ...]
     conflicting: tuple[RelPath, ...] = ()
     moved: tuple[tuple[RelPath, RelPath], ...] = ()
+    absent: tuple[RelPath, ...] = ()
 
 
 @attrs.frozen
@@ -232,13 +234,19 @@ class _Step:
         writes = {path: entry for unit in units for path, entry in unit.writes.items()}
         effects = [Effect(path, self._overlay.get(path), writes[path]) for path in sorted(writes)]
         effects = [effect for effect in effects if effect.old != effect.new]
+        changing = {effect.path for effect in effects}
+        quiet = [unit for unit in units if not unit.is_conflict and changing.isdisjoint(unit.writes)]
+        absent = sorted(path for unit in quiet for path in unit.paths if self._is_change(path))
         for effect in effects:
             self._overlay.set(effect.path, effect.new)
         left = sorted(path for unit in units if unit.is_conflict for path in unit.paths)
         # pairs are written under the step's own names
         single = [unit for unit in units if len(unit.paths) == 1]
         moved = sorted((place, unit.paths[0]) for unit in single for place in unit.writes if place != unit.paths[0])
-        return TakenBack(tuple(outcomes), tuple(effects), tuple(left), tuple(moved))
+        return TakenBack(tuple(outcomes), tuple(effects), tuple(left), tuple(moved), tuple(absent))
+
+    def _is_change(self, path: RelPath) -> bool:
+        return self._deltas[path][0].old != self._deltas[path][-1].new
 
     def _single(self, path: RelPath, chain: Sequence[Delta]) -> _Unit:
         place, wanted = path, chain[0].old

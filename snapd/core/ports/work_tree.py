@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from snapd.core.call import Call
     from snapd.core.model import (
@@ -125,6 +125,12 @@ class WorkTree(Protocol):
 
     def object_directories(self) -> tuple[bytes, ...]:
         """The absolute `objects` directories of the project's own git repository, if it has one."""
+
+    def elsewhere(self, paths: Collection[RelPath]) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
+        """What other branches of the project's git, and its stash, have at some paths; raises `IoError`.
+
+        Gives the name of each branch, None for an entry of the stash, with the files there; at most 50 of each.
+        """
 
     def content(self, path: RelPath, most: int) -> bytes | None:
         """Reads a file as it is right now, captured or not.

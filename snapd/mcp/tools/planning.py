@@ -142,8 +142,8 @@ def _pointless(action: Action, outcome: dict[str, Any]) -> Answer | None:
         return None
     if outcomes - {"unchanged"}:
         return _answer(action, "blocked", outcome)
-    # a step is undone, too, where somebody has taken its changes back by hand
-    return None if outcome.get("steps") else _answer(action, "unchanged", outcome)
+    # a step that made directories alone names no file
+    return None if outcome.get("steps") and not outcome["files"] else _answer(action, "unchanged", outcome)
 
 
 def _token(action: Action, outcome: dict[str, Any]) -> str:

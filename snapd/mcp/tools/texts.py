@@ -120,7 +120,8 @@ def note(
         "planned": f"This is a plan; nothing was changed yet. To carry it out, call `{tool}` again with the same "
         f'arguments and token "{token}".',
         "done": "This was done.",
-        "unchanged": "There is nothing to do: the files are like that already.",
+        "unchanged": "There is nothing to do: the files are like that already. A step of which nothing is "
+        "taken back does not count as undone.",
         "blocked": "Nothing was changed: something is in the way of every file; each has its reason.",
         "refused": "Nothing was changed: the token is of another plan, because the folder, the timeline or the "
         f'arguments are others now. This is the plan as it is; its token is "{token}".',
@@ -177,7 +178,7 @@ def _file_line(row: FileChange) -> str:
 
 
 def _outcome_line(row: FileOutcome, *, is_done: bool) -> str:
-    reason = f" ({in_words(row.reason)})" if row.reason is not None else ""
+    reason = f" ({in_words(row.reason, row.branch and _shown(row.branch))})" if row.reason is not None else ""
     return f"{row.outcome if is_done else _WILL[row.outcome]}: {_shown(row.file)}{reason}"
 
 

@@ -53,7 +53,7 @@ CALLS: dict[str, list[str]] = {
     # its answer is an address, and then it serves
     "web": [],
     "undo": ["undo {step} -n", "undo {step} a.txt -n", "undo {step} -y"],
-    "redo": ["redo --session s -y"],
+    "redo": ["redo --session u -y"],
     "revert-hunk": ["revert-hunk {step} a.txt 1 -n"],
     "stage": ["stage s -n", "stage {step}", "stage {step} --file new.txt --message"],
     "step begin": ["step begin --session s"],
@@ -86,6 +86,10 @@ class Work:
         run_git(self.project, "add", "a.txt")
         self.first = self.home.run(self.project, "track").text.strip()
         os.remove(os.path.join(self.project, "gone.txt"))
+        undone = self.home.run(self.project, "step", "begin", "--session", "u").text.strip()
+        put(self.project, {"u.txt": b"u\n"})
+        self.home.run(self.project, "step", "end", undone)
+        self.home.run(self.project, "undo", undone, "-y")
         self.step = self.home.run(self.project, "step", "begin", "--session", "s", "--agent", "bot").text.strip()
         put(self.project, {"a.txt": numbered(9, l4=b"four"), "new.txt": b"new\n"})
         self.home.run(self.project, "step", "end", self.step)

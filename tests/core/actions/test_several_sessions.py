@@ -241,7 +241,7 @@ def test_an_operation_is_no_change_of_an_open_step(agents: Agents) -> None:
     agents.end(step)
     assert agents.files(step) == {"two": "added"}
     # the restore took it away, and the step's undo has nothing left to do
-    assert agents.undo("two") == {"two": "unchanged"}
+    assert agents.undo("two") == {"two": "unchanged:already"}
 
 
 def test_what_others_change_during_an_operation_is_theirs(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -469,7 +469,7 @@ def test_hunks(agents: Agents) -> None:
     assert agents.bench.read()["a.txt"] == text(l9=b"U", l15=b"B")
     assert agents.states("one") == ["applied"]
     # again there is nothing to do, and the rest goes with the step
-    assert agents.revert_hunks(step, "a.txt", [0]) == {"a.txt": "unchanged"}
+    assert agents.revert_hunks(step, "a.txt", [0]) == {"a.txt": "unchanged:already"}
     assert agents.undo("one") == {"a.txt": "merged"}
     assert agents.bench.read()["a.txt"] == text(l9=b"U")
     agents.redo("one")
@@ -541,7 +541,7 @@ def test_some_files_of_a_step(tmp_path: Path) -> None:
     assert agents.revert_files(step, "moved") == {"moved": "deleted", "old": "restored"}
     assert bench.read() == {"a.txt": text(l9=b"U"), "bin": b"\0\1", "gone": b"g\n", "mode": b"m\n", "old": TEXT}
     assert not (bench.root / "d").exists()
-    assert set(agents.undo("one").values()) == {"unchanged"}
+    assert set(agents.undo("one").values()) == {"unchanged:already"}
 
 
 def test_files_that_the_step_did_not_change(agents: Agents) -> None:

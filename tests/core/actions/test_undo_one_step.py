@@ -48,7 +48,7 @@ CASES = {
         {"a": "conflict:changedSince"},
     ),
     "nobody else": Case({"a": TEXT}, {"a": b"x"}, {"a": b"x"}, {"a": TEXT}, {"a": "restored"}),
-    "taken back by hand": Case({"a": TEXT}, {"a": b"x"}, {"a": TEXT}, {"a": TEXT}, {"a": "unchanged"}),
+    "taken back by hand": Case({"a": TEXT}, {"a": b"x"}, {"a": TEXT}, {"a": TEXT}, {"a": "unchanged:already"}),
     "a conflict beside others": Case(
         {"a": TEXT, "b": b"b\n"}, {"a": b"x", "b": b"x", "c": b"x"}, {"a": b"y", "b": b"x", "c": b"x"},
         {"a": b"y", "b": b"b\n"}, {"a": "conflict:changedSince", "b": "restored", "c": "deleted"},
@@ -57,7 +57,7 @@ CASES = {
     "created, the user put a file beside it": Case(
         OTHER, {**OTHER, "n/a": b"1"}, {**OTHER, "n/a": b"1", "n/u": b"u"}, {**OTHER, "n/u": b"u"}, {"n/a": "deleted"},
     ),
-    "created, deleted by the user": Case(OTHER, {**OTHER, "a": b"1"}, OTHER, OTHER, {"a": "unchanged"}),
+    "created, deleted by the user": Case(OTHER, {**OTHER, "a": b"1"}, OTHER, OTHER, {"a": "unchanged:already"}),
     "the user just added a file": Case(
         OTHER, {**OTHER, "a": b"1"}, {**OTHER, "a": b"1", "mine": b"m"}, {**OTHER, "mine": b"m"}, {"a": "deleted"},
     ),
@@ -176,7 +176,8 @@ def test_undo_of_one_step(tmp_path: Path, case: Case) -> None:
     # what it did not touch, it did not touch
     touched = {name for name, word in case.said.items() if word in ("restored", "deleted", "merged")}
     conflicts = any(word.startswith("conflict") for word in case.said.values())
-    state = "undone" if not conflicts else "partly" if touched else "applied"
+    idle = {name for name, word in case.said.items() if word == "unchanged:already"}
+    state = "applied" if idle else "undone" if not conflicts else "partly" if touched else "applied"
     assert agents.states("one") == [state]
     assert agents.counts("one") == (int(state != "undone"), int(state != "applied"))
     assert all(inodes[name] == stat for name, stat in stats(bench.root).items() if name not in touched)
@@ -202,7 +203,8 @@ def test_fail_writes_all_or_nothing(tmp_path: Path, case: Case) -> None:
     assert outcomes(outcome) == (refused(case.said) if conflicts else case.said)
     assert outcome.applied is not conflicts
     assert bench.read() == (case.user if conflicts else case.undone)
-    assert agents.states("one") == ["applied" if conflicts else "undone"]
+    idle = "unchanged:already" in case.said.values()
+    assert agents.states("one") == ["applied" if conflicts or idle else "undone"]
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -215,7 +217,7 @@ def test_overwrite_brings_back_what_was(tmp_path: Path, case: Case) -> None:
     outcome, _ = agents.undone("one", on_conflict="overwrite")
     said, after = outcomes(outcome), bench.read()
     for name in changed:
-        if said[name] in ("restored", "unchanged", "deleted"):
+        if said[name] in ("restored", "unchanged", "unchanged:already", "deleted"):
             assert after.get(name) == case.before.get(name), name
         else:
             # what cannot be had: the user's own files, and those that are ignored, are in the way

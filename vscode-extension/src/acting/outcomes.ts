@@ -9,6 +9,9 @@ export type Severity = "info" | "warning" | "error";
 const WRITTEN: readonly OutcomeKind[] = ["restored", "merged", "deleted"];
 
 const REASONS: Readonly<Record<string, string>> = {
+  already: "it is so already",
+  onBranch: "the change is on another branch",
+  stashed: "the change is in a stash",
   changedSince: "it was changed since",
   deletedSince: "it was deleted since",
   renamedSince: "it was moved since",
@@ -48,12 +51,13 @@ export function severity(files: readonly FileOutcome[]): Severity {
 }
 
 /** What became of a file, for a list: "merged", "in conflict: it was changed since". */
-export function outcomeText({ outcome, reason }: FileOutcome): string {
-  return because(KIND_TEXTS[outcome], reason);
+export function outcomeText({ outcome, reason, branch }: FileOutcome): string {
+  return because(KIND_TEXTS[outcome], reason, branch);
 }
 
 /** Why something is not what was asked for. */
-export function reasonText(reason: string): string {
+export function reasonText(reason: string, branch?: string): string {
+  if (branch !== undefined) return `the change is on branch ${branch}`;
   return REASONS[reason] ?? reason;
 }
 
@@ -78,8 +82,8 @@ export function plannedChangesText(files: readonly FileOutcome[]): string {
 }
 
 /** What is to become of a file, for a list: "to be merged", "in conflict: it was changed since". */
-export function plannedText({ outcome, reason }: FileOutcome): string {
-  return because(PLANNED_TEXTS[outcome], reason);
+export function plannedText({ outcome, reason, branch }: FileOutcome): string {
+  return because(PLANNED_TEXTS[outcome], reason, branch);
 }
 
 function summed(files: readonly FileOutcome[], text: (kind: OutcomeKind) => string): string | undefined {
@@ -111,13 +115,17 @@ const PLANNED_TEXTS: Readonly<Record<OutcomeKind, string>> = {
   skipped: "to be skipped",
 };
 
-function because(text: string, reason: string | undefined): string {
-  return reason === undefined ? text : `${text}: ${reasonText(reason)}`;
+function because(text: string, reason: string | undefined, branch: string | undefined): string {
+  return reason === undefined ? text : `${text}: ${reasonText(reason, branch)}`;
 }
 
 function leftovers(files: readonly FileOutcome[]): string[] {
   const of = (kind: OutcomeKind): FileOutcome[] => files.filter((file) => file.outcome === kind);
   const sentences: string[] = [];
+  const absent = files.filter(({ reason = "" }) => ["already", "onBranch", "stashed"].includes(reason));
+  if (absent.length > 0) {
+    sentences.push(`${counted(absent.length, "file was", "files were")} so already${onlyOne(absent)}.`);
+  }
   const failed = of("failed");
   if (failed.length > 0) sentences.push(`${counted(failed.length, "file")} could not be written${onlyOne(failed)}.`);
   const skipped = of("skipped");
@@ -138,5 +146,7 @@ function leftovers(files: readonly FileOutcome[]): string[] {
 function onlyOne(files: readonly FileOutcome[]): string {
   const [first] = files;
   if (first === undefined || files.length > 1) return "";
-  return first.reason === undefined ? ` (${first.file})` : ` (${first.file}: ${reasonText(first.reason)})`;
+  return first.reason === undefined
+    ? ` (${first.file})`
+    : ` (${first.file}: ${reasonText(first.reason, first.branch)})`;
 }

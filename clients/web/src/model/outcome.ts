@@ -28,6 +28,9 @@ const PLANNED: Readonly<Record<OutcomeKind, string>> = {
 };
 
 const REASONS: Readonly<Record<string, string>> = {
+  already: "It is so already.",
+  onBranch: "The change is on another branch.",
+  stashed: "The change is in a stash.",
   changedSince: "It has changed in the same place since.",
   deletedSince: "It was deleted since.",
   renamedSince: "It was moved since.",
@@ -55,7 +58,8 @@ export function plannedName(outcome: OutcomeKind): string {
 }
 
 /** Why something is not what was asked for, in one sentence. */
-export function reasonText(reason: string): string {
+export function reasonText(reason: string, branch?: string): string {
+  if (branch !== undefined) return `The change is on branch ${visible(branch)}.`;
   return REASONS[reason] ?? visible(reason);
 }
 
@@ -66,6 +70,11 @@ export function written(files: readonly FileOutcome[]): FileOutcome[] {
 
 export function conflicts(files: readonly FileOutcome[]): FileOutcome[] {
   return files.filter(({ outcome }) => outcome === "conflict");
+}
+
+/** Whether the files have nothing of what was to be taken back, or have all of what was to be done again. */
+export function isAbsent(files: readonly FileOutcome[]): boolean {
+  return files.some(({ reason = "" }) => ["already", "onBranch", "stashed"].includes(reason));
 }
 
 /** What was done: "2 files restored, 1 merged, 1 in conflict". */

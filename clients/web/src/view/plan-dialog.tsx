@@ -2,7 +2,7 @@
 import type { Contested, Dispute, FileOutcome, OnConflict } from "snapd-client";
 import type { JSX } from "preact";
 import { visible } from "../model/names";
-import { plannedName, plannedSummary, reasonText, whoChanged } from "../model/outcome";
+import { isAbsent, plannedName, plannedSummary, reasonText, whoChanged } from "../model/outcome";
 import { patchLines } from "../model/patch";
 import { carryOut, dismiss, type Plan, plan, propose, type Result } from "../store/acting";
 import { Age, Button, Counts, FileName, Trouble } from "./bits";
@@ -52,11 +52,12 @@ function doesAnything(result: Result, { onConflict }: Plan): boolean {
 function PlanBody({ plan: current, result }: { readonly plan: Plan; readonly result: Result }): JSX.Element {
   const contested = result.details?.contested ?? [];
   const clashes = result.files.filter(({ outcome }) => outcome === "conflict");
-  const hasChoice = clashes.length + contested.length > 0 || current.onConflict !== "merge";
+  const hasClash = clashes.length + contested.length > 0;
+  const hasChoice = hasClash || isAbsent(result.files) || current.onConflict !== "merge";
   const diff = result.details?.diff ?? result.diff ?? "";
   return (
     <>
-      {hasChoice && <Choice current={current} />}
+      {hasChoice && <Choice current={current} hasClash={hasClash} />}
       {contested.map((one) => (
         <Clash key={`${one.name} ${one.file}`} contested={one} />
       ))}
@@ -85,10 +86,12 @@ const CHOICES: readonly { readonly value: OnConflict; readonly label: string; re
   },
 ];
 
-function Choice({ current }: { readonly current: Plan }): JSX.Element {
+function Choice({ current, hasClash }: { readonly current: Plan; readonly hasClash: boolean }): JSX.Element {
   return (
     <fieldset class="choice">
-      <legend>Some files have since changed in the same places</legend>
+      <legend>
+        {hasClash ? "Some files have since changed in the same places" : "Some files are as wanted already"}
+      </legend>
       {CHOICES.map(({ value, label, hint }) => (
         <label key={value}>
           <input
@@ -154,7 +157,7 @@ function FileList({ files }: { readonly files: readonly FileOutcome[] }): JSX.El
         <li key={file.uri ?? file.file}>
           <span class={`outcome is-${file.outcome}`}>{plannedName(file.outcome)}</span>
           <FileName file={file.file} />
-          {file.reason !== undefined && <span class="quiet">{reasonText(file.reason)}</span>}
+          {file.reason !== undefined && <span class="quiet">{reasonText(file.reason, file.branch)}</span>}
         </li>
       ))}
       {files.length > named.length && <li class="quiet">… and {files.length - named.length} more</li>}

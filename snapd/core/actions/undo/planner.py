@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.compare.threeway import Overlay, TakenBack, combined, inverse, take_back
+from snapd.core.compare.threeway import Overlap, Overlay, TakenBack, combined, inverse, take_back, three_way
 from snapd.core.model import FileOutcome
 from snapd.core.operations.linked_files import LinkedFiles, moved_contents
 from snapd.core.operations.target import Target
@@ -213,11 +213,15 @@ class UndoPlanner:
         directories = DirectoryOverlay(self._work_tree, overlay)
         for task in tasks:
             taken = self._take_back(overlay, task, prepared.seen, on_conflict, call)
+            if taken.absent and on_conflict != "keep":
+                taken = self._where_absent(task, taken, call)
             done.append(taken)
             targets.update((effect.path, task.target) for effect in taken.effects)
             pairs += task.renames.items()
             made, removed = directories.take_back(task, taken)
             turned.append(task.turned(taken, made, removed, directories.blocked, settled=on_conflict == "keep"))
+        if on_conflict != "keep":
+            turned = _of_which_anything_was_done(tasks, turned)
         outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
         outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
         if on_conflict == "keep":
@@ -262,6 +266,34 @@ class UndoPlanner:
                 if _is_conflict(outcome):
                     yield task, outcome, overlay.get(outcome.path)
 
+    def _where_absent(self, task: UndoTask, taken: TakenBack, call: Call) -> TakenBack:
+        """Says where the changes of a step are that the files lack; those that another branch has stay in force."""
+        places: dict[RelPath, tuple[str, bytes | None]] = {}
+        left = {path: task.files[path][-1].new for path in taken.absent}
+        wanted = {path: entry for path, entry in left.items() if entry is not None and task.again is None}
+        for branch, files in self._work_tree.elsewhere(wanted) if wanted else ():
+            call.check()
+            known = self._objects.adopt((), [entry.oid for entry in files.values()])
+            for path, entry in files.items():
+                if path not in places and entry.oid in known and self._would_undo(task.files[path], entry):
+                    places[path] = ("stashed", None) if branch is None else ("onBranch", branch)
+        if not (taken.effects or taken.conflicting):
+            places = {path: places.get(path, ("already", None)) for path in taken.absent}
+        outcomes = [
+            attrs.evolve(outcome, reason=places[outcome.path][0], branch=places[outcome.path][1])
+            if outcome.path in places
+            else outcome
+            for outcome in taken.outcomes
+        ]
+        elsewhere = {path for path, (reason, _) in places.items() if reason != "already"}
+        conflicting = sorted(elsewhere.union(taken.conflicting))
+        return attrs.evolve(taken, outcomes=tuple(outcomes), conflicting=tuple(conflicting))
+
+    def _would_undo(self, chain: Sequence[Delta], entry: Entry) -> bool:
+        """Whether a file has the change of a step, so that an undo would take it back there."""
+        found = three_way(chain[-1].new, entry, chain[0].old, self._objects.merge)
+        return not isinstance(found, Overlap) and found != entry
+
     def _overlay(self, call: Call) -> Overlay:
         def current(path: RelPath) -> Entry | None:
             call.check()
@@ -296,6 +328,19 @@ class UndoPlanner:
 
 def _is_conflict(outcome: FileOutcome | None) -> bool:
     return outcome is not None and outcome.outcome == "conflict"
+
+
+def _of_which_anything_was_done(tasks: Sequence[UndoTask], turned: Sequence[Turned]) -> list[Turned]:
+    """Drops the records of units of which nothing is taken back, or done again: these stay as they are."""
+    did = {
+        turn.name
+        for task, turn in zip(tasks, turned, strict=True)
+        if turn.effects or turn.made_directories or turn.removed_directories or (task.is_any and not task.files)
+    }
+    # one that changed nothing goes with its parts
+    goes = bool(did) or not any(task.is_any for task in tasks)
+    idle = {task.unit.name for task in tasks if goes and not task.is_any}
+    return [turn for turn in turned if turn.name in did | idle]
 
 
 def _made_by(unit: UndoUnit, own: OwnChanges) -> frozenset[RelPath]:

@@ -53,6 +53,11 @@ class UndoTask:
     aside: tuple[RelPath, ...] = ()
     again: OperationId | None = None
 
+    @property
+    def is_any(self) -> bool:
+        """Whether it is about any file or directory."""
+        return bool(self.files or self.made or self.removed)
+
     def turned(
         self,
         taken: TakenBack,

@@ -25,6 +25,9 @@ local PLANNED = {
   failed = "fail",
 }
 local REASONS = {
+  already = "it is so already",
+  onBranch = "the change is on another branch",
+  stashed = "the change is in a stash",
   changedSince = "changed since",
   deletedSince = "deleted since",
   renamedSince = "moved since",
@@ -49,8 +52,12 @@ local ORDER = { "failed", "skipped", "conflict", "kept", "merged", "restored", "
 local WRITTEN = { "restored", "merged", "deleted" }
 
 ---@param reason string
+---@param branch? string
 ---@return string
-function M.reason(reason)
+function M.reason(reason, branch)
+  if branch then
+    return "the change is on branch " .. wording.one_line(branch)
+  end
   return REASONS[reason] or reason
 end
 
@@ -125,6 +132,11 @@ function M.leftovers(list)
       DONE[file.outcome],
       M.reason(file.reason or "failed")
     )
+  end
+  for _, file in ipairs(M.with(list, "unchanged")) do
+    if vim.list_contains({ "already", "onBranch", "stashed" }, file.reason) then
+      sentences[#sentences + 1] = ("%s: %s."):format(file.file, M.reason(file.reason, file.branch))
+    end
   end
   return sentences
 end

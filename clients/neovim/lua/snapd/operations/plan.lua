@@ -117,7 +117,7 @@ function M.text(outcome, note, names_steps, keys)
     if needs_look then
       text = text .. "  " .. M.conflict(file, contested[file.file])
     elseif file.reason then
-      text = text .. "  " .. outcomes.reason(file.reason)
+      text = text .. "  " .. outcomes.reason(file.reason, file.branch)
     end
     add(text, needs_look and "SnapdConflict" or "SnapdTool", 0, #word)
     local dispute = file.outcome == "conflict" and contested[file.file] and contested[file.file].dispute
