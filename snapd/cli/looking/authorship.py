@@ -11,6 +11,7 @@ from snapd.authorship.attribution import Attribution
 from snapd.authorship.commits import files, named
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend
+from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import printable, shell_name
 from snapd.core.errors import InvalidParams
 from snapd.notes.note import NOTES
@@ -71,8 +72,7 @@ def tell_authors(options: argparse.Namespace) -> int:
         is_empty = True
         for piece in pieces:
             is_empty = False
-            sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
+            pager.write(piece)
     for name in kept:
         print(f"snapd: commit {name[:12]} has a note of somebody else, which stays", file=sys.stderr)
     if is_empty and not kept:

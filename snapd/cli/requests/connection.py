@@ -191,12 +191,14 @@ def _bar() -> Iterator[Report]:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+            from snapd.cli.terminal.streams import Output, Text
+
             bar = Progress(
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
                 TimeElapsedColumn(),
-                console=Console(stderr=True),
+                console=Console(file=Text(Output(2), "utf-8", line_buffering=True, obeyed=True)),
                 transient=True,
             )
             bar.start()

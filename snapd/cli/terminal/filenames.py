@@ -6,6 +6,12 @@ import os
 import re
 import shlex
 
+STYLE = "\ud800"
+"""What `Painter` begins a style with, instead of ESC: no text from elsewhere has it."""
+_OBEYED = re.compile(
+    f"({STYLE})(?=\\[[0-9;]*m)|[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""What a terminal obeys instead of showing it, or shows in another order; bytes that are no UTF-8 may be either."""
 _PLAIN = re.compile(r"[\w@%+=:,./-]+")
 
 
@@ -14,6 +20,21 @@ def printable(name: str) -> str:
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode("ascii") for char in name
     )
+
+
+def visible(text: str) -> str:
+    """Lines for a terminal, which shows what it would obey, but for our own styles."""
+    return _OBEYED.sub(_as_seen, text)
+
+
+def _as_seen(found: re.Match[str]) -> str:
+    char = found[0]
+    if found[1]:
+        return "\033"
+    if "\udc80" <= char <= "\udcff":
+        return f"\\x{ord(char) - 0xDC00:02x}"
+    # JSON, which has the lower ones escaped already, stays JSON
+    return f"\\u{ord(char):04x}" if char >= "\x7f" else char.encode("unicode_escape").decode("ascii")
 
 
 def shell_name(name: str | bytes) -> str:

@@ -7,16 +7,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import errors
+from .filenames import STYLE
 from .filenames import printable as printable
 from .layout import columns, fit_title, one_line, pad, terminal_width
 from .naming import step_name
+from .streams import Text
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
     from typing import TextIO
 
-_RESET = "\033[0m"
 _STYLES = {
     "bold": "1",
     "dim": "2",
@@ -45,11 +46,12 @@ class Painter:
     def __init__(self, options: argparse.Namespace, stream: TextIO | None = None) -> None:
         wanted = options.color
         terminal = (stream or sys.stdout).isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        self._escape = STYLE if isinstance(stream or sys.stdout, Text) else "\033"
         self._on = wanted == "always" or (wanted == "auto" and terminal)
 
     def paint(self, text: str, style: str) -> str:
         """The text in a style."""
-        return f"\033[{_STYLES[style]}m{text}{_RESET}" if self._on else text
+        return f"{self._escape}[{_STYLES[style]}m{text}{self._escape}[0m" if self._on else text
 
     def diff(self, text: str) -> str:
         """A unified diff, its lines coloured by what they are."""

@@ -9,6 +9,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from .streams import Text
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
@@ -29,12 +31,25 @@ def show(options: argparse.Namespace, text: str) -> None:
         options: of the command; `json` and `no_pager` are read.
         text: whole lines; empty for no output.
     """
-    data = text.encode(*ENCODING)
+    data = _encoded(text)
     command = None if options.json or options.no_pager or not sys.stdout.isatty() else _pager()
     if data and (command is None or not _paged(command, data)):
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        _write(data)
+
+
+def write(data: bytes) -> None:
+    """Writes bytes to standard output, where a terminal shows them as any text."""
+    _write(_encoded(data.decode(*ENCODING)))
+
+
+def _encoded(text: str) -> bytes:
+    return (sys.stdout.safe(text) if isinstance(sys.stdout, Text) else text).encode(*ENCODING)
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def _pager() -> str | None:

@@ -11,6 +11,8 @@ import select
 import sys
 from typing import TYPE_CHECKING
 
+from .filenames import STYLE, visible
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
@@ -52,6 +54,32 @@ class Output(io.FileIO):
         return written
 
 
+class Text(io.TextIOWrapper):
+    """Text on a standard stream: the one way to a terminal, which obeys nothing of it but our own styles.
+
+    Args:
+        raw: the stream.
+        encoding: of the text.
+        line_buffering: whether each line is written at once.
+        obeyed: whether the text is all our own, and may move the cursor.
+    """
+
+    def __init__(self, raw: Output, encoding: str, *, line_buffering: bool, obeyed: bool = False) -> None:
+        super().__init__(
+            io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=line_buffering
+        )
+        self._is_screen = raw.isatty() and not obeyed
+
+    def write(self, text: str, /) -> int:
+        """Writes text; see `safe`."""
+        super().write(self.safe(text))
+        return len(text)
+
+    def safe(self, text: str) -> str:
+        """The text as it is written: with control characters made visible, if this is a terminal."""
+        return visible(text) if self._is_screen else text.replace(STYLE, "\033")
+
+
 def take_over() -> Output:
     """Has `sys.stdout` and `sys.stderr` written to as above; gives standard output.
 
@@ -71,8 +99,8 @@ def take_over() -> Output:
     output, errors = Output(1), Output(2)
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     # file names and diffs are UTF-8 whatever the locale says
-    sys.stdout = _text(output, "utf-8", line_buffering=output.isatty())
-    sys.stderr = _text(errors, encoding, line_buffering=True)
+    sys.stdout = Text(output, "utf-8", line_buffering=output.isatty())
+    sys.stderr = Text(errors, encoding, line_buffering=True)
     return output
 
 
@@ -81,9 +109,3 @@ def can_be_asked() -> bool:
     sys.stderr.flush()
     raw = getattr(getattr(sys.stderr, "buffer", None), "raw", None)
     return not (isinstance(raw, Output) and raw.lost is not None)
-
-
-def _text(raw: Output, encoding: str, *, line_buffering: bool) -> io.TextIOWrapper:
-    return io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=line_buffering
-    )
