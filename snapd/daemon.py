@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import faulthandler
 import logging
 import os
 import signal
@@ -299,6 +298,8 @@ class Daemon:
 
 def _end_in_time() -> None:
     """Has the process end, whatever its threads do; no thread can hold up this one, which needs no interpreter lock."""
+    import faulthandler
+
     faulthandler.dump_traceback_later(_END_SECONDS, exit=True)
 
 
