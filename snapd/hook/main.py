@@ -118,7 +118,16 @@ def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) 
         link = _connected(environment, starts=starts)
         try:
             event.calls = calls
-            told = _react(event, folder, link, environment) or told
+            try:
+                told = _react(event, folder, link, environment) or told
+            except Refused as refused:
+                owner = refused.data.get("socket")
+                if refused.kind != "storeLocked" or not isinstance(owner, str):
+                    raise
+                # another daemon of the user has the store
+                link.close()
+                link = Link(owner)
+                told = _react(event, folder, link, environment) or told
         finally:
             link.close()
     return told

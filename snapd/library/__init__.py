@@ -1,4 +1,4 @@
-"""The library: snapshots and sessions of a project, in this process or through the daemon that owns its store."""
+"""The library: snapshots and sessions of a project, through the user's daemon or in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One project of the library, opened in this process or, if a daemon owns the store, through that daemon."""
+"""One project of the library, opened in the user's daemon, which others share, or in this process."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class Project:
         project_dir: the folder.
         enabled: whether snapshots are taken.
         data_dir: where the store lies; see `Snapshot`.
+        in_process: whether to work without the daemon, unless one owns the store.
         degrade: whether to log errors instead of raising them.
     """
 
@@ -49,11 +50,13 @@ class Project:
         *,
         enabled: bool,
         data_dir: str | os.PathLike[str] | None,
+        in_process: bool,
         degrade: bool,
     ) -> None:
         self.enabled = enabled
         self._folder = os.path.abspath(project_dir)
         self._data_dir = os.fspath(data_dir) if data_dir is not None else None
+        self._in_process = in_process
         self._degrade = degrade
         self._changed = threading.Condition(threading.Lock())
         self._running = 0
@@ -133,6 +136,7 @@ class Project:
 
     def _open(self) -> Backend:
         from snapd.backend import open_local, open_remote
+        from snapd.launch import ensure_daemon
         from snapd.locations import Locations
         from snapd.settings.sources import as_options, for_the_daemon, read_environment
 
@@ -141,25 +145,35 @@ class Project:
         if self._data_dir is not None:
             own["data_dir"] = self._relative_data_dir()
         environment = read_environment(os.environ)
+
+        def remote(socket: str) -> Backend:
+            heard, unheard = for_the_daemon(environment, locations.config_file)
+            backend = open_remote(socket, self._folder, as_options({**heard, **own}))
+            if unheard is not None:
+                logger.warning("%s", unheard)
+            return backend
+
         deadline = time.monotonic() + _OPEN_SECONDS
         while True:
             try:
-                return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), self._folder, environment, own)
+                if self._in_process:
+                    return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), self._folder, environment, own)
+                try:
+                    ensure_daemon(locations, locations.socket).close()
+                except IoError as error:
+                    hint = f"{error.hint}; `Snapshot(..., in_process=True)` works without a daemon"
+                    raise IoError(error.message, hint=hint, **error.data) from error
+                return remote(locations.socket)
             except StoreLocked as error:
                 if error.data.get("socket") is None:
                     raise
                 locked = error
             try:
-                heard, unheard = for_the_daemon(environment, locations.config_file)
-                backend = open_remote(str(locked.data["socket"]), self._folder, as_options({**heard, **own}))
+                return remote(str(locked.data["socket"]))
             except IoError:
                 # the daemon is about to end, and to release the store
                 if time.monotonic() > deadline:
                     raise locked from None
-            else:
-                if unheard is not None:
-                    logger.warning("%s", unheard)
-                return backend
             time.sleep(_POLL_SECONDS)
 
     def names(self, files: Iterable[FileName]) -> list[str]:

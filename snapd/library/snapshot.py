@@ -46,6 +46,9 @@ class Snapshot:
         enabled: if False, `track` returns None.
         data_dir: where the store lies; snapshots leave out a directory inside the project, such as `.agent/snapshots`.
             Default: the user's data directory.
+        in_process: work without the user's daemon, which is started otherwise if it does not run. Until `close`, nobody
+            else can then use the snapshots of the project: no command, no editor, and no hook of an agent. If a daemon
+            has the project open already, that daemon does the work all the same.
         errors: "raise" raises errors; "degrade" logs them and returns empty results, so that an agent can go on.
 
     Raises:
@@ -58,11 +61,14 @@ class Snapshot:
         *,
         enabled: bool = True,
         data_dir: str | os.PathLike[str] | None = None,
+        in_process: bool = False,
         errors: Literal["raise", "degrade"] = "raise",
     ) -> None:
         if errors not in ("raise", "degrade"):
             raise ValueError(f"errors: expected 'raise' or 'degrade', got {errors!r}")
-        self._project = Project(project_dir, enabled=enabled, data_dir=data_dir, degrade=errors == "degrade")
+        self._project = Project(
+            project_dir, enabled=enabled, data_dir=data_dir, in_process=in_process, degrade=errors == "degrade"
+        )
 
     def __enter__(self) -> Snapshot:
         return self
@@ -71,7 +77,7 @@ class Snapshot:
         self.close()
 
     def close(self) -> None:
-        """Waits for the running calls, then lets another process own the store. The next call opens it again."""
+        """Waits for the running calls, then releases the project. The next call opens it again."""
         self._project.close()
 
     def track(self, force: Iterable[FileName] | None = None) -> str | None:

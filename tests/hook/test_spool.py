@@ -197,3 +197,15 @@ def test_a_spool_of_somebody_else_is_not_used(agent: Agent, monkeypatch: pytest.
     assert agent.waiting() == []
     assert "not the user's own" in agent.log()
     _spool(agent).rmdir()
+
+
+def test_a_store_that_another_daemon_has_is_used_through_that(of_another_user: Agent) -> None:
+    """A sandbox may hide the directory of the socket, so that a second daemon starts."""
+    agent = of_another_user
+    agent.edit("T1", "a.py", "agent\n")
+    agent.home.env["SNAPD_RUNTIME_DIR"] = agent.home.at("other")
+    agent.edit("T2", "b.py", "agent\n")
+    agent.home.ok(agent.home.path, "stop")
+    agent.home.env["SNAPD_RUNTIME_DIR"] = agent.home.at("run")
+    assert [step.part for step in agent.steps()] == ["T1", "T2"]
+    assert agent.waiting() == []

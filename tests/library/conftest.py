@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.fixture(autouse=True)
+def works_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the library does is the same through a daemon (`test_beside_others.py`), which takes a second to start."""
+    assert Snapshot.__init__.__kwdefaults__ is not None
+    monkeypatch.setitem(Snapshot.__init__.__kwdefaults__, "in_process", True)
+
+
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     made = Home()

@@ -25,7 +25,7 @@ WAIT = 30.0
 OTHER = """
 import sys
 from snapd import Snapshot
-snapshot = Snapshot(sys.argv[1])
+snapshot = Snapshot(sys.argv[1], in_process=True)
 print(snapshot.track(), flush=True)
 sys.stdin.readline()
 snapshot.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,8 @@ from snapd import FileNotInSnapshot, IoError, Patch, Snapshot, StoreLocked, Unkn
 from tests.library.others import WAIT, Breaking, Daemon, other_process, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.cli.running import Home
 
 UNKNOWN = "0123456789abcdef0123456789abcdef01234567"
@@ -55,6 +59,55 @@ def test_the_daemon_answers_unseen(home: Home, project: Path, daemon: Daemon) ->
     daemon.stop()
     with Snapshot(project) as snap:
         assert use(snap, project) == through_the_daemon
+
+
+@pytest.fixture
+def shared(project: Path, home: Home) -> Iterator[Snapshot]:
+    """As a program opens it that asks for nothing else."""
+    with Snapshot(project, in_process=False) as snap:
+        yield snap
+
+
+def test_the_library_shares_the_project(home: Home, project: Path, shared: Snapshot) -> None:
+    tree = shared.track()
+    assert home.track(str(project)) == tree
+    assert use(shared, project)[0] == tree
+    with shared.session("one") as session, session.step() as step:
+        (project / "new").write_text("n")
+    assert [file.file for file in step.files] == ["new"]
+    home.ok(str(project), "undo", "-y")
+    assert not (project / "new").exists()
+    # a daemon that ends is started again
+    home.ok(str(project), "stop")
+    assert shared.track() == home.track(str(project))
+
+
+def test_a_store_inside_the_project_is_shared_too(home: Home, project: Path) -> None:
+    with Snapshot(project, data_dir=project / ".agent" / "snapshots", in_process=False) as snap:
+        tree = snap.track()
+        assert tree is not None
+        assert all(not name.startswith(".agent") for name in snap.list_files(tree))
+        assert (project / ".agent" / "snapshots" / "snapd").is_dir()
+    home.ok(str(project), "stop")
+
+
+def test_without_a_daemon_the_error_says_what_to_do(home: Home, shared: Snapshot) -> None:
+    os.makedirs(home.at("run"))
+    os.chmod(home.at("run"), 0o777)
+    with pytest.raises(IoError) as caught:
+        shared.track()
+    os.chmod(home.at("run"), 0o700)
+    assert "in_process=True" in caught.value.hint
+
+
+def test_a_process_that_has_the_store_is_named(home: Home, project: Path, shared: Snapshot) -> None:
+    with other_process(home, project) as other:
+        with pytest.raises(StoreLocked) as caught:
+            shared.track()
+        assert f"process {other.pid} ({sys.executable} -c" in caught.value.message
+        assert caught.value.data["pid"] == other.pid
+        assert "in_process=True" in caught.value.hint
+    assert shared.track()
 
 
 def test_two_objects_through_the_daemon(home: Home, project: Path, daemon: Daemon) -> None:
