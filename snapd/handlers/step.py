@@ -43,7 +43,9 @@ def begin(context: Context, params: wire.StepBeginParams) -> wire.StepBeginResul
 def end(context: Context, params: wire.StepEndParams) -> wire.StepEndResult:
     """Ends a step."""
     claims = None if params.files is None else convert.paths(context, params.files, "files")
-    view = context.workspace.sessions.finish(params.step_id, claims, context.call, description=params.description)
+    view = context.workspace.sessions.finish(
+        params.step_id, claims, context.call, description=params.description, lingers=params.lingers
+    )
     step = view.step
     assert step.to is not None
     return wire.StepEndResult(
@@ -59,6 +61,8 @@ def find(context: Context, params: wire.StepFindParams) -> wire.StepFindResult:
     """Finds steps by the beginning of their ids."""
     wanted = StepQuery(params.prefix or "", params.session_id, params.parent_step_id, is_open=params.open)
     views = context.workspace.readers.find(wanted, params.limit, context.call, renames=params.renames)
+    if params.lingering:
+        views = (*context.workspace.sessions.lingering(context.call), *views)
     return wire.StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
 
 

@@ -196,7 +196,7 @@ def _react(event: Event, folder: str, link: Link, environment: Mapping[str, str]
     """Has the daemon do what follows from an event in one workspace; returns the JSON to print."""
     options = {"findRoot": True}
     opening = {"processId": None, "rootUri": _uri(folder), "capabilities": {}, "initializationOptions": options}
-    found, opened = link.ask(("initialize", opening), ("step/find", {"open": True}))
+    found, opened = link.ask(("initialize", opening), ("step/find", {"open": True, "lingering": True}))
     _check(found)
     if isinstance(opened, Refused):
         raise opened

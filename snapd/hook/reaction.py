@@ -29,24 +29,27 @@ def reaction(event: Event, open_steps: list[Step], *, hears: bool) -> list[Reque
 
     Args:
         event: the event.
-        open_steps: the open steps of all sessions, the latest first.
+        open_steps: the open steps of all sessions, the latest first, and those that have ended and linger.
         hears: whether the agent reads the answer to the event: then `session/news` is among the requests.
     """
     if event.is_late:
         # what began since is none of its business
         open_steps = [step for step in open_steps if step["startedAt"] <= moment(event.at)]
     own = [step for step in open_steps if step["sessionId"] == event.session_id]
+    lingering = [step for step in own if "endedAt" in step]
+    own, open_steps = ([step for step in steps if "endedAt" not in step] for steps in (own, open_steps))
     news: list[Request] = [("session/news", {"sessionId": event.session_id})] if hears else []
     if event.kind == BEGIN:
         return [*news, *_begin(event, own, open_steps)]
     if event.kind == END:
         return [*_end(event, own), *news]
     if event.kind == BATCH:
-        return _batch(event, own)
+        # all hooks of these calls have run, a formatter among them
+        return [*_batch(event, own), *_batch(event, lingering)]
     if event.kind == PROMPT:
         return [*news, *_prompt(event, own)]
     if event.kind == STOP:
-        return _end_turn(own)
+        return [*_end_turn(own), *(_ended(step, None) for step in lingering)]
     if event.kind == SUB_BEGIN:
         return _begin_subagent(event, own)
     if event.kind == SUB_END:
@@ -90,7 +93,9 @@ def _end(event: Event, own: list[Step]) -> list[Request]:
         part = _BACKGROUND + (call.call_id or step["stepId"])
         parent = step.get("parentStepId")
         return [_step(event, part, call.tool, event.words(call), parent, step["stepId"])]
-    return [_ended(step, call.files)]
+    method, params = _ended(step, call.files)
+    # a formatter may be another hook of the same event
+    return [(method, params | {"lingers": True} if call.files else params)]
 
 
 def _batch(event: Event, own: list[Step]) -> list[Request]:

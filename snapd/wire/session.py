@@ -342,6 +342,7 @@ class StepFindParams(RequestParams):
     session_id: Annotated[str | None, "Only steps of this session."] = None
     parent_step_id: Annotated[str | None, "Only steps that are parts of this one."] = None
     open: Annotated[bool, "Only open steps."] = False
+    lingering: Annotated[bool, "The steps that `lingers` in `step/end` still keeps, too, first."] = False
     limit: Annotated[Limit | None, "The maximum number of steps in the response, at least 1. Default: all."] = None
     renames: Annotated[bool, RENAMES] = False
 
@@ -364,6 +365,11 @@ class StepEndParams(RequestParams):
         "step, it owns those to these files and no others; with an empty list, none.",
     ] = None
     description: Annotated[str | None, "A description for people, in place of that of `step/begin`."] = None
+    lingers: Annotated[
+        bool,
+        "Own what is done to `files` in the next 10 s, as by a formatter: until the session begins a step or sends a "
+        "message, an operation runs, or this step is ended again. What an editor saves is the user's.",
+    ] = False
 
 
 @attrs.frozen(kw_only=True)
@@ -393,10 +399,7 @@ class StepDiffParams(RequestParams):
 
 @attrs.frozen(kw_only=True)
 class StepHunksParams(RequestParams):
-    """Returns a step's own changes to a file, hunk by hunk, as `git diff --no-renames` shows them.
-
-    What others changed in the file while the step was at work is no part of a hunk.
-    """
+    """Returns a step's own changes to a file, without those of others, as hunks of `git diff --no-renames`."""
 
     step_id: Annotated[str, _STEP]
     file: Annotated[str, "The file: a relative path, an absolute path, or a `file:` URI."]
@@ -416,10 +419,7 @@ class StepHunksResult:
     """The result of `step/hunks`."""
 
     hunks: Annotated[list[Hunk], "The hunks. Empty for a binary file, if only the mode changed, and with `mixed`."]
-    mixed: Annotated[
-        Literal[True] | None,
-        "Present if others changed the same lines in the middle, so that hunks of the step cannot be told apart.",
-    ] = None
+    mixed: Annotated[Literal[True] | None, "Present if others changed the same lines in the middle."] = None
 
 
 @attrs.frozen(kw_only=True)

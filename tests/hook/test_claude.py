@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.cli.running import Home
 from tests.support.git import run_git
 
@@ -245,3 +247,25 @@ def test_the_last_event_is_told(agent: Agent) -> None:
     told = {each["name"]: each for each in agent.ask("agent", "status")["agents"]}
     assert str(told["claude"]["lastEventAt"]).startswith("20")
     assert "lastEventAt" not in told["amp"]
+
+
+@pytest.mark.parametrize("event", ["PostToolBatch", "PreToolUse", "Stop", "UserPromptSubmit"])
+def test_a_formatter_is_another_hook_of_the_same_event(agent: Agent, event: str) -> None:
+    """It may write after the hook has reported the end of the call; what is written after the next event is not its."""
+    rest = "1\n2\n3\n4\n"
+    agent.write("a.py", f"a\n{rest}")
+    agent.edit("T1", "a.py", f"x  =1\n{rest}")
+    agent.write("a.py", f"x = 1\n{rest}")
+    call = {"tool_name": "Edit", "tool_input": {"file_path": agent.path("a.py")}, "tool_use_id": "T1"}
+    fields = {
+        "PostToolBatch": {"tool_calls": [call]},
+        "PreToolUse": {**call, "tool_use_id": "T2"},
+        "UserPromptSubmit": {"prompt": "go on", "prompt_id": "P2"},
+    }
+    agent.on(event, **fields.get(event, {}))
+    agent.on("Stop")
+    agent.write("a.py", f"x = 1\n{rest}user\n")
+    step = next(each["step"] for each in agent.entries() if each["kind"] == "step")
+    agent.home.ok(agent.root, "undo", step["stepId"], "--yes")
+    with open(agent.path("a.py"), encoding="utf-8") as file:
+        assert file.read() == f"a\n{rest}user\n"

@@ -54,9 +54,9 @@ class Agents:
         )
         return begun.step_id
 
-    def end(self, step: str, files: Sequence[str] | None = None) -> StepView:
+    def end(self, step: str, files: Sequence[str] | None = None, *, lingers: bool = False) -> StepView:
         claims = None if files is None else [os.fsencode(name) for name in files]
-        return self.bench.workspace.sessions.finish(step, claims, Call())
+        return self.bench.workspace.sessions.finish(step, claims, Call(), lingers=lingers)
 
     def step(
         self,

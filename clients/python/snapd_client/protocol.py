@@ -1969,6 +1969,10 @@ class StepEndParams(_StepEndParamsRequired, total=False):
     """
     description: str
     """A description for people, in place of that of `step/begin`."""
+    lingers: bool
+    """Own what is done to `files` in the next 10 s, as by a formatter: until the session begins a step or sends a
+    message, an operation runs, or this step is ended again. What an editor saves is the user's.
+    """
 
 
 _StepEndResultKeywords = TypedDict("_StepEndResultKeywords", {"from": TreeHash})
@@ -1996,6 +2000,8 @@ class StepFindParams(RequestParams, total=False):
     """Only steps that are parts of this one."""
     open: bool
     """Only open steps."""
+    lingering: bool
+    """The steps that `lingers` in `step/end` still keeps, too, first."""
     limit: int
     """The maximum number of steps in the response, at least 1. Default: all."""
     renames: bool
@@ -2121,7 +2127,7 @@ class StepHunksResult(_StepHunksResultRequired, total=False):
     """The result of `step/hunks`."""
 
     mixed: Literal[True]
-    """Present if others changed the same lines in the middle, so that hunks of the step cannot be told apart."""
+    """Present if others changed the same lines in the middle."""
 
 
 class _StepRevertHunksParamsRequired(RequestParams):

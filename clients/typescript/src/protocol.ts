@@ -1394,6 +1394,8 @@ export interface StepEndParams extends RequestParams {
   files?: string[];
   /** A description for people, in place of that of `step/begin`. */
   description?: string;
+  /** Own what is done to `files` in the next 10 s, as by a formatter: until the session begins a step or sends a message, an operation runs, or this step is ended again. What an editor saves is the user's. */
+  lingers?: boolean;
 }
 
 /** The result of `step/end`. */
@@ -1418,6 +1420,8 @@ export interface StepFindParams extends RequestParams {
   parentStepId?: string;
   /** Only open steps. */
   open?: boolean;
+  /** The steps that `lingers` in `step/end` still keeps, too, first. */
+  lingering?: boolean;
   /** The maximum number of steps in the response, at least 1. Default: all. */
   limit?: number;
   /** Whether to list a moved file once, with `renamedFrom`. */
@@ -1514,7 +1518,7 @@ export interface Hunk {
 export interface StepHunksResult {
   /** The hunks. Empty for a binary file, if only the mode changed, and with `mixed`. */
   hunks: Hunk[];
-  /** Present if others changed the same lines in the middle, so that hunks of the step cannot be told apart. */
+  /** Present if others changed the same lines in the middle. */
   mixed?: true;
 }
 

@@ -69,6 +69,7 @@ class Messages:
             self._writer.work_tree.check_present()
             snapshot = self._sessions.newest(call) if late else self._writer.seen(call)
             self._writer.track(snapshot, MessageSent(session_id, message_id, kept), call)
+            self._writer.recent_edits.drop(session_id=session_id)
             self._sessions.notify(session_id, None)
 
     def page(self, session_id: SessionId, call: Call, after: int | None, limit: int | None) -> Page[MessageView]:

@@ -8,7 +8,7 @@ import attrs
 
 from snapd.core.answers import News
 from snapd.core.model import RecordKind
-from snapd.core.timeline.model import MessageSent, Operated, SessionStarted, StepBegun
+from snapd.core.timeline.model import Edited, MessageSent, Operated, SessionStarted, StepBegun
 from snapd.core.trees import changes, lookup
 
 from .events import newest_first
@@ -116,8 +116,10 @@ class SessionNews:
         tree = told.tree
         for event in events:
             if event.seen is not None:
+                # the agent does not know what a formatter did after its step
+                is_late = isinstance(event.what, Edited) and not event.what.steps
                 # the first span began before the agent was told
-                pairs.append((tree, event.seen.after.tree, event.seen.steps))
+                pairs.append((tree, event.seen.after.tree, () if is_late else event.seen.steps))
             if isinstance(event.what, Operated) and event.head is not None:
                 pairs.append((event.what.before.tree, event.head.tree, ()))
             tree = event.head.tree if event.head is not None else tree

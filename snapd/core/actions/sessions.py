@@ -13,6 +13,7 @@ from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, SnapdError, UnknownSession
 from snapd.core.feed.events import SessionMoved
 from snapd.core.paths import parents
+from snapd.core.timeline.attribution import Author
 from snapd.core.timeline.model import SessionEnded, SessionStarted, StepBegun, StepEnded, StepsLeft
 
 from .steps.session_views import SessionViews
@@ -82,6 +83,7 @@ class Sessions(SessionViews):
         self._log = log
         self._timeline: Timeline = log.timeline
         writer.on_recovery(self._notify_recovered)
+        writer.recent_edits.on_change = self._notify_late
 
     # -- sessions
 
@@ -116,6 +118,8 @@ class Sessions(SessionViews):
             for step in reversed(self._timeline.open_steps()):
                 if step.begun.session_id == session_id:
                     self.notify_ended(self.end_open(step, WITH_OTHERS, call))
+            self._writer.see_recent_edits(call)
+            self._writer.recent_edits.drop(session_id=session_id)
             self._writer.note(SessionEnded(session_id))
             self.notify(session_id, None)
 
@@ -193,6 +197,7 @@ class Sessions(SessionViews):
                     # what happened before is nobody's
                     self._writer.work_tree.settle_uncaptured()
                 self._writer.track(snapshot, begun, call)
+            self._writer.recent_edits.drop(session_id=session_id)
             if client is not None:
                 self._writer.attendance.attend(step_id, client)
             step = self.known_step(step_id)
@@ -233,7 +238,13 @@ class Sessions(SessionViews):
         return step
 
     def finish(
-        self, step_id: StepId, claims: Iterable[RelPath] | None, call: Call, *, description: str | None = None
+        self,
+        step_id: StepId,
+        claims: Iterable[RelPath] | None,
+        call: Call,
+        *,
+        description: str | None = None,
+        lingers: bool = False,
     ) -> StepView:
         """Ends a step, with a snapshot of the work tree as it is now. Ending a step again returns the same result.
 
@@ -242,6 +253,8 @@ class Sessions(SessionViews):
             claims: the files that its agent says that it wrote; None where the agent does not say.
             call: the request.
             description: see `Ending`.
+            lingers: whether it owns what is done to these files in the next moment, too; see `RecentEdits`. Ending it
+                again ends that.
 
         Raises:
             UnknownStep: there is no such step.
@@ -253,8 +266,14 @@ class Sessions(SessionViews):
             if step.state == "open":
                 ending = Ending(True, None if claims is None else tuple(claims), description)
                 ended = self.end_open(step, ending, call)
+                if lingers and ending.claims:
+                    author = Author(step.session_id, frozenset(ending.claims), step.begun.parent)
+                    self._writer.recent_edits.add(step_id, author)
+            elif step_id in self._writer.recent_edits.steps:
+                self._writer.see_recent_edits(call)
+                self._writer.recent_edits.drop([step_id])
         if ended is None:
-            return self.shown(step, call)
+            return self.shown(self.known_step(step_id), call)
         return self._notify_after_turn(ended, call)
 
     def _notify_after_turn(self, ended: EndedStep, call: Call) -> StepView:
@@ -331,6 +350,10 @@ class Sessions(SessionViews):
         """Lists the open steps of all sessions, in the order in which they were begun."""
         return tuple(self.shown(step, call) for step in self._timeline.open_steps())
 
+    def lingering(self, call: Call) -> tuple[StepView, ...]:
+        """Lists the steps that have ended, and still own what is done to their files."""
+        return tuple(self.shown(self.known_step(step_id), call) for step_id in self._writer.recent_edits.steps)
+
     def unattended(self, session_id: SessionId | None) -> tuple[Step, ...]:
         """Lists the open steps whose client is gone, of a session or of all."""
         gone = self._writer.attendance.unattended(self._timeline.open_steps())
@@ -387,6 +410,9 @@ class Sessions(SessionViews):
     def _notify_recovered(self, operation: Operated) -> None:
         turned = dict.fromkeys(turn.step_id for turn in operation.turned if turn.step_id is not None)
         self.notify_steps([self.shown(self.known_step(step_id), Call()) for step_id in turned])
+
+    def _notify_late(self, step_ids: Iterable[StepId]) -> None:
+        self.notify_steps([self.shown(self.known_step(step_id), Call()) for step_id in step_ids])
 
     def notify_ended(self, ended: EndedStep) -> None:
         """Notifies that a step ended, and which other steps own something else because of that."""

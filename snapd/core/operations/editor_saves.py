@@ -54,11 +54,12 @@ class EditorSaves:
         self._span = span
         self._looked_at = looked_at
 
-    def settle(self, now: Snapshot) -> None:
+    def settle(self, now: Snapshot, *, is_watched: bool = False) -> None:
         """Records what was saved since the last event.
 
         Args:
             now: the work tree, as just captured.
+            is_watched: whether some step owns what changes although none is open.
 
         Raises:
             StoreCorrupt, StorageFull, IoError: some of it was not recorded; the next call does that.
@@ -68,7 +69,7 @@ class EditorSaves:
             return
         timeline = self._store.timeline
         head, steps = timeline.head, tuple(step.step_id for step in timeline.open_steps())
-        if head is None or not steps:
+        if head is None or not (steps or is_watched):
             self.forget()
             return
         before: dict[RelPath, Entry | None] = {}

@@ -27,6 +27,7 @@ from .editor_saves import EditorSaves
 from .ignored_targets import ignored_files
 from .options import Prepared
 from .planner import Planner
+from .recent_edits import RecentEdits
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Writer:
         event_log: the notifications.
         attendance: which client works in which step.
         feed: notifies of changes in the work tree.
+        recent_edits: the steps that have just ended and own what a formatter does to their files.
         files: how many files the last capture found; None before the first.
     """
 
@@ -68,8 +70,9 @@ class Writer:
         self._policy = policy
         self._editors = editors
         self._texts = texts
+        self.recent_edits = RecentEdits(work_tree, store, self._append_edit, self.span)
         self._editor_saves = EditorSaves(
-            work_tree.root, editors, store, self._append_edit, self.span, lambda: self._head_at
+            work_tree.root, editors, store, self._append_edit, self.recent_edits.span, lambda: self._head_at
         )
         self._looked_at = self._head_at = 0.0
         self.event_log = EventLog(store.timeline.reserve)
@@ -201,15 +204,21 @@ class Writer:
     # -- capturing
 
     def seen(self, call: Call) -> Snapshot:
-        """Captures the work tree as it is now, without a record yet, and gives the user what editors have saved."""
+        """Captures the work tree as it is now, without a record yet; first of all records what editors have saved."""
         snapshot = self.look((), call)
-        self._editor_saves.settle(snapshot)
+        self._editor_saves.settle(snapshot, is_watched=bool(self.recent_edits.steps))
+        self.recent_edits.settle(snapshot)
         return snapshot
+
+    def see_recent_edits(self, call: Call) -> None:
+        """Looks whether a formatter still works for steps that have just ended, before anybody asks what is theirs."""
+        if self.recent_edits.steps:
+            self.seen(call)
 
     def look_at_edits(self, path: RelPath) -> None:
         """Looks at a file that somebody began to type into, or has saved; reports as trouble why that failed."""
         try:
-            if not self._store.timeline.open_steps():
+            if not self._store.timeline.open_steps() and not self.recent_edits.steps:
                 self._editor_saves.forget()
                 return
             call = Call()
@@ -411,6 +420,7 @@ class Writer:
     ) -> Snapshot:
         """Records an operation as it turned out; gives the work tree after it."""
         failpoint("writer.conclude")
+        self.recent_edits.drop()
         effects = done(intent, results)
         operation = finished(intent.operation, results)
         if operation.is_own:

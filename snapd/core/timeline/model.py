@@ -42,8 +42,9 @@ class Span:
     Attributes:
         before: the work tree at the first capture.
         after: the work tree at the second.
-        steps: the steps that were at work in between, innermost ones only, in the order in which they were begun; if
-            there is none, it was the user, who may have saved a file in an editor while steps were open.
+        steps: the steps that were at work in between, innermost ones only, in the order in which they were begun, and
+            those that had just ended, if something was done to the files that they claim. If there is none, it was the
+            user, who may have saved a file in an editor while steps were open.
         left: the other open steps, whose client was gone, except those around one of `steps`. Once somebody ends such a
             step by name, the changes are its own as well; then it is among `steps` too, if it is an innermost one.
     """
@@ -129,9 +130,11 @@ class StepsLeft:
 class Edited:
     """Somebody began to type into files, or saved them, in an editor, while steps were open.
 
+    Or the files changed in the moment after steps ended that claim them, as by a formatter: `Event.seen` names these.
+
     Attributes:
         paths: the files, ordered.
-        steps: the open steps, in the order in which they were begun.
+        steps: the open steps, in the order in which they were begun; none for what followed steps that have ended.
         saved: whether the files were saved: then `Event.seen` has what was typed, and no step owns it.
     """
 

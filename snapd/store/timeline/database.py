@@ -50,7 +50,7 @@ from .rows import (
     step,
     undone,
 )
-from .schema import CHAINS, TABLES, VERSION
+from .schema import CHAINS, GO_ON, TABLES, VERSION
 from .tables import messages
 from .tables.turning import end_redoing, operate
 
@@ -193,6 +193,9 @@ class Database:
                 messages.send(self._connection, event, what)
             case StepBegun() as what:
                 self._begin_step(event, what)
+            case Edited() if event.seen is not None and head is not None:
+                for step_id in event.seen.steps:
+                    self._run(GO_ON, head.tree, head.coverage, step_id)
             case StepsLeft() | Edited():
                 pass  # the event only records the look at the work tree
             case Kept(_, steps):

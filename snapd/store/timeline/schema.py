@@ -181,3 +181,9 @@ FROM events
 ORDER BY seq
 """
 """For each event its chain, its JSON, and whether the chain is an open session."""
+
+
+GO_ON = """
+UPDATE steps SET to_tree = ?, to_coverage = ?, summary = NULL, is_empty = NULL WHERE step_id = ? AND state != 'open'
+"""
+"""Has a step that has ended go on to another snapshot."""

@@ -77,6 +77,7 @@ class UndoParts(UndoOperation):
                 be told from those of others.
         """
         with self._writer.turn(call):
+            self._writer.see_recent_edits(call)
             step = self._sessions.known_step(step_id)
             change = self._change(step, path, call)
             sides = None if change.is_mixed else self._sides(change)

@@ -79,6 +79,7 @@ class UndoSteps(UndoOperation):
             return self.carry_out("undo", session_id, tasks, options, call, root=wanted.step_id)
 
         with self._writer.turn(call):
+            self._writer.see_recent_edits(call)
             if wanted.session_id is not None:
                 self._sessions.known(wanted.session_id)
             return self._as_expected(undo, options)
@@ -113,6 +114,7 @@ class UndoSteps(UndoOperation):
             UnknownStep: no step of the session belongs to that message, or that part.
         """
         with self._writer.turn(call):
+            self._writer.see_recent_edits(call)
             self._sessions.known(session_id)
             first = next(
                 (
