@@ -14,8 +14,11 @@ import attrs
 
 from snapd.core.compare.text import DirectDiffer
 from snapd.core.errors import InvalidParams, StoreCorrupt, StoreLocked, WorkspaceGone, WorkspaceNotOpen
+from snapd.core.model import TakenQuery
 from snapd.core.operations.editors import Editors
 from snapd.core.paths import shown
+from snapd.core.rules.ignore import RULES_BYTES
+from snapd.core.trees import file_at
 from snapd.core.workspace import Workspace
 from snapd.locations import check_private, project_id, store_directories, store_path
 from snapd.notes.project import ProjectNotes
@@ -33,6 +36,7 @@ from snapd.worktree.worktree import WorkTree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from snapd.core.model import Entry
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import Fetched
     from snapd.locations import Locations
@@ -351,7 +355,11 @@ class Workspaces:
             try:
                 store.remember_root(location.root, work_tree.identity)
                 work_tree.attach(
-                    os.path.join(location.store, "worktree"), store.knows, store.adopt, store.project_blobs
+                    os.path.join(location.store, "worktree"),
+                    store.knows,
+                    store.adopt,
+                    store.project_blobs,
+                    partial(_contents, store),
                 )
                 return Workspace(
                     project_id(location.root),
@@ -377,3 +385,16 @@ def current_umask() -> int:
     umask = os.umask(0o077)
     os.umask(umask)
     return umask
+
+
+def _contents(store: Store, name: str) -> Iterator[bytes]:
+    """The contents that snapshots have of a small file of the folder, the newest first, each once in a row."""
+    before: Entry | None = None
+    below: int | None = None
+    while taken := store.taken(TakenQuery(), below, 100):
+        for each in taken:
+            entry = file_at(store.entry_in, each.tree, os.fsencode(name))
+            if entry != before:
+                before = entry
+                yield b"" if entry is None else store.read_small_blob(entry.oid, RULES_BYTES) or b""
+        below = taken[-1].seq

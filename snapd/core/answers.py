@@ -215,7 +215,7 @@ class Status:
         store_path: the directory of the store.
         store_bytes: the size of the store.
         folder_excludes: patterns that the folder's own file adds to those of the settings.
-        folder_problem: what is wrong with that file, which keeps snapshots from being taken; None if it is all right.
+        folder_problem: what is wrong with that file, while the last valid patterns hold; None if it is all right.
         unreadable_rules: the files that say what is ignored, and had no effect on the last capture.
     """
 

@@ -342,8 +342,8 @@ class StatusResult:
     settings: Annotated[list[Setting] | None, "The settings in effect, each with its source."] = None
     settings_problems: Annotated[
         list[str] | None,
-        "What is wrong with `config.toml` (its last good values stay in effect), or with the folder's "
-        "`.snapd.toml` (no snapshot is taken until it is right); and files of git that had no effect on the last "
+        "What is wrong with `config.toml`, or with the folder's `.snapd.toml`, whose last good values stay in effect; "
+        "and files of git that had no effect on the last "
         "snapshot: they are too large, or their patterns have too many wildcards.",
     ] = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import IoError, WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
@@ -17,7 +18,7 @@ from snapd.worktree.export.destination import Destination
 from snapd.worktree.export.exporter import export
 from snapd.worktree.fs.stable_read import lstat_at
 from snapd.worktree.git.tips import elsewhere
-from snapd.worktree.ignore.rules import RuleSource, workspace_excludes
+from snapd.worktree.ignore.rules import WORKSPACE_FILE, RuleSource
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
 from snapd.worktree.snapshot.scanner import Scanner
 from snapd.worktree.state.file_state import entry_of, signature_of
@@ -25,7 +26,7 @@ from snapd.worktree.state.file_state import entry_of, signature_of
 from .repair_sources import content, own_object_directories
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from snapd.core.call import Call
     from snapd.core.model import (
@@ -77,7 +78,7 @@ class WorkTree:
             raise from_os_error(error, root) from error
         status = os.fstat(self._descriptor)
         self.identity = (status.st_dev, status.st_ino)
-        rules = RuleSource(root, self._descriptor, user)
+        self._rules = rules = RuleSource(root, self._descriptor, user)
         self._clock = open_clock(watcher, root, self._descriptor, OWN_TEMPORARY.fullmatch)
         self._scanner = Scanner(self._descriptor, status.st_dev, rules, hidden, self._clock)
 
@@ -102,8 +103,19 @@ class WorkTree:
         """The latest look at all files; None if there was none yet."""
         return self._scanner.full_look
 
-    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt, open_blobs: OpenBlobs) -> None:
-        """Starts from the state that an earlier process saved; see `Scanner.attach`."""
+    def attach(
+        self,
+        path: str,
+        knows: Callable[[ObjectId], bool],
+        adopt: Adopt,
+        open_blobs: OpenBlobs,
+        earlier: Callable[[str], Iterable[bytes]],
+    ) -> None:
+        """Starts from the state that an earlier process saved; see `Scanner.attach`.
+
+        `earlier` gives the contents that snapshots have of a file, the newest first.
+        """
+        self._rules.earlier = partial(earlier, WORKSPACE_FILE)
         self._scanner.attach(path, knows, adopt, open_blobs)
 
     def check_present(self) -> None:
@@ -168,9 +180,10 @@ class WorkTree:
                 base, read_tree, settings, call, forced=forced, max_files=max_files, max_bytes=max_bytes
             )
 
-    def own_excludes(self) -> tuple[str, ...]:
-        """The patterns in the folder's own file; raises what `workspace_excludes` raises."""
-        return tuple(workspace_excludes(self._descriptor))
+    def own_excludes(self) -> tuple[tuple[str, ...], str | None]:
+        """The patterns of the folder's own file, and what is wrong with it; see `RuleSource.of_folder`."""
+        patterns, problem = self._rules.of_folder()
+        return tuple(patterns), problem
 
     @property
     def unreadable_rules(self) -> tuple[RelPath, ...]:

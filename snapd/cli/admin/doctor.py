@@ -121,7 +121,7 @@ def _settings(options: argparse.Namespace, locations: Locations, *, ask_daemon: 
 
 
 def _rules(folder: str) -> str:
-    """Checks the folder's own `.snapd.toml`, while which is wrong no snapshot is taken."""
+    """Checks the folder's own `.snapd.toml`."""
     from snapd.settings.table import SETTINGS
     from snapd.worktree.ignore.rules import workspace_excludes
 

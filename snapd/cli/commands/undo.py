@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.requests.connection import backend, in_folder
+from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_message, find_session, find_step, latest_session
 from snapd.cli.requests.operation import operate
+from snapd.cli.terminal.filenames import printable
 from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -24,7 +26,10 @@ def undo(options: argparse.Namespace) -> int:
             files = [in_folder(options, path) for path in options.files]
             params: dict[str, Any] = {"stepId": step["stepId"], "files": files}
             return operate(options, found, "step/revertFiles", params, sure=options.yes)
-        return operate(options, found, "session/undo", _wanted(options, found), sure=options.yes)
+        code = operate(options, found, "session/undo", _wanted(options, found), sure=options.yes)
+        for problem in [] if options.json else ask(found, "snapshot/status", {}).get("settingsProblems", []):
+            print(f"snapd: {printable(problem)}", file=sys.stderr)
+        return code
 
 
 def redo(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from snapd.core.answers import FileContent, NamePage, Page, Status, TakenView
-from snapd.core.errors import FileNotInSnapshot, InvalidParams, PathOutsideWorkspace
+from snapd.core.errors import FileNotInSnapshot, PathOutsideWorkspace
 from snapd.core.feed.events import Tracked
 from snapd.core.model import RecordKind
 from snapd.core.paths import parents, shown
@@ -126,7 +126,7 @@ class Snapshots:
             WorkspaceGone: the folder was moved, deleted or replaced.
         """
         self._work_tree.check_present()
-        excludes, problem = self._folder_excludes()
+        excludes, problem = self._work_tree.own_excludes()
         last = self._store.last
         count = self._writer.files
         if count is None:
@@ -143,13 +143,6 @@ class Snapshots:
             problem,
             self._work_tree.unreadable_rules,
         )
-
-    def _folder_excludes(self) -> tuple[tuple[str, ...], str | None]:
-        """The patterns of the folder's own file, and what is wrong with that file."""
-        try:
-            return self._work_tree.own_excludes(), None
-        except InvalidParams as error:
-            return (), error.message
 
     def _check_no_symlink_above(self, path: RelPath) -> None:
         for above in parents(path):

@@ -69,8 +69,8 @@ class WorkTree(Protocol):
     def watcher_reason(self) -> str | None:
         """Why a better watcher is not used; None if there is no better one."""
 
-    def own_excludes(self) -> tuple[str, ...]:
-        """The patterns that the folder's own file adds to the settings; raises `InvalidParams` if the file is wrong."""
+    def own_excludes(self) -> tuple[tuple[str, ...], str | None]:
+        """The patterns that the folder's own file adds to the settings, the last valid ones; and what is wrong now."""
 
     @property
     def unreadable_rules(self) -> tuple[bytes, ...]:

@@ -27,7 +27,7 @@ from snapd.worktree.git.repository import GitUser as GitUser
 from snapd.worktree.git.repository import Repository, find_repository, nested_repository, user_excludes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from snapd.core.model import RelPath
     from snapd.core.ports.project import OpenBlobs
@@ -80,6 +80,23 @@ class RuleSource:
         self._indexes: dict[tuple[bytes, bytes, bytes], tuple[Signature, TrackedPaths]] = {}
         self._nested: dict[RelPath, tuple[StatCache, TrackedPaths | None]] = {}
         self._parsed: GitIndex | None = None
+        self._folders: list[str] | None = None
+        self.earlier: Callable[[], Iterable[bytes]] = tuple
+        """Gives the texts that the folder's own file had in snapshots, the newest first."""
+
+    def of_folder(self) -> tuple[list[str], str | None]:
+        """The patterns of the folder's own file, and what is wrong with it: then the last valid ones hold.
+
+        Raises:
+            IoError: the disk or the process is in trouble, or a snapshot is damaged.
+        """
+        try:
+            self._folders = workspace_excludes(self._descriptor)
+        except InvalidParams as error:
+            if self._folders is None:
+                self._folders = next((found for text in self.earlier() if (found := _valid(text)) is not None), [])
+            return self._folders, error.message
+        return self._folders, None
 
     def read(self, exclude: Iterable[str], include: Iterable[str] = ()) -> WorkspaceRules:
         """The rules as they are now.
@@ -92,7 +109,7 @@ class RuleSource:
             The same object as last time, if they are the same.
 
         Raises:
-            InvalidParams: the workspace's `.snapd.toml` is wrong; names the key.
+            InvalidParams: the settings have too many patterns.
             IoError: the folder cannot be read.
         """
         settings = tuple(exclude), tuple(include)
@@ -109,7 +126,11 @@ class RuleSource:
             outer = self._repository_texts(None, stats)
         prefix = _prefix(repository, self._root)
         excluded, included = settings
-        own = [RuleText("own", prefix, text) for text in _text(excluded + tuple(self._workspace_excludes(stats)))]
+        stats.stat_at(WORKSPACE_FILE.encode(), self._descriptor)
+        if folders := tuple(self.of_folder()[0]):
+            # a rule that hides itself could not be seen, nor taken back
+            excluded = (*excluded, *folders, f"!/{WORKSPACE_FILE}")
+        own = [RuleText("own", prefix, text) for text in _text(excluded)]
         own += [RuleText("included", prefix, text) for text in _text(included)]
         if any(IgnoreFile.parse(each.text).unreadable for each in own):
             hint = "leave some out of 'exclude' and 'include', or write them without '*', '?' and '['"
@@ -233,10 +254,6 @@ class RuleSource:
             self._indexes[key] = (signature(found), tracked)
         return tracked
 
-    def _workspace_excludes(self, stats: StatCache) -> list[str]:
-        stats.stat_at(WORKSPACE_FILE.encode(), self._descriptor)
-        return workspace_excludes(self._descriptor)
-
 
 NOTHING_TRACKED = TrackedPaths(())
 
@@ -257,12 +274,21 @@ def workspace_excludes(root_descriptor: int) -> list[str]:
         IoError: the disk or the process is in trouble.
     """
     found = read_small(WORKSPACE_FILE.encode(), root_descriptor, _WORKSPACE_FILE_BYTES, cut=True)
-    if found is None:
-        return []
+    return [] if found is None else _patterns(found)
+
+
+def _valid(text: bytes) -> list[str] | None:
     try:
-        document = _parsed(found)
+        return _patterns(text)
+    except InvalidParams:
+        return None
+
+
+def _patterns(text: bytes) -> list[str]:
+    try:
+        document = _parsed(text)
     except ValueError as error:
-        hint = "correct the file, or remove it: no snapshot is taken meanwhile"
+        hint = "correct the file, or remove it: its last valid patterns hold meanwhile"
         raise InvalidParams(
             f"{WORKSPACE_FILE}: {error}", hint=hint, field=WORKSPACE_FILE, file=WORKSPACE_FILE
         ) from error
@@ -279,6 +305,13 @@ def workspace_excludes(root_descriptor: int) -> list[str]:
         raise InvalidParams(
             f"{WORKSPACE_FILE}: exclude: expected a list of strings",
             hint='write it as a list of patterns, such as exclude = ["*.log"]',
+            field="exclude",
+            file=WORKSPACE_FILE,
+        )
+    if any(IgnoreFile.parse(each).unreadable for each in _text(tuple(exclude))):
+        raise InvalidParams(
+            f"{WORKSPACE_FILE}: exclude: there are too many patterns",
+            hint="leave some out, or write them without '*', '?' and '['",
             field="exclude",
             file=WORKSPACE_FILE,
         )

@@ -353,12 +353,6 @@ def switched_off(home: Home, project: str) -> dict[str, str]:
     return {}
 
 
-def wrong_rules(home: Home, project: str) -> dict[str, str]:
-    with open(os.path.join(project, ".snapd.toml"), "w") as file:
-        file.write("exclude = 5\n")
-    return {}
-
-
 def no_store(home: Home, project: str) -> dict[str, str]:
     with open(home.at("data"), "w"):
         return {}
@@ -373,7 +367,6 @@ def no_store(home: Home, project: str) -> dict[str, str]:
         (lambda home, _: {"SNAPD_RUNTIME_DIR": home.at("x" * 100)}, 4, "is too long"),
         (switched_off, 2, "snapshots are off"),
         (lambda *_: {"SNAPD_SNAPSHOT": "0"}, 2, "snapshots are off"),
-        (wrong_rules, 2, ".snapd.toml: exclude: expected"),
         (no_store, 1, "data: File exists"),
     ],
 )
