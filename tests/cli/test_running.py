@@ -49,7 +49,7 @@ def test_doctor(own_home: Home) -> None:
     checks = {check["check"]: check for check in first.json["checks"]}
     assert (first.code, first.err) == (0, "")
     assert list(checks) == [
-        "version", "settings", "data", "runtime", "daemon", "daemons",
+        "version", "settings", "data", "runtime", "daemon", "daemons", "agents",
         "rules", "folder", "overlaps", "watches", "leftovers", "store",
     ]  # fmt: skip
     assert all(check["ok"] for check in checks.values())
