@@ -104,21 +104,18 @@ class LocalBackend:
         """The result object for JSON params."""
         from snapd.core.call import Call
         from snapd.handlers import HANDLERS, Context
-        from snapd.wire import converter as wire
+        from snapd.handlers.binding import structured
         from snapd.wire.methods import METHODS
 
         def progress(message: str, done: int, total: int | None) -> None:
             if report is not None:
                 report(message, done * 100 // total if total else None)
 
-        try:
-            structured = wire.structure(params, METHODS[method].params)
-        except wire.InvalidParams as error:
-            raise core_errors.InvalidParams(str(error), field=error.field) from error
+        given = structured(METHODS[method], params)
         roots = (self._workspace.root, self._folder)
         call = Call(progress)
         context = Context(self._workspace, roots, self._options.client, call)
-        return _uninterrupted(lambda: HANDLERS[method](context, structured), call.cancel)
+        return _uninterrupted(lambda: HANDLERS[method](context, given), call.cancel)
 
     @property
     def is_open(self) -> bool:

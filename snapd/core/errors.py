@@ -41,7 +41,13 @@ class InvalidParams(SnapdError):
     """A request or a setting has a value that it cannot have; `data["field"]` names it."""
 
     kind = "invalidParams"
-    default_hint = "correct the value and try again"
+    default_hint = "docs/protocol.md says what each field takes, and 'snapd help' what each option does"
+
+    def __init__(self, message: str, *, hint: str | None = None, **data: Any) -> None:
+        subject, _, expected = message.partition(": expected ")
+        if expected:
+            hint = hint or f"{subject} takes {expected.partition(', got ')[0]}"
+        super().__init__(message, hint=hint, **data)
 
 
 class UnknownSnapshot(SnapdError):

@@ -52,7 +52,8 @@ def from_uri(uri: str, field: str) -> bytes:
     except ValueError as error:
         raise InvalidParams(f"{field}: not a URI: {error}", field=field) from error
     if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
-        raise InvalidParams(f"{field}: expected a file: URI of this machine", field=field)
+        hint = f"send {to_uri(os.fsencode(uri))}" if uri.startswith("/") else None
+        raise InvalidParams(f"{field}: expected a file: URI of this machine, got {uri!r}", hint=hint, field=field)
     # if a client did not encode a name, urlsplit may take a part of it for a query or a fragment
     path = uri[uri.index(parts.path, len(parts.scheme) + 1) :] if parts.path else ""
     decoded = unquote_to_bytes(path.encode("utf-8", "surrogateescape"))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import attrs
 
-from snapd.core.errors import PlanChanged
-from snapd.wire.converter import unstructure
+from snapd.core.errors import InvalidParams, PlanChanged
+from snapd.core.rules.meant import did_you_mean
+from snapd.wire import converter as wire
+from snapd.wire.converter import structure, unstructure
 from snapd.wire.methods import Method
 from snapd.wire.values import RequestParams
 
@@ -20,8 +23,41 @@ R = TypeVar("R", bound=attrs.AttrsInstance)
 Handler = Callable[[Context, P], R]
 """Carries out a request in a context: takes its params and returns its result."""
 
+_OF_LSP = "partialResultToken"
+"""What clients of the Language Server Protocol may send with any request, besides `workDoneToken`."""
+
 bound: dict[str, Handler[Any, Any]] = {}
 """The handlers that are bound so far, by the name of their method."""
+
+
+def structured(method: Method[P, Any], given: object) -> P:
+    """The params of a request as an object.
+
+    A method that changes something refuses fields that it does not know: a misspelt `dryRun` would change files. One
+    that reads ignores them, as those of newer clients.
+
+    Args:
+        method: of the request.
+        given: a JSON value.
+
+    Raises:
+        InvalidParams: the params do not fit. It names the first field that is wrong, and what it may have meant.
+    """
+    if isinstance(given, dict) and _OF_LSP in given:
+        given = {name: value for name, value in given.items() if name != _OF_LSP}
+    try:
+        params = structure(given, method.params, forbid_extra=bool(method.changes))
+        if method.changes is None and method.access_of(params) == "writes":
+            structure(given, method.params, forbid_extra=True)
+        return params
+    except wire.InvalidParams as error:
+        hint = None
+        if error.problem == "is missing":
+            hint = f"send {error.field}: {error.known[0]}"
+        elif error.known:
+            meant = did_you_mean(re.split(r"[.\]]", error.field)[-1], error.known)
+            hint = f"{meant}the fields are {', '.join(error.known)}"
+        raise InvalidParams(str(error), hint=hint, field=error.field) from None
 
 
 def handles(method: Method[P, R]) -> Callable[[Handler[P, R]], Handler[P, R]]:

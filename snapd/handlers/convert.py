@@ -137,7 +137,7 @@ def options(params: Any, default: OnConflict = "merge") -> OperationOptions:
         on_conflict or default,
         on_conflict is not None,
         params.dry_run,
-        getattr(params, "details", None),
+        params.details,
         expect if isinstance(expect, str) else None,
     )
 

@@ -201,9 +201,10 @@ class Connection(JsonRPCServer):
 
     async def _read_all(self) -> None:
         until = time.monotonic() + _READ_SECONDS
+        is_first = True
         while not self._exited:
             try:
-                body = await read_frame(self._reader, self._limit)
+                body = await read_frame(self._reader, self._limit, is_first=is_first)
             except RpcError as error:
                 self.protocol.refuse(None, error)
                 return
@@ -211,6 +212,7 @@ class Connection(JsonRPCServer):
                 return
             if body is None:
                 return
+            is_first = False
             await self._take(body)
             await self._outbox.writable()
             while len(self._tasks) >= _OUTSTANDING or self._outstanding_bytes > _OUTSTANDING_BYTES:
@@ -315,6 +317,9 @@ class Connection(JsonRPCServer):
         folders = [folder.uri for folder in params.workspace_folders or ()]
         if not folders and params.root_uri:
             folders = [params.root_uri]
+        elif not folders and params.root_path:
+            # it is told as any other name that is no URI
+            folders = [str(params.root_path)]
         opening = [self._add_folder(uri) for uri in folders]
         self._initialized = True
         if self.on_process is not None and params.process_id is not None:

@@ -72,6 +72,7 @@ class Folders:
     Attributes:
         finds_root: whether a folder stands for the one around it whose snapshots have its files.
         only_open: whether a folder is refused that nobody has open already.
+        refused: why folders were not opened whose names are wrong, the last first.
     """
 
     _services: Services
@@ -79,6 +80,7 @@ class Folders:
     _subscriber: Subscriber
     finds_root: bool = attrs.field(default=False, init=False)
     only_open: bool = attrs.field(default=False, init=False)
+    refused: list[SnapdError] = attrs.field(factory=list, init=False)
     _folders: dict[bytes, Folder] = attrs.field(factory=dict, init=False)
     _closing: dict[bytes, Folder] = attrs.field(factory=dict, init=False)
     _also_named: tuple[bytes, Folder | None] | None = attrs.field(default=None, init=False)
@@ -89,6 +91,7 @@ class Folders:
         try:
             path = _path_of(uri, "uri")
         except SnapdError as error:
+            self.refused.insert(0, error)
             return error
         if path not in self._folders:
             self._folders[path] = Folder(path, self._options.copy(), self._closing.get(path))
@@ -148,7 +151,10 @@ class Folders:
             if len(self._folders) == 1:
                 return next(iter(self._folders.values()))
             if not self._folders:
-                raise WorkspaceNotOpen("no folder is open on this connection; name one in initialize or open one")
+                why = str(self.refused[0]) if self.refused else None
+                raise WorkspaceNotOpen(
+                    "no folder is open on this connection; name one in initialize or open one", hint=why
+                )
             names = [to_uri(path) for path in self._folders]
             raise WorkspaceNotOpen("several folders are open", hint="name one of them in `workspaceUri`", open=names)
         path = _path_of(uri, "workspaceUri")

@@ -40,6 +40,7 @@ class Opening:
         capabilities: what the client can do; must be there.
         process_id: of the client, if it named one.
         root_uri: the folder to open where `workspace_folders` are not given.
+        root_path: the same by its path, as old clients send it.
         workspace_folders: the folders to open.
         initialization_options: settings, and the token.
     """
@@ -47,6 +48,7 @@ class Opening:
     capabilities: Any
     process_id: int | None = None
     root_uri: str | None = None
+    root_path: Any = None
     workspace_folders: Sequence[lsp.WorkspaceFolder] | None = None
     initialization_options: Any = None
 

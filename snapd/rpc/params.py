@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from snapd.core.errors import InvalidParams
-from snapd.wire import converter as wire
+from snapd.handlers.binding import structured
 from snapd.wire.methods import METHODS
 
 from .errors import as_rpc_error
@@ -39,18 +39,19 @@ def structure(method: str, params: Any) -> Any:
     spec = METHODS.get(method)
     try:
         if spec is not None:
-            return wire.structure(params, spec.params)
+            return structured(spec, params)
         if method not in _LSP_PARAMS:
             return params
         if method == lsp.INITIALIZE and isinstance(params, dict):
             # an odd value in a field that is not used here is no reason to refuse the client
             given = params
-            params = {name: given.get(name) for name in ("rootUri", "workspaceFolders", "initializationOptions")}
+            used = ("rootUri", "rootPath", "workspaceFolders", "initializationOptions")
+            params = {name: given.get(name) for name in used}
             process = given.get("processId")
             params |= {"capabilities": {}, "processId": process if type(process) is int else None}
         return CONVERTER.structure(params, _LSP_PARAMS[method])
-    except wire.InvalidParams as error:
-        raise as_rpc_error(InvalidParams(str(error), field=error.field)) from None
+    except InvalidParams as error:
+        raise as_rpc_error(error) from None
     except Exception as error:
         message = f"params: they do not fit {method}: {type(error).__name__}"
         raise as_rpc_error(InvalidParams(message, field="params")) from None

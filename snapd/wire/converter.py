@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -39,20 +39,23 @@ class InvalidParams(Exception):
     Attributes:
         field: the path of the field in the JSON, such as `patches[0].files[2]`; `params` for the whole value.
         problem: what is wrong with the field, such as `expected an integer, got a string`.
+        known: the names that an unknown field could have; or what a missing one takes.
     """
 
-    def __init__(self, field: str, problem: str) -> None:
+    def __init__(self, field: str, problem: str, known: Iterable[str] = ()) -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field
         self.problem = problem
+        self.known = tuple(known)
 
 
 class _Mismatch(Exception):
     """A value that does not fit, with the path to it, innermost part first; the path grows on the way up."""
 
-    def __init__(self, problem: str, *path: str | int) -> None:
+    def __init__(self, problem: str, *path: str | int, known: Iterable[str] = ()) -> None:
         super().__init__(problem)
         self.problem = problem
+        self.known = known
         self.path: list[str | int] = list(path)
 
     def field(self) -> str:
@@ -82,7 +85,7 @@ def structure(obj: object, cls: type[T], *, forbid_extra: bool = False) -> T:
     try:
         return converter.structure({} if obj is None else obj, cls)
     except _Mismatch as mismatch:
-        raise InvalidParams(mismatch.field(), mismatch.problem) from None
+        raise InvalidParams(mismatch.field(), mismatch.problem, mismatch.known) from None
 
 
 def unstructure(value: attrs.AttrsInstance) -> dict[str, Any]:
@@ -233,7 +236,7 @@ def _class_hook(cls: type[attrs.AttrsInstance], converter: Converter, *, forbid_
         )
         for each in fields_of(cls)
     ]
-    known = {wire for _, wire, *_ in fields}
+    known = [wire for _, wire, *_ in fields]
     needs_nothing = not any(required for *_, required in fields)
 
     def structure_class(value: Any, _: Any) -> Any:
@@ -241,18 +244,18 @@ def _class_hook(cls: type[attrs.AttrsInstance], converter: Converter, *, forbid_
             value = {}
         if type(value) is not dict:
             raise _mismatch("an object", value)
+        # first, since a misspelt name is missing, too
+        for each in value if forbid_extra else ():
+            if each not in known:
+                raise _Mismatch("is unknown", str(each), known=known)
         arguments = {}
         for name, wire, hook, annotation, required in fields:
             given = value.get(wire, _ABSENT)
             if given is _ABSENT and required:
-                raise _Mismatch("is missing", wire)
+                raise _Mismatch("is missing", wire, known=(_described(annotation),))
             if given is _ABSENT or (given is None and not required):
                 continue
             arguments[name] = _within(wire, hook, given, annotation)
-        if forbid_extra:
-            for each in value:
-                if each not in known:
-                    raise _Mismatch("is unknown", str(each))
         return cls(**arguments)
 
     return structure_class

@@ -70,6 +70,13 @@ class Method(Generic[P, R]):
         """What a request with these params does to the workspace."""
         return self.access if isinstance(self.access, str) else self.access(params)
 
+    @property
+    def changes(self) -> bool | None:
+        """Whether it changes something, here or elsewhere; None if `access_of` says that."""
+        if callable(self.access):
+            return None
+        return self.access == "writes" or self.idempotent is False or hasattr(self.params, "dry_run")
+
     def may_repeat(self, params: Mapping[str, Any]) -> bool:
         """Whether a client may send it again with these params (JSON values); see `idempotent`."""
         if isinstance(self.idempotent, str):

@@ -266,6 +266,7 @@ class SessionRevertParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -285,6 +286,7 @@ class SessionUnrevertParams(RequestParams):
     session_id: Annotated[str, SESSION]
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
+    details: Annotated[Detail | None, DETAILS] = None
 
 
 @attrs.frozen(kw_only=True)

@@ -152,7 +152,10 @@ def test_the_bridge_says_it_too(own_home: Home) -> None:
         ({"SNAPD_RETENTION": "0"}, unheard(own_home, "SNAPD_RETENTION")),
         (
             {"SNAPD_RETENTION": "x"},
-            "snapd: SNAPD_RETENTION: expected a number of days, at least 0\nhint: correct the value and try again\n",
+            (
+                "snapd: SNAPD_RETENTION: expected a number of days, at least 0\n"
+                "hint: SNAPD_RETENTION takes a number of days, at least 0\n"
+            ),
         ),
     ):
         bridge = own_home.run(own_home.path, "connect", env=env)

@@ -103,8 +103,8 @@ def test_revert_to_a_message_and_back(story: Story) -> None:
     answer = story.post("/session/ses_1/revert", '{"messageID": "msg_123"}')
     assert answer["sessionId"] == "ses_1"
     revert = answer["revert"]
-    assert revert["messageID"] == "msg_123"
-    assert "partID" not in revert
+    assert (revert["messageId"], revert["messageID"]) == ("msg_123", "msg_123")
+    assert {"partId", "partID"}.isdisjoint(revert)
     assert revert["applied"] is True
     # snapd's hashes are git's
     assert revert["snapshot"] == story.tree_3
@@ -122,7 +122,7 @@ def test_revert_to_a_part_of_a_message(story: Story) -> None:
     assert plan["applied"] is False
     assert story.tree() == story.tree_3
     revert = story.post("/session/ses_1/revert", body)["revert"]
-    assert (revert["messageID"], revert["partID"], revert["snapshot"]) == ("msg_123", "part_456", story.tree_3)
+    assert (revert["messageId"], revert["partID"], revert["snapshot"]) == ("msg_123", "part_456", story.tree_3)
     assert revert["files"] == plan["files"]
     assert story.tree() == story.tree_1
 
@@ -153,6 +153,9 @@ def test_errors(story: Story) -> None:
         ("/session/ses_1/revert", '{"messageID": "msg_123", "dryrun": true}', 400, "invalidParams"),
         ("/session/ses_1/revert", '{"messageID": "msg_123", "messageId": "msg_124"}', 400, "invalidParams"),
         ("/session/ses_1/revert", '{"messageID": "msg_123", "sessionId": "ses_2"}', 400, "invalidParams"),
+        ("/session/ses_1/revert", '{"messageId": "msg_123", "expect": ""}', 400, "invalidParams"),
+        ("/session/ses_1/revert", '{"messageId": "msg_123", "expect": "another"}', 409, "planChanged"),
+        ("/session/ses_1/undo", '{"hash": "of another method"}', 400, "invalidParams"),
         ("/session/ses_1/revert", "[]", 400, "invalidParams"),
         ("/session/ses_1/revert", "{", 400, "invalidParams"),
         ("/session/ses_1/unrevert", "{}", 409, "nothingToRedo"),
@@ -163,4 +166,4 @@ def test_errors(story: Story) -> None:
         assert problem["detail"]
     assert story.tree() == story.tree_3
     missing = story.post("/session/ses_1/revert", "{}")
-    assert missing["field"] == "messageID"
+    assert missing["field"] == "messageId"

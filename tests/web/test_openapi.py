@@ -130,7 +130,7 @@ def test_what_is_required(document: dict[str, Any]) -> None:
         "get /session/{id}/steps/{stepId}/hunks": ["file"],
         "post /session/{id}/steps/{stepId}/revert-files": ["files"],
         "post /session/{id}/steps/{stepId}/revert-hunks": ["file", "hunks"],
-        "post /session/{id}/revert": ["messageID"],
+        "post /session/{id}/revert": ["messageId"],
         "get /review/file": ["file"],
         "get /blame": ["file"],
         "get /diff": ["from"],

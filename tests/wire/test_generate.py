@@ -51,10 +51,10 @@ REQUESTS = {
     ),
     "session/redo": ("sessionId? count? dryRun? expect? onConflict? details?", f"{OUTCOME} steps operations?"),
     "session/revert": (
-        "sessionId messageId partId? dryRun? expect? onConflict?",
+        "sessionId messageId partId? dryRun? expect? onConflict? details?",
         f"{OUTCOME} messageId partId? snapshot diff",
     ),
-    "session/unrevert": ("sessionId dryRun? expect?", OUTCOME),
+    "session/unrevert": ("sessionId dryRun? expect? details?", OUTCOME),
     "step/begin": (
         "sessionId parentStepId? messageId? partId? tool? description? ends? detached? began?",
         "stepId hash",

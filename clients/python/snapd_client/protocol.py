@@ -1508,6 +1508,10 @@ class SessionRevertParams(_SessionRevertParamsRequired, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
 class _RevertOutcomeRequired(Outcome):
@@ -1538,6 +1542,10 @@ class SessionUnrevertParams(_SessionUnrevertParamsRequired, total=False):
     """Report what the request would do, without doing it."""
     expect: str
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
+    details: Detail
+    """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
+    conflict; `"diff"`, the same and a unified diff. Default: none.
+    """
 
 
 class HistoryParams(RequestParams, total=False):

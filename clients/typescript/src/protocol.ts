@@ -1040,6 +1040,8 @@ export interface SessionRevertParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** What `session/revert` did. */
@@ -1062,6 +1064,8 @@ export interface SessionUnrevertParams extends RequestParams {
   dryRun?: boolean;
   /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
   expect?: string;
+  /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
+  details?: Detail;
 }
 
 /** The params of `session/history`. */

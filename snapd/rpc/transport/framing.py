@@ -15,10 +15,12 @@ from .envelope import RpcError
 if TYPE_CHECKING:
     from asyncio import StreamReader
 
+_NO_HEADER = "this is no header: expected a line `Content-Length: N` that CR LF ends"
 MAX_HEADER_BYTES = 16 << 10
 MAX_MESSAGE_BYTES = 64 << 20
 
-_LINE_END = b"\r\n"
+_HEADER = re.compile(rb"[A-Za-z0-9_.-]+[ \t]*:[^\r\n]*\r\n")
+_LINE_END = b"\n"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HTTP = re.compile(rb"[A-Z]+ |[A-Za-z-]+ [^ ]+ HTTP/")
 """A header field has no space in its name, and an HTTP method has no colon after it."""
@@ -29,12 +31,13 @@ class HttpRequest(Exception):
     """The stream begins like an HTTP request: a web page is trying out this port."""
 
 
-async def read_frame(reader: StreamReader, limit: int) -> bytes | None:
+async def read_frame(reader: StreamReader, limit: int, *, is_first: bool = False) -> bytes | None:
     """Reads one frame.
 
     Args:
         reader: a stream with a limit of at least `MAX_HEADER_BYTES`.
         limit: the longest body in bytes. A longer one is refused by its header, before it is read.
+        is_first: whether nothing came before: JSON without a header is then refused although no line ends.
 
     Returns:
         The body; None if the stream has ended, even if it ended within a body.
@@ -43,7 +46,7 @@ async def read_frame(reader: StreamReader, limit: int) -> bytes | None:
         RpcError: the bytes are not a frame, or the frame is too long; nothing after it in the stream can be read.
         HttpRequest: the client speaks HTTP.
     """
-    length = await _read_header(reader)
+    length = await _read_header(reader, is_first=is_first)
     if length is None:
         return None
     if length > limit:
@@ -58,34 +61,39 @@ async def read_frame(reader: StreamReader, limit: int) -> bytes | None:
         return None
 
 
-async def _read_header(reader: StreamReader) -> int | None:
+async def _read_header(reader: StreamReader, *, is_first: bool) -> int | None:
     """Reads a header block. Returns the length of the body, None if the stream has ended."""
     lengths: list[bytes] = []
     size = 0
+    begun = await reader.read(1) if is_first else b""
+    if begun in (b"{", b"["):
+        raise RpcError(PARSE_ERROR, _NO_HEADER)
     while True:
         try:
-            line = await reader.readuntil(_LINE_END)
+            line = begun + await reader.readuntil(_LINE_END)
         except asyncio.IncompleteReadError as error:
-            if size == 0 and not error.partial.strip():
+            partial = begun + error.partial
+            if size == 0 and not partial.strip():
                 return None
-            if size == 0 and _HTTP.match(error.partial):
+            if size == 0 and _HTTP.match(partial):
                 raise HttpRequest from None
             raise RpcError(PARSE_ERROR, "the stream ended within a header") from error
         except asyncio.LimitOverrunError as error:
             # the reader has these bytes already, so this does not wait
-            if size == 0 and _HTTP.match(await reader.read(_HTTP_BYTES)):
+            if size == 0 and _HTTP.match(begun + await reader.read(_HTTP_BYTES)):
                 raise HttpRequest from None
             raise RpcError(PARSE_ERROR, "the header block is too long") from error
-        if line == _LINE_END and size:
+        if line == b"\r\n" and size:
             return _content_length(lengths)
         if size == 0 and _HTTP.match(line):
             raise HttpRequest
+        begun = b""
         size += len(line)
         if size > MAX_HEADER_BYTES:
             raise RpcError(PARSE_ERROR, "the header block is too long")
-        name, colon, value = line.partition(b":")
-        if not colon:
-            raise RpcError(PARSE_ERROR, "a header line has no colon")
+        if not _HEADER.fullmatch(line):
+            raise RpcError(PARSE_ERROR, _NO_HEADER)
+        name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-length":
             lengths.append(value.strip())
 

@@ -52,8 +52,8 @@ class Status:
 class Revert:
     """What a session was reverted to."""
 
-    messageID: Annotated[str, "The session went back to before this message."]  # noqa: N815 - as agents spell it
-    partID: Annotated[str | None, "The part of the message."] = None  # noqa: N815
+    message_id: Annotated[str, "The session went back to before this message. It is there as `messageID`, too."]
+    part_id: Annotated[str | None, "The part of the message; as `partID`, too."] = None
     snapshot: Annotated[TreeHash, "The folder before, to which `unrevert` returns."]
     diff: Annotated[str, "What the revert changed, as a unified diff."]
     applied: Annotated[bool, "As in the result of `session/revert`."]

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 import orjson
 
 from snapd.core.errors import InvalidParams
+from snapd.core.rules.meant import did_you_mean
 from snapd.wire import converter
 from snapd.wire.converter import wire_name
 from snapd.wire.methods import METHODS
@@ -117,21 +118,23 @@ def _name_of(route: Route, field: str) -> str:
 def _known(route: Route, given: Mapping[str, Any], place: str) -> dict[str, Input]:
     """Which input each of the given names means: the route's own name of it, or the wire's.
 
-    A name that other methods have is ignored, as on the wire. One that no method has is refused: a misspelt `dryRun`
-    would change files.
+    A name that only other methods have is ignored where nothing is changed, as on the wire. All others are refused: a
+    misspelt `dryRun` would change files.
 
     Raises:
         InvalidParams: a name is unknown, is that of something that the path gives, or means the same as another one.
     """
     own = {name: each for each in route.inputs for name in (each.into[-1:] or (each.name,))}
     own |= {each.name: each for each in route.inputs}
+    own |= {alias: own[name] for alias, name in route.aliases.items() if name in own}
     known: dict[str, Input] = {}
     for name in given:
         found = own.get(name)
         shown = name.encode("utf-8", "replace").decode("utf-8")[:100]
-        if found is None and name not in _OF_THE_WIRE:
-            listed = ", ".join(each.name for each in route.inputs if each.place == place) or "none"
-            raise InvalidParams(f"{shown}: is unknown", hint=f"this route knows: {listed}", field=shown)
+        if found is None and (route.verb == "POST" or name not in _OF_THE_WIRE):
+            names = [each.name for each in route.inputs if each.place == place]
+            hint = f"{did_you_mean(shown, names)}this route knows: {', '.join(names) or 'none'}"
+            raise InvalidParams(f"{shown}: is unknown", hint=hint, field=shown)
         if found is not None and found in known.values():
             raise InvalidParams(f"{shown}: is given twice", hint="give it once", field=shown)
         if found is not None and found.place == "path":

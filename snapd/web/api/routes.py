@@ -66,6 +66,7 @@ class Route:
         results: the classes of what it may answer; none if that is not JSON.
         method: the method of the wire that it stands for, if it stands for one.
         names: what the route calls a field of the params, where it does not call it by its name on the wire.
+        aliases: other names for some inputs, which it takes, too.
         of_session: whether the path names a session that its step must belong to.
         kinds: of errors that it may answer with, besides those of its method.
         media: the types of its answer if that is not JSON.
@@ -77,6 +78,7 @@ class Route:
     results: tuple[type[attrs.AttrsInstance], ...]
     method: Method[Any, Any] | None = None
     names: Mapping[str, str] = attrs.field(factory=dict, kw_only=True)
+    aliases: Mapping[str, str] = attrs.field(factory=dict, kw_only=True)
     of_session: bool = attrs.field(default=False, kw_only=True)
     kinds: tuple[str, ...] = attrs.field(default=(), kw_only=True)
     media: tuple[str, ...] = attrs.field(default=("application/json",), kw_only=True)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_OF_REVERT = ("messageId", "partId", "snapshot", "diff", "applied", "files")
+_SPELLED = {"messageID": "messageId", "partID": "partId"}
 _ON_A_PAGE = 500
 """Sessions that are asked for at once."""
 
@@ -72,11 +74,9 @@ async def revert(asked: Asked) -> Response:
         outcome: dict[str, Any] = asked.ask("session/revert", asked.params)
         if asked.params.get("dryRun"):
             return outcome
-        done = {"messageID": outcome["messageId"]}
-        if "partId" in outcome:
-            done["partID"] = outcome["partId"]
-        for name in ("snapshot", "diff", "applied", "files"):
-            done[name] = outcome[name]
+        done = {name: outcome[name] for name in _OF_REVERT if name in outcome}
+        # as agents spell them
+        done |= {spelled: outcome[name] for spelled, name in _SPELLED.items() if name in outcome}
         return {**_session(asked), "revert": done}
 
     return as_json(await asked.work(work))
@@ -90,8 +90,8 @@ async def unrevert(asked: Asked) -> Response:
     """
 
     def work() -> dict[str, Any]:
-        asked.ask("session/unrevert", asked.params)
-        return _session(asked)
+        outcome: dict[str, Any] = asked.ask("session/unrevert", asked.params)
+        return outcome if asked.params.get("dryRun") else _session(asked)
 
     return as_json(await asked.work(work))
 

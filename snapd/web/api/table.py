@@ -8,6 +8,7 @@ import attrs
 
 from snapd.wire import methods
 from snapd.wire.session import RevertOutcome, Session, SessionDiffResult
+from snapd.wire.values import Outcome
 
 from . import sessions
 from .answers import ContentParams, EventsSince, RevertedSession, SearchParams, SearchResult, StateParams, Status
@@ -62,9 +63,9 @@ def _agents_own(
     results: tuple[type[attrs.AttrsInstance], ...],
     answer: Callable[[Asked], Awaitable[Response]],
 ) -> Row:
-    """A route of the API that agents have, with the spelling of their ids."""
-    names = {**_OF_SESSION, "messageId": "messageID", "partId": "partID"}
-    return Row(Route(verb, f"/session/{{id}}/{name}", method.params, results, method, names=names), answer)
+    """A route of the API that agents have, which takes their spelling of ids, too."""
+    path, aliases = f"/session/{{id}}/{name}", {"messageID": "messageId", "partID": "partId"}
+    return Row(Route(verb, path, method.params, results, method, names=_OF_SESSION, aliases=aliases), answer)
 
 
 ROWS = (
@@ -84,7 +85,7 @@ ROWS = (
     _relayed("POST", "/session/{id}/review/revert", methods.REVIEW_REVERT, _OF_SESSION),
     _agents_own("GET", "diff", methods.SESSION_DIFF, (SessionDiffResult,), sessions.diff),
     _agents_own("POST", "revert", methods.SESSION_REVERT, (RevertedSession, RevertOutcome), sessions.revert),
-    _agents_own("POST", "unrevert", methods.SESSION_UNREVERT, (Session,), sessions.unrevert),
+    _agents_own("POST", "unrevert", methods.SESSION_UNREVERT, (Session, Outcome), sessions.unrevert),
     _relayed("GET", "/history", methods.SESSION_HISTORY),
     _relayed("GET", "/review", methods.REVIEW_LIST),
     _relayed("GET", "/review/file", methods.REVIEW_FILE),

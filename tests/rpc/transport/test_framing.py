@@ -60,6 +60,27 @@ def test_headers_that_are_understood(daemon: Machine, folder: Path, header: byte
     assert "result" in raw.answer("x")
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n',
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}',
+        b"[]",
+        b'\n{"jsonrpc":"2.0"}\n',
+        b"hello: you\n",
+        b"Content-Length: 2\n\n{}",
+        b"nonsense\n",
+    ],
+)
+def test_what_is_no_frame_is_answered_at_once(daemon: Machine, sent: bytes) -> None:
+    raw = daemon.raw()
+    raw.send(sent)
+    answer = raw.answer(None)
+    assert error_of(answer) == (-32700, None)
+    assert "Content-Length: N" in answer["error"]["data"]["hint"]
+    assert raw.says_nothing_more()
+
+
 def test_split_and_joined_frames(daemon: Machine, folder: Path) -> None:
     raw = daemon.raw().open(folder)
     for at in range(len(STATUS)):
@@ -112,6 +133,17 @@ def test_initialize_cares_for_nothing_that_it_does_not_need(daemon: Machine, fol
     params = {"processId": "x", "capabilities": {"textDocument": 5}, "trace": 7, "rootUri": folder.as_uri()}
     assert "capabilities" in raw.result("initialize", params)
     assert raw.result("snapshot/status")["workspaceUri"] == folder.as_uri()
+
+
+@pytest.mark.parametrize("key", ["rootPath", "rootUri", "workspaceFolders"])
+def test_a_path_in_place_of_a_uri_is_named_as_the_reason(daemon: Machine, folder: Path, key: str) -> None:
+    raw = daemon.raw()
+    named = str(folder)
+    raw.result("initialize", {key: [{"uri": named, "name": "f"}] if key == "workspaceFolders" else named})
+    error = raw.ask(2, "snapshot/status")["error"]
+    assert error["data"]["kind"] == "workspaceNotOpen"
+    assert folder.as_uri() in error["data"]["hint"]
+    assert any(folder.as_uri() in other["params"]["message"] for other in raw.others)
 
 
 @pytest.mark.parametrize("folders", ["abc", [1], [{"name": "x"}], {"uri": "x"}, 5])
