@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.core.actions.presence import AgentAtWork
 from snapd.core.timeline.queries import StepQuery
 from snapd.wire import changes as changes_wire
 from snapd.wire import methods
@@ -36,6 +37,9 @@ def begin(context: Context, params: wire.StepBeginParams) -> wire.StepBeginResul
         ends=params.ends,
         began=None if params.began is None else convert.milliseconds(params.began, "began"),
     )
+    if params.agent is not None and step.state == "open" and not context.workspace.sessions.attended(step):
+        watched = AgentAtWork(params.agent.process_id, params.agent.transcript, params.agent.interrupted)
+        context.workspace.watch_agent(step.step_id, watched)
     return wire.StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())
 
 
@@ -44,7 +48,12 @@ def end(context: Context, params: wire.StepEndParams) -> wire.StepEndResult:
     """Ends a step."""
     claims = None if params.files is None else convert.paths(context, params.files, "files")
     view = context.workspace.sessions.finish(
-        params.step_id, claims, context.call, description=params.description, lingers=params.lingers
+        params.step_id,
+        claims,
+        context.call,
+        description=params.description,
+        lingers=params.lingers,
+        is_left=params.left,
     )
     step = view.step
     assert step.to is not None

@@ -33,6 +33,8 @@ class Dialect:
         one_at_a_time: whether the agent waits for the end of a call that writes before it begins the next.
         tools: the tools of events that do not name one.
         tasks_are_subagents: whether the call that starts a subagent stands for it, because no event does.
+        process: the variable of a hook that has the id of the agent's process.
+        interrupted: what the agent notes in its transcript if its user interrupted it; it reports no event then.
         names_subagents: whether the events of a subagent's calls say whose they are; where they do not, a call belongs
             to the only subagent that is at work.
         event, session, message, call, subagent, prompt, tool, given, answer, parent, folder: where the fields are; the
@@ -50,6 +52,8 @@ class Dialect:
         tools: Mapping[str, str] = MappingProxyType({}),
         tasks_are_subagents: bool = False,
         names_subagents: bool = True,
+        process: str = "",
+        interrupted: str = "",
         event: tuple[Path, ...] = (("hook_event_name",), ("hookEventName",)),
         session: tuple[Path, ...] = (("session_id",), ("sessionId",)),
         message: tuple[Path, ...] = (("prompt_id",), ("turn_id",)),
@@ -70,6 +74,8 @@ class Dialect:
         self.tools = tools
         self.tasks_are_subagents = tasks_are_subagents
         self.names_subagents = names_subagents
+        self.process = process
+        self.interrupted = interrupted
         self.event = event
         self.session = session
         self.message = message
@@ -117,7 +123,15 @@ _HEARS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Post
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        Dialect("claude", _PASCAL, told="claude", hears=_HEARS, one_at_a_time=True),
+        Dialect(
+            "claude",
+            _PASCAL,
+            told="claude",
+            hears=_HEARS,
+            one_at_a_time=True,
+            process="CLAUDE_PID",
+            interrupted="[Request interrupted",
+        ),
         # it runs the calls of one answer at the same time
         Dialect("codex", _PASCAL, told="claude", hears=_HEARS[:-1]),
         Dialect("qwen", _PASCAL, told="claude", hears=_HEARS, one_at_a_time=True, names_subagents=False),

@@ -69,6 +69,8 @@ class Event:
         about: a few words about a subagent, for people.
         calls: the call of a `BEGIN` or an `END`, or all calls of a `BATCH`.
         folder: the absolute path of where the agent works.
+        process: the id of the agent's process; empty if that is not known.
+        transcript: where the agent notes what happens, if it notes there that it was interrupted.
         in_background: of an `END`, whether what the call started goes on.
         ended_task: of a `PROMPT`, the call whose background task has ended: then it is nobody's prompt.
 
@@ -87,6 +89,8 @@ class Event:
         self.ended_task: str | None = None
         self.prompt = ""
         self.about: str | None = None
+        self.process = os.environ.get(dialect.process, "") if dialect.process else ""
+        self.transcript = _found(payload, (("transcript_path",),)) if dialect.interrupted else None
         if self.kind is None:
             return
         session_id = self._text(payload, dialect.session, "the session")

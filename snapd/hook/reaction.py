@@ -158,8 +158,19 @@ def _step(event: Event, part: str, tool: str, words: str | None, parent: str | N
         "ends": ends,
         "detached": True,
         "began": moment(event.at) if event.is_late else None,
+        "agent": None if event.is_late else _agent(event, part),
     }
     return "step/begin", {name: value for name, value in params.items() if value is not None}
+
+
+def _agent(event: Event, part: str) -> dict[str, Any] | None:
+    """How the daemon notices that the agent is gone, or that its user has interrupted the call."""
+    found: dict[str, Any] = {"processId": int(event.process)} if event.process.isdecimal() else {}
+    # what goes on in the background is not interrupted with the turn
+    in_turn = event.subagent is None and not part.startswith((_SUBAGENT, _BACKGROUND))
+    if isinstance(event.transcript, str) and in_turn:
+        found |= {"transcript": event.transcript, "interrupted": [event.dialect.interrupted]}
+    return found or None
 
 
 def moment(at: int) -> str:
@@ -177,7 +188,8 @@ def _ended(step: Step, files: list[str] | None) -> Request:
 def _abandoned(step: Step) -> Request:
     """Ends a step of which nobody said that it has ended."""
     # an edit names its files when it ends; it did not, so it was denied or interrupted
-    return _ended(step, [] if is_edit(step.get("tool") or "") else None)
+    method, params = _ended(step, [] if is_edit(step.get("tool") or "") else None)
+    return method, params | {"left": True}
 
 
 def _parent(event: Event, own: list[Step], open_steps: list[Step]) -> str | None:

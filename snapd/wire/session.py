@@ -290,6 +290,17 @@ class SessionUnrevertParams(RequestParams):
 
 
 @attrs.frozen(kw_only=True)
+class AgentProcess:
+    """How to notice that the agent of a detached step is gone: from then on, the step owns nothing more."""
+
+    process_id: Annotated[int | None, "Its process, on this machine. One that does not run is ignored."] = None
+    transcript: Annotated[str | None, "The absolute path of the file to which it appends lines of JSON."] = None
+    interrupted: Annotated[list[str], "What a string in the transcript begins with if it was interrupted."] = (
+        attrs.field(factory=list)
+    )
+
+
+@attrs.frozen(kw_only=True)
 class StepBeginParams(RequestParams):
     """Begins a step on a snapshot of the working tree.
 
@@ -321,6 +332,7 @@ class StepBeginParams(RequestParams):
         "The step does not depend on this connection: for a hook that exits at once. See [Sessions and "
         "steps](#sessions-and-steps).",
     ] = False
+    agent: Annotated[AgentProcess | None, "With `detached`, who works in the step."] = None
     began: Annotated[
         str | None,
         "When it began, as RFC 3339, if that is reported late. The step then begins on the newest snapshot that there "
@@ -367,6 +379,7 @@ class StepEndParams(RequestParams):
         "step, it owns those to these files and no others; with an empty list, none.",
     ] = None
     description: Annotated[str | None, "A description for people, in place of that of `step/begin`."] = None
+    left: Annotated[bool, "Nobody said that it ended: what changed since its agent was gone is not its own."] = False
     lingers: Annotated[
         bool,
         "Own what is done to `files` in the next 10 s, as by a formatter: until the session begins a step or sends a "

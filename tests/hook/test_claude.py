@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.cli.running import Home
+from tests.rpc.machine import wait_until
 from tests.support.git import run_git
 
 from .agent import Agent, Done
@@ -269,3 +270,26 @@ def test_a_formatter_is_another_hook_of_the_same_event(agent: Agent, event: str)
     agent.home.ok(agent.root, "undo", step["stepId"], "--yes")
     with open(agent.path("a.py"), encoding="utf-8") as file:
         assert file.read() == f"a\n{rest}user\n"
+
+
+@pytest.mark.parametrize("how", ["interrupted", "killed"])
+def test_what_a_person_repairs_after_an_interruption_is_theirs(agent: Agent, how: str) -> None:
+    """No event comes: the transcript says it, or the process has ended."""
+    transcript = agent.home.at("transcript.jsonl")
+    with subprocess.Popen(["sleep", "600"]) as process:
+        agent.variables = {"CLAUDE_PID": str(process.pid)}
+        call = {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "T1"}
+        agent.on("PreToolUse", **call, transcript_path=transcript)
+        agent.write("half", "1")
+        before = len(agent.ask("snapshots")["snapshots"])
+        if how == "interrupted":
+            with open(transcript, "a", encoding="utf-8") as file:
+                file.write(json.dumps({"content": [{"type": "text", "text": "[Request interrupted by user]"}]}) + "\n")
+        else:
+            process.kill()
+        wait_until(lambda: len(agent.ask("snapshots")["snapshots"]) > before, "the snapshot of what it left")
+        process.kill()
+    agent.write("b.py", "repaired by hand\n")
+    agent.on("UserPromptSubmit", prompt="go on", prompt_id="P2")
+    assert [(step.part, step.files) for step in agent.steps()] == [("T1", ("half",))]
+    assert agent.of_the_user() == {"b.py"}

@@ -56,10 +56,10 @@ REQUESTS = {
     ),
     "session/unrevert": ("sessionId dryRun? expect? details?", OUTCOME),
     "step/begin": (
-        "sessionId parentStepId? messageId? partId? tool? description? ends? detached? began?",
+        "sessionId parentStepId? messageId? partId? tool? description? ends? detached? agent? began?",
         "stepId hash",
     ),
-    "step/end": ("stepId files? description? lingers?", "stepId from to files"),
+    "step/end": ("stepId files? description? left? lingers?", "stepId from to files"),
     "step/find": ("prefix? sessionId? parentStepId? open? lingering? limit? renames?", "steps"),
     "session/message": ("sessionId messageId text? late?", ""),
     "session/messages": ("sessionId cursor? limit?", "messages nextCursor?"),

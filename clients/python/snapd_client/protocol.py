@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 __all__ = [
+    "AgentProcess",
     "BlameParams",
     "BlameResult",
     "BlamedLines",
@@ -1922,6 +1923,17 @@ class SessionTakeoverResult(_SessionTakeoverResultRequired, total=False):
     """The signature of the handover. Absent if it is not signed."""
 
 
+class AgentProcess(TypedDict, total=False):
+    """How to notice that the agent of a detached step is gone: from then on, the step owns nothing more."""
+
+    processId: int
+    """Its process, on this machine. One that does not run is ignored."""
+    transcript: str
+    """The absolute path of the file to which it appends lines of JSON."""
+    interrupted: list[str]
+    """What a string in the transcript begins with if it was interrupted."""
+
+
 class _StepBeginParamsRequired(RequestParams):
     sessionId: str
     """The session."""
@@ -1947,6 +1959,8 @@ class StepBeginParams(_StepBeginParamsRequired, total=False):
     """
     detached: bool
     """The step does not depend on this connection: for a hook that exits at once. See Sessions and steps."""
+    agent: AgentProcess
+    """With `detached`, who works in the step."""
     began: str
     """When it began, as RFC 3339, if that is reported late. The step then begins on the newest snapshot that there is,
     and no new one is taken: a new one would have what the step did already. With `ends`, one is taken.
@@ -1976,6 +1990,8 @@ class StepEndParams(_StepEndParamsRequired, total=False):
     """
     description: str
     """A description for people, in place of that of `step/begin`."""
+    left: bool
+    """Nobody said that it ended: what changed since its agent was gone is not its own."""
     lingers: bool
     """Own what is done to `files` in the next 10 s, as by a formatter: until the session begins a step or sends a
     message, an operation runs, or this step is ended again. What an editor saves is the user's.

@@ -1360,6 +1360,16 @@ export interface SessionTakeoverResult extends Outcome {
   told: boolean;
 }
 
+/** How to notice that the agent of a detached step is gone: from then on, the step owns nothing more. */
+export interface AgentProcess {
+  /** Its process, on this machine. One that does not run is ignored. */
+  processId?: number;
+  /** The absolute path of the file to which it appends lines of JSON. */
+  transcript?: string;
+  /** What a string in the transcript begins with if it was interrupted. */
+  interrupted?: string[];
+}
+
 /** The params of `step/begin`. */
 export interface StepBeginParams extends RequestParams {
   /** The session. */
@@ -1378,6 +1388,8 @@ export interface StepBeginParams extends RequestParams {
   ends?: string;
   /** The step does not depend on this connection: for a hook that exits at once. See Sessions and steps. */
   detached?: boolean;
+  /** With `detached`, who works in the step. */
+  agent?: AgentProcess;
   /** When it began, as RFC 3339, if that is reported late. The step then begins on the newest snapshot that there is, and no new one is taken: a new one would have what the step did already. With `ends`, one is taken. */
   began?: string;
 }
@@ -1398,6 +1410,8 @@ export interface StepEndParams extends RequestParams {
   files?: string[];
   /** A description for people, in place of that of `step/begin`. */
   description?: string;
+  /** Nobody said that it ended: what changed since its agent was gone is not its own. */
+  left?: boolean;
   /** Own what is done to `files` in the next 10 s, as by a formatter: until the session begins a step or sends a message, an operation runs, or this step is ended again. What an editor saves is the user's. */
   lingers?: boolean;
 }

@@ -191,7 +191,9 @@ class Sessions(SessionViews):
             )
             ended: EndedStep | None = None
             if before is not None and before.state == "open":
-                ended = self._end_on(snapshot, before, Ending(spoken_for=True), call, begun)
+                # that the next one begins says nothing of what happened since an agent was gone
+                is_left = before.begun.detached and bool(self._writer.attendance.unattended([before]))
+                ended = self._end_on(snapshot, before, Ending(spoken_for=not is_left), call, begun)
             else:
                 if not self._timeline.open_steps():
                     # what happened before is nobody's
@@ -245,6 +247,7 @@ class Sessions(SessionViews):
         *,
         description: str | None = None,
         lingers: bool = False,
+        is_left: bool = False,
     ) -> StepView:
         """Ends a step, with a snapshot of the work tree as it is now. Ending a step again returns the same result.
 
@@ -253,6 +256,7 @@ class Sessions(SessionViews):
             claims: the files that its agent says that it wrote; None where the agent does not say.
             call: the request.
             description: see `Ending`.
+            is_left: whether nobody said that it ended: what changed since its agent is gone is then not its own.
             lingers: whether it owns what is done to these files in the next moment, too; see `RecentEdits`. Ending it
                 again ends that.
 
@@ -264,7 +268,7 @@ class Sessions(SessionViews):
             step = self.known_step(step_id)
             ended = None
             if step.state == "open":
-                ending = Ending(True, None if claims is None else tuple(claims), description)
+                ending = Ending(not is_left, None if claims is None else tuple(claims), description)
                 ended = self.end_open(step, ending, call)
                 if lingers and ending.claims:
                     author = Author(step.session_id, frozenset(ending.claims), step.begun.parent)
@@ -359,6 +363,10 @@ class Sessions(SessionViews):
         gone = self._writer.attendance.unattended(self._timeline.open_steps())
         return tuple(step for step in gone if session_id in (None, step.session_id))
 
+    def attended(self, step: Step) -> bool:
+        """Whether a client is known that works in a step."""
+        return self._writer.attendance.has_client(step.step_id)
+
     def attended_by(self, client: Hashable) -> bool:
         """Whether a client works in any step."""
         return bool(self._writer.attendance.of(client))
@@ -386,9 +394,9 @@ class Sessions(SessionViews):
                 snapshot = self._writer.seen(call)
                 if steps and self._writer.span(self._log.identify(snapshot)) is not None:
                     self._writer.track(snapshot, StepsLeft(steps), call)
-                attendance.drop(steps)
+                attendance.leave(steps)
         finally:
-            attendance.drop(attendance.of(client))
+            attendance.leave(attendance.of(client))
 
     # -- notifying
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from .nesting import around, working
@@ -17,17 +18,24 @@ class Attendance:
     """The open steps of a workspace and the clients that work in them. Safe to use from several threads.
 
     A client works in the steps that it began until it is gone: after a crash, a person may edit the same files. A
-    detached step, such as one begun by a hook that exits at once, needs no client.
+    detached step, such as one begun by a hook that exits at once, needs no client; but it may have one, the agent.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._clients: dict[StepId, Hashable] = {}
+        self._left: set[StepId] = set()
+        self._booted = booted_at()
 
     def attend(self, step_id: StepId, client: Hashable) -> None:
         """Notes that a client works in a step."""
         with self._lock:
             self._clients[step_id] = client
+
+    def has_client(self, step_id: StepId) -> bool:
+        """Whether a client is known that works in a step."""
+        with self._lock:
+            return step_id in self._clients
 
     def of(self, client: Hashable) -> tuple[StepId, ...]:
         """Lists the steps that a client works in."""
@@ -35,15 +43,29 @@ class Attendance:
             return tuple(step for step, other in self._clients.items() if other == client)
 
     def drop(self, steps: Iterable[StepId]) -> None:
+        """Forgets steps that have ended."""
+        with self._lock:
+            for step in steps:
+                self._clients.pop(step, None)
+                self._left.discard(step)
+
+    def leave(self, steps: Iterable[StepId]) -> None:
         """Notes that nobody works in some steps any more."""
         with self._lock:
             for step in steps:
                 self._clients.pop(step, None)
+                self._left.add(step)
 
     def unattended(self, open_steps: Iterable[Step]) -> tuple[Step, ...]:
         """Filters open steps for those in which nobody works."""
         with self._lock:
-            return tuple(step for step in open_steps if not (step.begun.detached or step.step_id in self._clients))
+            return tuple(step for step in open_steps if not self._is_attended(step))
+
+    def _is_attended(self, step: Step) -> bool:
+        if step.begun.detached:
+            # nobody outlives the machine
+            return step.step_id not in self._left and step.started >= self._booted
+        return step.step_id in self._clients
 
     def split(self, open_steps: Iterable[Step]) -> tuple[tuple[StepId, ...], tuple[StepId, ...]]:
         """Finds the steps that own what changes now.
@@ -62,3 +84,9 @@ class Attendance:
         outer = around(here, parents)
         left = tuple(step for step in parents if step in gone and step not in outer)
         return working(steps, here), left
+
+
+def booted_at() -> int:
+    """When the machine started, in milliseconds since 1970; 0 where it does not say."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return 0 if clock is None else int((time.time() - time.clock_gettime(clock)) * 1000)

@@ -1,0 +1,130 @@
+"""Notices that the agent of a step is gone or was interrupted, where no event says so: its step owns nothing more."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import stat
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from snapd.core.call import Call
+from snapd.core.errors import SnapdError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from snapd.core.actions.sessions import Sessions
+    from snapd.core.operations.writer import Writer
+    from snapd.core.timeline.model import StepId
+
+SECONDS = 0.2
+_MOST_BYTES = 1 << 20
+
+
+class AgentAtWork:
+    """The agent that works in a step, as another process: a client of `Attendance`.
+
+    Args:
+        process: its id; None if that is not known. One that does not run is ignored: it is of another namespace.
+        transcript: the file to which it appends what happens, as lines of JSON; None for none.
+        interrupted: a string in it that begins with one of these says that the agent was interrupted.
+    """
+
+    def __init__(self, process: int | None, transcript: str | None, interrupted: Collection[str]) -> None:
+        self._process = -1
+        self._id: int | None = None
+        with suppress(OSError, OverflowError):
+            if process is not None and hasattr(os, "pidfd_open"):
+                self._process = os.pidfd_open(process)
+            elif process is not None:
+                os.kill(process, 0)
+                self._id = process
+        self._transcript = transcript if interrupted else None
+        # within a string, a quote has a backslash before it
+        self._words = re.compile(rb'(?<!\\)"(?:%s)' % b"|".join(re.escape(word.encode()) for word in interrupted))
+        self._first = self._read = self._size()
+
+    def close(self) -> None:
+        """Stops watching."""
+        if self._process >= 0:
+            os.close(self._process)
+            self._process = -1
+
+    def is_gone(self) -> bool:
+        """Whether it has ended, or was interrupted since the last call."""
+        if self._process >= 0 and select.select([self._process], [], [], 0)[0]:
+            return True
+        if self._id is not None:
+            try:
+                os.kill(self._id, 0)
+            except ProcessLookupError:
+                return True
+        size, read = self._size(), self._read
+        self._read = size
+        if self._transcript is None or size <= read:
+            return False
+        try:
+            with open(self._transcript, "rb") as file:
+                # a line may come in pieces; what was there before says nothing of this step
+                file.seek(max(read - 200, size - _MOST_BYTES, self._first))
+                return self._words.search(file.read(_MOST_BYTES)) is not None
+        except OSError:
+            return False
+
+    def _size(self) -> int:
+        try:
+            status = os.stat(self._transcript or "")
+        except (OSError, ValueError):
+            return 0
+        return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+class Presence:
+    """Watches the agents that work in steps of a folder, several times a second and only while there are any.
+
+    Args:
+        writer: knows who works in which step.
+        sessions: of the folder.
+    """
+
+    def __init__(self, writer: Writer, sessions: Sessions) -> None:
+        self._writer = writer
+        self._sessions = sessions
+        self._lock = threading.Lock()
+        self._agents: list[AgentAtWork] = []
+        self._closed = threading.Event()
+
+    def watch(self, step_id: StepId, agent: AgentAtWork) -> None:
+        """Has a step left by its agent once that is gone."""
+        self._writer.attendance.attend(step_id, agent)
+        with self._lock:
+            self._agents.append(agent)
+            if len(self._agents) == 1:
+                threading.Thread(target=self._run, name="snapd-presence", daemon=True).start()
+
+    def close(self) -> None:
+        """Stops watching."""
+        self._closed.set()
+
+    def _run(self) -> None:
+        while not self._closed.wait(SECONDS):
+            for agent in tuple(self._agents):
+                self._look(agent)
+            with self._lock:
+                if not self._agents:
+                    return
+
+    def _look(self, agent: AgentAtWork) -> None:
+        if self._sessions.attended_by(agent):
+            if not agent.is_gone():
+                return
+            try:
+                self._sessions.leave(agent, Call())
+            except SnapdError as error:
+                self._writer.report_trouble(error)
+        agent.close()
+        with self._lock:
+            self._agents.remove(agent)
