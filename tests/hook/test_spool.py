@@ -85,6 +85,7 @@ def test_a_whole_turn_while_the_daemon_is_busy(of_another_user: Agent) -> None:
     assert [entry["text"] for entry in agent.entries() if entry["kind"] == "message"] == ["go"]
     late = [entry["step"].get("late") for entry in agent.entries() if entry["kind"] == "step"]
     assert late == [None, True, True]
+    assert agent.home.ok(agent.root, "log").count("(reported late)") == 2
 
 
 def _spool(agent: Agent) -> Path:

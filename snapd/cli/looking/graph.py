@@ -359,14 +359,18 @@ def _said(step: dict[str, Any]) -> list[tuple[str, str]]:
     """What a step is called, in styles: that of `naming.step_name`."""
     if said_of(step):
         said = [(one_line(step.get("tool")), "bold"), (one_line(step.get("description")), "")]
-        return [(f"{text}  ", style) for text, style in said if text]
+        return [*((f"{text}  ", style) for text, style in said if text), *_late(step)]
     return [(f"{step_name(step)}  ", "")]
 
 
 def _tool(step: dict[str, Any]) -> list[tuple[str, str]]:
     """The tool of a step that is called after its only file, in its style."""
     tool = one_line(step.get("tool"))
-    return [(f"{tool}  ", "bold")] if tool else []
+    return [*([(f"{tool}  ", "bold")] if tool else []), *_late(step)]
+
+
+def _late(step: dict[str, Any]) -> list[tuple[str, str]]:
+    return [("(reported late)  ", "yellow")] if "late" in step else []
 
 
 def _session_of(entry: dict[str, Any]) -> str:

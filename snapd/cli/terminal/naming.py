@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def step_name(step: dict[str, Any]) -> str:
     """The name of a step, on one line: its tool and description, else the files it changed, else its number."""
-    return said_of(step) or changed(step.get("files") or ()) or f"step {step['index'] + 1}"
+    name = said_of(step) or changed(step.get("files") or ()) or f"step {step['index'] + 1}"
+    return f"{name} (reported late)" if "late" in step else name
 
 
 def said_of(step: dict[str, Any]) -> str:
@@ -29,9 +30,10 @@ def prompt_of(message: dict[str, Any]) -> str:
 def is_noise(step: dict[str, Any]) -> bool:
     """Whether nobody misses a step: it changed nothing, and is a call of a tool or one of which nothing is said.
 
-    Agents call tools to look as well, and `snapd run` begins a step for what may come.
+    Agents call tools to look as well, and `snapd run` begins a step for what may come. One that was reported late may
+    have changed something before that.
     """
-    if step["state"] == "open" or step["files"] or "uncaptured" in step:
+    if step["state"] == "open" or step["files"] or "uncaptured" in step or "late" in step:
         return False
     return "partId" in step or not any(name in step for name in ("tool", "description", "messageId"))
 

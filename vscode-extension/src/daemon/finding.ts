@@ -76,9 +76,10 @@ export function versionIn(output: string): string | undefined {
   return /^snapd (\d+\.\d+\S*)\s*$/.exec(output)?.[1];
 }
 
-/** The name that programs of a Python environment have. */
+/** The name that programs of a Python environment have; `snapd` itself is a script for `sh`, which Windows lacks. */
 export function scriptName(platform: NodeJS.Platform, name: string): string {
-  return platform === "win32" ? `${name}.exe` : name;
+  if (platform !== "win32") return name;
+  return name === "snapd" ? "snapd-python.exe" : `${name}.exe`;
 }
 
 /** The folder in a Python environment where its programs are. */

@@ -102,9 +102,12 @@ describe("findSnapd", () => {
   });
 
   it("knows where Windows keeps programs", async () => {
-    const probes = { ...computer(["C:\\p\\.venv\\Scripts\\snapd.exe"]), selectedPythons: () => Promise.resolve([]) };
+    const probes = {
+      ...computer(["C:\\p\\.venv\\Scripts\\snapd-python.exe"]),
+      selectedPythons: () => Promise.resolve([]),
+    };
     const windows = { platform: "win32", setting: "", folders: ["C:\\p"], searchPath: "C:\\Windows" } as const;
-    assert.equal(await find(probes, windows), "C:\\p\\.venv\\Scripts\\snapd.exe");
+    assert.equal(await find(probes, windows), "C:\\p\\.venv\\Scripts\\snapd-python.exe");
   });
 });
 
