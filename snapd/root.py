@@ -21,8 +21,8 @@ _HISTORY = ("refs/snapd", "journal")
 def root_of(start: str, home: str, store_of: Callable[[str], str]) -> str:
     """Finds the folder whose snapshots have the files of a directory.
 
-    That is the nearest folder, the directory itself first, that has a history or is the root of a git work tree: a
-    folder's snapshots leave out the repositories in it.
+    That is the nearest folder, the directory itself first, that has a history or is the root of a git work tree. So a
+    repository is a workspace of its own, although the snapshots of a folder around it have its files, too.
 
     Args:
         start: the directory, absolute.
@@ -97,18 +97,10 @@ def overlapping(folder: str, stores: str) -> list[str]:
         if other is None or not os.path.isdir(other) or not has_history(store):
             continue
         inner, outer = sorted((folder, other), key=len, reverse=True)
-        # a folder's snapshots leave out the repositories in it
-        if inner.startswith(outer.rstrip("/") + "/") and not _is_apart(inner, outer):
+        # also where the inner one is a repository: snapshots have the files of those below
+        if inner.startswith(outer.rstrip("/") + "/"):
             found.append(other)
     return found
-
-
-def _is_apart(inner: str, outer: str) -> bool:
-    while inner != outer:
-        if os.path.lexists(os.path.join(inner, ".git")):
-            return True
-        inner = os.path.dirname(inner)
-    return False
 
 
 def _has_entries(directory: str) -> bool:

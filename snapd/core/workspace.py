@@ -84,6 +84,7 @@ class Workspace:
         export: writes a snapshot to another folder, see `Export.export`.
         restore, revert: see `Restore`.
         cleanup, keep_house: see `Cleanup`.
+        is_ignored: whether a file is ignored, as of the last capture.
         sessions: begins and ends sessions and steps.
         watch_agent: has a step left once its agent is gone, see `Presence.watch`.
         messages: records what people ask of agents.
@@ -127,6 +128,7 @@ class Workspace:
         self._work_tree = work_tree
         self._store = store
         self._writer = writer = Writer(work_tree, store, policy, texts, editors)
+        self.is_ignored = work_tree.is_ignored
         self.root, self.event_log = work_tree.root, writer.event_log
         self.watch_changes, self.listen_to_trouble = writer.feed.listen, writer.listen
         snapshots = Snapshots(writer, store)

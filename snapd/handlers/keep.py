@@ -34,7 +34,7 @@ def track(context: Context, params: wire.TrackParams) -> wire.TrackResult:
 
 
 @handles(methods.STATUS)
-def status(context: Context, _: wire.StatusParams) -> wire.StatusResult:
+def status(context: Context, params: wire.StatusParams) -> wire.StatusResult:
     """Describes the state of a workspace."""
     workspace = context.workspace
     found = workspace.status()
@@ -46,6 +46,7 @@ def status(context: Context, _: wire.StatusParams) -> wire.StatusResult:
         enabled=context.enabled,
         workspace_uri=to_uri(workspace.root),
         within=_within(context),
+        ignored=None if params.file is None else workspace.is_ignored(convert.path(context, params.file, "file")),
         project_id=workspace.project_id,
         files=found.files,
         watcher=found.watcher,

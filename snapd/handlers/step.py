@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.actions.presence import AgentAtWork
+from snapd.core.paths import shown
 from snapd.core.timeline.queries import StepQuery
 from snapd.wire import changes as changes_wire
 from snapd.wire import methods
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from snapd.core.actions.made_changes import MadeChange
 
     from .context import Context
+
+_UNNAMED = 10
 
 
 @handles(methods.STEP_BEGIN)
@@ -55,13 +58,16 @@ def end(context: Context, params: wire.StepEndParams) -> wire.StepEndResult:
         lingers=params.lingers,
         is_left=params.left,
     )
-    step = view.step
+    step, workspace = view.step, context.workspace
     assert step.to is not None
+    unnamed = () if view.files or not claims else workspace.changed(step.from_.tree, step.to.tree, context.call)
     return wire.StepEndResult(
         step_id=step.step_id,
         from_=step.from_.tree.hex(),
         to=step.to.tree.hex(),
-        files=history.files(context.workspace.root, view.files or ()),
+        files=history.files(workspace.root, view.files or ()),
+        ignored=[shown(path) for path in claims or () if workspace.is_ignored(path)] or None,
+        unnamed=[shown(change.path) for change in unnamed[:_UNNAMED]] or None,
     )
 
 

@@ -395,6 +395,11 @@ class StepEndResult:
     from_: Annotated[TreeHash, "The snapshot at its beginning."]
     to: Annotated[TreeHash, "The snapshot at its end."]
     files: Annotated[list[FileChange], "The files that it changed, ordered by file."]
+    ignored: Annotated[list[str] | None, "Of the files that the request names, those that no snapshot has."] = None
+    unnamed: Annotated[
+        list[str] | None,
+        "If the step changed none of the files that the request names: the first 10 others that changed during it.",
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

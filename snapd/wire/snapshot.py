@@ -287,6 +287,8 @@ class RevertParams(RequestParams):
 class StatusParams(RequestParams):
     """Describes the state of a workspace. For a folder that snapd refused, it fails like every other request."""
 
+    file: Annotated[str | None, "Say whether this file, which need not exist, is ignored."] = None
+
 
 @attrs.frozen(kw_only=True)
 class Setting:
@@ -324,6 +326,9 @@ class StatusResult:
     within: Annotated[
         str | None,
         "The folder that the client opened, relative to the workspace, if it lies in it: see `findRoot`.",
+    ] = None
+    ignored: Annotated[
+        bool | None, "Whether `file` is ignored, or a folder above it, as of the last snapshot: no snapshot has it."
     ] = None
     project_id: Annotated[str, "The name of the workspace's store."]
     files: Annotated[int, "The number of captured files."]

@@ -23,8 +23,8 @@ CHOICE = "files? file? hunks? stepId? sessionId? all?"
 OUTCOME = "applied before after files details? plan?"
 
 STATUS = (
-    "enabled workspaceUri within? projectId files watcher watcherReason? fullLook? lastHash? store openSteps settings? "
-    "settingsProblems?"
+    "enabled workspaceUri within? ignored? projectId files watcher watcherReason? fullLook? lastHash? store openSteps "
+    "settings? settingsProblems?"
 )
 
 REQUESTS = {
@@ -37,7 +37,7 @@ REQUESTS = {
     "snapshot/fileExists": ("hash file", "exists"),
     "snapshot/restore": ("hash dryRun? expect? onConflict? details?", OUTCOME),
     "snapshot/revert": ("patches dryRun? expect? onConflict? details?", OUTCOME),
-    "snapshot/status": ("", STATUS),
+    "snapshot/status": ("file?", STATUS),
     "snapshot/cleanup": ("olderThanDays?", "removed freedBytes"),
     "snapshot/events": ("since", "events? reset? latest"),
     "session/start": ("sessionId? agent? title?", "sessionId"),
@@ -59,7 +59,7 @@ REQUESTS = {
         "sessionId parentStepId? messageId? partId? tool? description? ends? detached? agent? began?",
         "stepId hash",
     ),
-    "step/end": ("stepId files? description? left? lingers?", "stepId from to files"),
+    "step/end": ("stepId files? description? left? lingers?", "stepId from to files ignored? unnamed?"),
     "step/find": ("prefix? sessionId? parentStepId? open? lingering? limit? renames?", "steps"),
     "session/message": ("sessionId messageId text? late?", ""),
     "session/messages": ("sessionId cursor? limit?", "messages nextCursor?"),

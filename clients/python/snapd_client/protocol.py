@@ -670,8 +670,11 @@ class RevertParams(_RevertParamsRequired, total=False):
     """
 
 
-class StatusParams(RequestParams):
+class StatusParams(RequestParams, total=False):
     """The params of `snapshot/status`."""
+
+    file: str
+    """Say whether this file, which need not exist, is ignored."""
 
 
 class FullLook(TypedDict):
@@ -750,6 +753,8 @@ class StatusResult(_StatusResultRequired, total=False):
 
     within: str
     """The folder that the client opened, relative to the workspace, if it lies in it: see `findRoot`."""
+    ignored: bool
+    """Whether `file` is ignored, or a folder above it, as of the last snapshot: no snapshot has it."""
     watcherReason: str
     """Why it is not the best watcher of the system, unless the settings ask for it."""
     fullLook: FullLook
@@ -2001,15 +2006,22 @@ class StepEndParams(_StepEndParamsRequired, total=False):
 _StepEndResultKeywords = TypedDict("_StepEndResultKeywords", {"from": TreeHash})
 
 
-class StepEndResult(_StepEndResultKeywords, TypedDict):
-    """The result of `step/end`."""
-
+class _StepEndResultRequired(_StepEndResultKeywords, TypedDict):
     stepId: str
     """The step."""
     to: TreeHash
     """The snapshot at its end."""
     files: list[FileChange]
     """The files that it changed, ordered by file."""
+
+
+class StepEndResult(_StepEndResultRequired, total=False):
+    """The result of `step/end`."""
+
+    ignored: list[str]
+    """Of the files that the request names, those that no snapshot has."""
+    unnamed: list[str]
+    """If the step changed none of the files that the request names: the first 10 others that changed during it."""
 
 
 class StepFindParams(RequestParams, total=False):

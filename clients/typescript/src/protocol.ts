@@ -394,7 +394,10 @@ export interface RevertParams extends RequestParams {
 }
 
 /** The params of `snapshot/status`. */
-export type StatusParams = RequestParams;
+export interface StatusParams extends RequestParams {
+  /** Say whether this file, which need not exist, is ignored. */
+  file?: string;
+}
 
 /** A scan of all files of a workspace. */
 export interface FullLook {
@@ -446,6 +449,8 @@ export interface StatusResult {
   workspaceUri: string;
   /** The folder that the client opened, relative to the workspace, if it lies in it: see `findRoot`. */
   within?: string;
+  /** Whether `file` is ignored, or a folder above it, as of the last snapshot: no snapshot has it. */
+  ignored?: boolean;
   /** The name of the workspace's store. */
   projectId: string;
   /** The number of captured files. */
@@ -1426,6 +1431,10 @@ export interface StepEndResult {
   to: TreeHash;
   /** The files that it changed, ordered by file. */
   files: FileChange[];
+  /** Of the files that the request names, those that no snapshot has. */
+  ignored?: string[];
+  /** If the step changed none of the files that the request names: the first 10 others that changed during it. */
+  unnamed?: string[];
 }
 
 /** The params of `step/find`. */

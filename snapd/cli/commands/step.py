@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from snapd.backend import Backend
 
 
+_SHOWN = 3
 _DONE = {"begin": "begun", "end": "ended"}
 
 
@@ -80,6 +81,11 @@ def _end(options: argparse.Namespace) -> int:
         return _end_all(options)
     with backend(options) as found:
         result = _ended(found, step_id(found, options.step), _named(options))
+    for name in result.get("ignored", []):
+        print(f"snapd: {printable(name)} is ignored: no snapshot has it", file=sys.stderr)
+    if others := result.get("unnamed"):
+        said = f"{', '.join(map(printable, others[:_SHOWN]))}{' and others' if len(others) > _SHOWN else ''}"
+        print(f"snapd: no named file changed, but {said} did: the step does not own that", file=sys.stderr)
     if options.json:
         print_json(result)
     else:

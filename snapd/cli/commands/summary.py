@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ def tell_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | 
     painter = Painter(options, sys.stderr)
     changed = _tell_session(painter, recorder.session_id, every, shared)
     if not changed:
+        _tell_ignored(recorder.backend)
         return
     lines = [_BURSTS, _how_to_undo(recorder.session_id)]
     if agent is not None:
@@ -69,6 +71,7 @@ def tell_hooked(options: argparse.Namespace, hooked: Hooked, hooks: OneRun) -> N
     painter = Painter(options, sys.stderr)
     if not sessions and hooked.base == hooked.end:
         print(painter.paint("snapd: nothing changed", "dim"), file=sys.stderr)
+        _tell_ignored(hooked.backend)
         return
     if not sessions:
         print(f"snapd: no step was recorded: the hooks of {title} told of none", file=sys.stderr)
@@ -101,6 +104,18 @@ def _tell_session(painter: Painter, session_id: str, every: list[dict[str, Any]]
     for line in [*shared, *filter(None, [lost])]:
         print(f"  {painter.paint(line, 'yellow')}", file=sys.stderr)
     return True
+
+
+def _tell_ignored(found: Backend) -> None:
+    """Says so where the command ran in a folder of which no snapshot has anything."""
+    here = os.getcwd()
+    try:
+        ignored = found.request("snapshot/status", {"file": os.path.join(here, "new")}).get("ignored")
+    except (ClientError, SnapdError, OSError) as error:
+        print_error(error)
+        return
+    if ignored:
+        print(f"snapd: {printable(here)} is ignored: no snapshot has what is written there", file=sys.stderr)
 
 
 def _tell_dim(painter: Painter, *lines: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import print_once, printable
 from snapd.core.errors import InvalidParams
 from snapd.locations import Locations, stores_directory
@@ -33,6 +34,13 @@ def folder_of(options: argparse.Namespace) -> str:
     folder = folder_around(directory, locations, _data_dir(locations))
     if folder != directory and options.command not in _SILENT:
         print_once(f"snapd: in {printable(folder)}; --here stays in this folder")
+    if options.command not in _SILENT and not is_known(folder):
+        above = folder
+        while above != (above := os.path.dirname(above)) and not is_known(above):
+            pass
+        if is_known(above):
+            said = f"no snapshots of {printable(folder)} itself yet; {printable(above)} has its files"
+            print_once(f"snapd: {said}: 'snapd -C {shell_name(above)}' works there")
     return folder
 
 

@@ -28,6 +28,21 @@ def test_they_are_shown_with_their_age(home: Home, project: str) -> None:
     assert (shown["stepId"], shown["sessionId"], shown["agent"], shown["tool"]) == (step, "s1", "claude", "Edit")
 
 
+def test_files_that_a_step_names_in_vain(home: Home, project: str) -> None:
+    put(project, {".gitignore": b"*.log\n"})
+    step = begun(home, project, "--session", "s1")
+    put(project, {"x.log": b"1\n", "a": b"a\n", "b": b"b\n", "c": b"c\n", "d": b"d\n"})
+    for _ in range(2):
+        done = home.run(project, "step", "end", step, "--file", "x.log", "--file", "misspelt")
+        assert done.err.splitlines() == [
+            "snapd: x.log is ignored: no snapshot has it",
+            "snapd: no named file changed, but a, b, c and others did: the step does not own that",
+        ]
+    step = begun(home, project, "--session", "s1")
+    put(project, {"a": b"2\n", "b": b"2\n"})
+    assert home.run(project, "step", "end", step, "--file", "a").err == ""
+
+
 def test_they_are_ended_at_once(home: Home, project: str) -> None:
     outer = begun(home, project, "--session", "s1")
     inner = begun(home, project, "--session", "s1", "--parent", outer)

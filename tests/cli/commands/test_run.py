@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.running import WAIT, Terminal
+from tests.cli.steps import put
 from tests.library.others import other_process
 
 if TYPE_CHECKING:
@@ -188,6 +189,15 @@ def test_a_command_that_changes_nothing_leaves_nothing_in_the_log(home: Home, pr
     assert entries(home, project) == []
     (session,) = home.run(project, "sessions", "--json").json["sessions"]
     assert (session["agent"], session["title"]) == ("a", "t")
+
+
+def test_a_folder_that_is_ignored_is_named(home: Home, project: str) -> None:
+    put(project, {".gitignore": b"build/\n", "build/old": b"o\n"})
+    home.ok(project, "track")
+    build = os.path.join(project, "build")
+    result = home.run(build, "run", "--quiet", "0.1", "--", "sh", "-c", "echo agent > f")
+    assert f"snapd: {build} is ignored: no snapshot has what is written there\n" in result.err
+    assert "ignored" not in home.run(project, "run", "--", "true").err
 
 
 def test_nothing_falls_between_two_steps(home: Home, project: str) -> None:

@@ -97,7 +97,16 @@ def test_folders_that_overlap_are_named(home: Home, project: str, inside: str) -
 def test_a_repository_in_a_folder_is_its_own(home: Home, project: str, inside: str) -> None:
     home.ok(project, "track")
     run_git(inside, "init", "-q")
-    assert used(home.run(inside, "status", "--json")) == inside
+    found = home.run(inside, "status", "--json")
+    assert used(found) == inside
+    assert found.err == (
+        f"snapd: no snapshots of {inside} itself yet; {project} has its files: 'snapd -C {project}' works there\n"
+    )
+    # the snapshots of the folder around it have its files
+    assert f"{os.path.relpath(inside, project)}/" in home.ok(project, "files", "last")
+    assert home.run(inside, "track").code == 0
+    assert home.run(inside, "status", "--json").err == ""
+    assert f"overlaps  {inside} has snapshots of the same files" in home.ok(project, "status")
 
 
 def test_it_begins_at_the_directory_that_is_named(home: Home, project: str, inside: str) -> None:
