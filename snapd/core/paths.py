@@ -55,7 +55,10 @@ def from_uri(uri: str, field: str) -> bytes:
         hint = f"send {to_uri(os.fsencode(uri))}" if uri.startswith("/") else None
         raise InvalidParams(f"{field}: expected a file: URI of this machine, got {uri!r}", hint=hint, field=field)
     # if a client did not encode a name, urlsplit may take a part of it for a query or a fragment
-    path = uri[uri.index(parts.path, len(parts.scheme) + 1) :] if parts.path else ""
+    at = uri.find(parts.path, len(parts.scheme) + 1)
+    if at < 0:
+        raise InvalidParams(f"{field}: not a URI: a line break or a tab stands in it raw", field=field)
+    path = uri[at:]
     decoded = unquote_to_bytes(path.encode("utf-8", "surrogateescape"))
     if b"\0" in decoded:
         raise InvalidParams(f"{field}: a path cannot hold a NUL byte", field=field)

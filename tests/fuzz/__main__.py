@@ -1,14 +1,17 @@
 """`make fuzz`: looks for input that breaks something, for as long as it is told.
 
-A third of the time goes to atheris, on framing, parsing and params in its own process; a third to hypothesis, which
-asks real daemons; and a third to remotes whose sessions are forged. What atheris finds is left in `--keep`: put it into
-the corpus, where every run tries it again.
+A quarter of the time goes to atheris, on framing, parsing and params in its own process; a quarter to hypothesis, which
+asks real daemons; a quarter to remotes whose sessions are forged; and a quarter to all that reads others' text, with a
+bound in time for each input. What atheris and the latter find is left in `--keep`: put it into the corpus, where every
+run tries it again, or among the seeds of the parser.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import logging
+import random
 import subprocess
 import sys
 import tempfile
@@ -21,6 +24,8 @@ from typing import TYPE_CHECKING
 from snapd.wire.methods import METHODS
 from tests.fuzz.counting import COUNT
 from tests.fuzz.hostile import Hostile, check_hostile
+from tests.fuzz.parsers import check as check_read
+from tests.fuzz.parsers import mutated, parsers
 from tests.fuzz.properties import check_corpus, check_framing, check_notifications, check_params, check_streams
 from tests.fuzz.strategies import CORPUS
 from tests.fuzz.target import Target
@@ -39,9 +44,10 @@ def main() -> int:
     options = parser.parse_args()
     keep = options.keep or Path(tempfile.mkdtemp(prefix="snapd-fuzz-"))
     keep.mkdir(parents=True, exist_ok=True)
-    failures = _covered(options.seconds / 3, keep)
-    failures += _asked(time.monotonic() + options.seconds / 3)
-    failures += _fetched(time.monotonic() + options.seconds / 3)
+    failures = _covered(options.seconds / 4, keep)
+    failures += _asked(time.monotonic() + options.seconds / 4)
+    failures += _fetched(time.monotonic() + options.seconds / 4)
+    failures += _read(time.monotonic() + options.seconds / 4, keep)
     print(f"failures: {failures}" + (f"; see above and {keep}" if failures else ""))
     return 1 if failures else 0
 
@@ -114,6 +120,30 @@ def _fetched(until: float) -> int:
             failures += 1
             traceback.print_exc()
     print(f"forged: {fetched} fetches, {refused} of them refused", flush=True)
+    return failures
+
+
+def _read(until: float, keep: Path) -> int:
+    # a parser says of many inputs that it ignores them
+    logging.disable()
+    chance = random.Random()
+    folder = tempfile.TemporaryDirectory()
+    found = parsers(Path(folder.name))
+    inputs = failures = 0
+    slowest = (0.0, "")
+    while time.monotonic() < until:
+        name, parser = chance.choice(list(found.items()))
+        data = mutated(parser.seeds, chance, chance.choice([100, 1 << 12, 1 << 16, 1 << 20]))
+        inputs += 1
+        try:
+            slowest = max(slowest, (check_read(parser, data), name))
+        except AssertionError:
+            failures += 1
+            (keep / f"{name.replace('/', '-')}-{inputs}").write_bytes(data)
+            traceback.print_exc()
+    folder.cleanup()
+    logging.disable(logging.NOTSET)
+    print(f"parsers: {inputs} inputs of {len(found)} kinds, the slowest {slowest[0]:.2f} s ({slowest[1]})", flush=True)
     return failures
 
 

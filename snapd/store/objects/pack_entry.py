@@ -8,6 +8,7 @@ from snapd.store.files.disk_errors import Damaged
 
 from .codec import ID_BYTES, KINDS, ObjectKind
 
+_SIZE_BITS = 63
 HEADER_BYTES = 32
 """The head of an entry is never longer, unless its size is wrong."""
 
@@ -187,6 +188,8 @@ def apply_delta(base: bytes, delta: bytes) -> bytes:
 def _number(delta: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
+        if shift > _SIZE_BITS:
+            raise Damaged("the delta states a size that nothing has")
         byte = delta[at]
         at += 1
         value |= (byte & 0x7F) << shift

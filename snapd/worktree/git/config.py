@@ -13,7 +13,7 @@ from snapd.worktree.fs.stable_read import SMALL_BYTES, read_bounded
 
 _DEEPEST = 10
 """How deep libgit2 follows includes in included files."""
-_FILES = 1000
+_FILES = 100
 """The most files that it may be made to read, each as often as it is included."""
 _PATH = re.compile(r"(?:^|\])[ \t]*path[ \t]*=[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
