@@ -341,21 +341,20 @@ class _Log(logging.StreamHandler[TextIO]):
 
     def __init__(self, path: str) -> None:
         super().__init__(sys.stderr)
-        self._path = None
-        # it may be no file, or closed
-        with contextlib.suppress(OSError, ValueError):
-            self._descriptor = sys.stderr.fileno()
-            self._path = path if os.path.samestat(os.fstat(self._descriptor), os.stat(path)) else None
+        self._path = path
 
     def emit(self, record: logging.LogRecord) -> None:
         """Writes a record."""
         super().emit(record)
-        if self._path is not None and os.fstat(self._descriptor).st_size > LOG_BYTES:
-            with open(self._path, "rb") as file:
-                file.seek(-LOG_BYTES // 2, os.SEEK_END)
-                newest = file.read()
-            os.ftruncate(self._descriptor, 0)
-            write_all(self._descriptor, newest)
+        # it may be no file, or closed
+        with contextlib.suppress(OSError, ValueError):
+            status = os.fstat(self.stream.fileno())
+            if status.st_size > LOG_BYTES and os.path.samestat(status, os.stat(self._path)):
+                with open(self._path, "rb") as file:
+                    file.seek(-LOG_BYTES // 2, os.SEEK_END)
+                    newest = file.read()
+                os.ftruncate(self.stream.fileno(), 0)
+                write_all(self.stream.fileno(), newest)
 
 
 def configure_logging(own: str) -> None:

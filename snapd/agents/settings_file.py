@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
 
 from snapd.core.errors import IoError, os_errors
 from snapd.store.files.durable import remove_if_there, sync_directory, write_all
+from snapd.worktree.fs.stable_read import read_bounded
 
 _LARGEST = 16 << 20
 """Bytes; nobody's settings are that long."""
@@ -22,25 +24,15 @@ def read(path: str) -> bytes | None:
     """
     with os_errors(path):
         try:
-            # a pipe would be waited for
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            return read_bounded(path, _LARGEST)
         except FileNotFoundError:
             return None
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise IoError(f"{path} is not a file", hint="remove it and try again", path=path, errno="EINVAL")
-            if status.st_size > _LARGEST:
-                raise IoError(
-                    f"{path} has more than {_LARGEST >> 20} MiB",
-                    hint="check that it holds nothing but settings",
-                    path=path,
-                    errno="EFBIG",
-                )
-            with open(descriptor, "rb", closefd=False) as file:
-                return file.read()
-        finally:
-            os.close(descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EISDIR, errno.EFBIG):
+                raise
+            what = f"has more than {_LARGEST >> 20} MiB" if error.errno == errno.EFBIG else "is not a file"
+            name = errno.errorcode[error.errno]
+            raise IoError(f"{path} {what}", hint="move it away and try again", path=path, errno=name) from error
 
 
 def replace(path: str, before: bytes | None, after: bytes | None, *, executable: bool = False) -> list[str]:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
 from snapd.worktree.fs.opening import open_directory
+from snapd.worktree.fs.stable_read import read_bounded
 from snapd.worktree.git.objects import object_directories
 from snapd.worktree.git.repository import find_repository
 
 if TYPE_CHECKING:
     from snapd.core.model import RelPath
-
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def own_object_directories(root: bytes) -> tuple[bytes, ...]:
@@ -50,10 +49,7 @@ def content(root: int, path: RelPath, most: int) -> bytes | None:
         status = os.stat(name, dir_fd=directory, follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
             return os.readlink(name, dir_fd=directory)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > most:
-            return None
-        with open(os.open(name, _OPEN, dir_fd=directory), "rb") as file:
-            return file.read(most + 1)
+        return None if status.st_size > most else read_bounded(name, most, directory)
     except OSError:
         return None
     finally:

@@ -72,7 +72,7 @@ def tell_authors(options: argparse.Namespace) -> int:
         is_empty = True
         for piece in pieces:
             is_empty = False
-            pager.write(piece)
+            pager.write(piece.decode(*pager.ENCODING))
     for name in kept:
         print(f"snapd: commit {name[:12]} has a note of somebody else, which stays", file=sys.stderr)
     if is_empty and not kept:

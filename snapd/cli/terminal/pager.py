@@ -31,25 +31,20 @@ def show(options: argparse.Namespace, text: str) -> None:
         options: of the command; `json` and `no_pager` are read.
         text: whole lines; empty for no output.
     """
-    data = _encoded(text)
     command = None if options.json or options.no_pager or not sys.stdout.isatty() else _pager()
-    if data and (command is None or not _paged(command, data)):
-        _write(data)
+    if text and (command is None or not _paged(command, _bytes(text))):
+        write(text)
 
 
-def write(data: bytes) -> None:
-    """Writes bytes to standard output, where a terminal shows them as any text."""
-    _write(_encoded(data.decode(*ENCODING)))
-
-
-def _encoded(text: str) -> bytes:
-    return (sys.stdout.safe(text) if isinstance(sys.stdout, Text) else text).encode(*ENCODING)
-
-
-def _write(data: bytes) -> None:
+def write(text: str) -> None:
+    """Writes to standard output; what is no UTF-8 leaves as the bytes that it came in, but to a terminal."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.write(_bytes(text))
     sys.stdout.buffer.flush()
+
+
+def _bytes(text: str) -> bytes:
+    return (sys.stdout.safe(text) if isinstance(sys.stdout, Text) else text).encode(*ENCODING)
 
 
 def _pager() -> str | None:

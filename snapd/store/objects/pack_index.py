@@ -38,6 +38,8 @@ _CHECKSUMS = 2 * ID_BYTES
 _PER_OBJECT = ID_BYTES + 4 + 4
 _WORD = struct.Struct(">I")
 _OLD_LINE = struct.Struct(">4s20s")
+_OLD_BYTES = 256 << 20
+"""An index of version 1 is read as a whole; one of 10 million objects has fewer bytes."""
 _LONG = struct.Struct(">Q")
 _LARGE = 0x80000000
 _NOWHERE = 1 << 62
@@ -311,7 +313,8 @@ def _as_version_2(path: str) -> bytes | None:
     """An index of version 1 in the form of version 2, without CRCs; None if it is not of version 1."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _OLD_BYTES:
             return None
         data = file.read()
     if len(data) < _FANOUT.size + _CHECKSUMS or data.startswith(_MAGIC[:4]):

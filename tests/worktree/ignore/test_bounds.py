@@ -56,6 +56,7 @@ def bench(tmp_path: Path) -> Bench:
         (".git/info/attributes", None),
         ("sub/.gitattributes", None),
         ("sub/.git", None),
+        (f".git/objects/pack/pack-{'0' * 40}.idx", None),
     ],
 )
 def test_a_file_of_a_gibibyte(bench: Bench, name: str, said: str | None) -> None:
