@@ -15,7 +15,6 @@ from snapd.cli.terminal.output import Painter, print_json, printable, size, watc
 from snapd.cli.terminal.settings import settings
 from snapd.cli.terminal.times import ago, lasting, local_now, moment
 from snapd.environment import spool_in
-from snapd.hook.spool import said_of
 from snapd.locations import Locations
 
 if TYPE_CHECKING:
@@ -45,8 +44,13 @@ def status(options: argparse.Namespace) -> int:
 
 
 def _tell_unrecorded(folder: str) -> None:
-    waiting = said_of(spool_in(Locations.from_environment(os.environ).data), folder)
-    if waiting:
+    spool = spool_in(Locations.from_environment(os.environ).data)
+    if not os.path.lexists(spool):
+        return
+    # imported late: almost always, there is none
+    from snapd.hook.spool import said_of
+
+    if waiting := said_of(spool, folder):
         first = waiting[0]
         said = f"{len(waiting)} of what agents reported here, first of {first['agent']}: {first['why']}"
         print(f"snapd: not recorded yet: {printable(said)}\nhint: 'snapd doctor' says more", file=sys.stderr)
