@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from .dialects import BATCH, BEGIN, END, PROMPT, SUB_BEGIN, SUB_END
-from .tools import SUBAGENTS, begins_step, described, files_of
+from .dialects import BATCH, BEGIN, END, PROMPT, STOP, SUB_BEGIN, SUB_END
+from .tools import SUBAGENTS, begins_step, described, directory_of, files_of, named, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .dialects import Dialect, Path
+    from .seen import Memory
 
 _NOTIFICATION = "<task-notification>"
 _NOTIFIED = r"(?s)\s*<task-notification>.*?<tool-use-id>([^<]+)</tool-use-id>"
@@ -63,12 +64,14 @@ class Event:
         dialect, at, is_late: as given.
         session_id: the session.
         message_id: the prompt; None if the agent does not name it.
+        unnamed_prompt: of a `PROMPT` that the agent does not name, a digest; None for others.
         subagent: the subagent that it is about, or that the call belongs to.
         parent_session: the session of the agent that started this one.
         prompt: of a `PROMPT`, the text; empty if there is none.
         about: a few words about a subagent, for people.
         calls: the call of a `BEGIN` or an `END`, or all calls of a `BATCH`.
-        folder: the absolute path of where the agent works.
+        folder: the absolute path of where the agent works; if it does not say, of where a file is that it names, or of
+            where the hook runs.
         process: the id of the agent's process; empty if that is not known.
         transcript: where the agent notes what happens, if it notes there that it was interrupted.
         in_background: of an `END`, whether what the call started goes on.
@@ -78,7 +81,7 @@ class Event:
         NotAnEvent: a field is missing or of the wrong type.
     """
 
-    def __init__(self, payload: Mapping[str, Any], dialect: Dialect, at: int, *, is_late: bool = False) -> None:
+    def __init__(self, payload: dict[str, Any], dialect: Dialect, at: int, *, is_late: bool = False) -> None:
         self.dialect = dialect
         self.at = at
         self.is_late = is_late
@@ -87,6 +90,7 @@ class Event:
         self.calls: list[ToolCall] = []
         self.in_background = False
         self.ended_task: str | None = None
+        self.unnamed_prompt: str | None = None
         self.prompt = ""
         self.about: str | None = None
         self.process = os.environ.get(dialect.process, "") if dialect.process else ""
@@ -94,12 +98,9 @@ class Event:
         if self.kind is None:
             return
         session_id = self._text(payload, dialect.session, "the session")
-        folder = self._text(payload, dialect.folder, "the folder")
         if not session_id:
             raise NotAnEvent(f"{self.name} names no session")
-        if not folder or not os.path.isabs(folder) or "\0" in folder:
-            raise NotAnEvent(f"{self.name} names no absolute folder")
-        self.session_id, self.folder = _short(session_id), folder
+        self.session_id, self.folder = _short(session_id), self._folder(payload)
         self.message_id = _optional(self._text(payload, dialect.message, "the prompt's id"))
         self.subagent = _optional(self._text(payload, dialect.subagent, "the subagent"))
         self.parent_session = _optional(self._text(payload, dialect.parent, "the parent session"))
@@ -111,6 +112,17 @@ class Event:
             self.calls = list(self._batch(payload))
         elif self.kind == PROMPT:
             self._take_prompt(payload)
+
+    def _folder(self, payload: dict[str, Any]) -> str:
+        said = path_of(self._text(payload, self.dialect.folder, "the folder") or "")
+        if not said:
+            files = map(path_of, named(_input(_found(payload, self.dialect.given))))
+            said = next((os.path.dirname(file) for file in files if os.path.isabs(file)), "") or os.getcwd()
+            # where this is read once more, it is another directory
+            payload[next(path[0] for path in self.dialect.folder if len(path) == 1)] = said
+        if not os.path.isabs(said) or "\0" in said:
+            raise NotAnEvent(f"{self.name} names no absolute folder")
+        return said
 
     def _take_call(self, payload: Mapping[str, Any]) -> None:
         dialect = self.dialect
@@ -151,11 +163,8 @@ class Event:
         notified = _notified(self.prompt)
         if notified is not None:
             self.ended_task = _short(notified)
-        elif self.message_id is None:
-            # the same event, reported by two hooks, is one message
-            stamp = payload.get("timestamp")
-            moment = stamp if isinstance(stamp, str | int | float) else self.at
-            self.message_id = _digest([self.session_id, self.prompt, moment])
+        elif self.message_id is None and self.prompt.strip():
+            self.unnamed_prompt = _digest([self.session_id, self.prompt, payload.get("timestamp")])
 
     def _call_id(self, payload: Mapping[str, Any]) -> str | None:
         return _optional(self._text(payload, self.dialect.call, "the call's id"))
@@ -171,6 +180,25 @@ class Event:
     def hears(self) -> bool:
         """Whether the agent reads the answer to it."""
         return self.dialect.told != "" and self.name in self.dialect.hears
+
+    def directory(self, call: ToolCall) -> str:
+        """The absolute directory to which the files of a call are relative."""
+        return directory_of(call.given, self.folder)
+
+    def take_turn(self, memory: Memory) -> list[str]:
+        """Gives an event of an agent without names of messages the message; gives what is to be remembered.
+
+        A prompt that comes twice is one message as long as nothing happened in between: two hooks report one event.
+        """
+        turns = memory.turns
+        if self.unnamed_prompt is not None:
+            is_told = turns[-1:] == [f"={_digest([self.unnamed_prompt, *turns[:-1]])}"]
+            self.message_id = _digest([self.unnamed_prompt, *(turns[:-1] if is_told else turns)])
+            return [] if is_told else [f"={self.message_id}"]
+        if self.kind in (BEGIN, SUB_BEGIN) and self.message_id is None and memory.message is not None:
+            self.message_id = memory.message
+            return [f"+{self.message_id}"] if turns[-1][0] == "=" else []
+        return ["."] if self.kind == STOP and memory.message is not None else []
 
     def words(self, call: ToolCall) -> str | None:
         """A few words about a call, for people; see `described`."""

@@ -8,15 +8,15 @@ import time
 
 from snapd.environment import RECORDED, socket_in, spool_in, user_directories
 
-from .dialects import DIALECTS, PROMPT, RESUME, recognised
+from .dialects import BEGIN, DIALECTS, FINISH, PROMPT, RESUME, SUB_BEGIN, recognised
 from .event import Event, NotAnEvent
 from .json_text import encode
 from .link import Broken, Link, Refused
 from .log import log
 from .payload import read_event
-from .place import places
+from .place import places, root_of
 from .reaction import moment, reaction
-from .seen import note
+from .seen import Memory, note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ SECONDS = 2.0
 REPLAY = "--replay"
 _AGAIN_SECONDS = 0.2
 _PROTOCOL = 1
+_MOST_FOLDERS = 32
+"""In how many folders besides its own an event ends something."""
 
 
 class _TimeIsUp(BaseException):
@@ -194,22 +196,51 @@ def _keep(
 
 def _react(event: Event, folder: str, link: Link, environment: Mapping[str, str]) -> dict[str, Any] | None:
     """Has the daemon do what follows from an event in one workspace; returns the JSON to print."""
-    options = {"findRoot": True}
-    opening = {"processId": None, "rootUri": _uri(folder), "capabilities": {}, "initializationOptions": options}
-    found, opened = link.ask(("initialize", opening), ("step/find", {"open": True, "lingering": True}))
-    _check(found)
-    if isinstance(opened, Refused):
-        raise opened
-    requests = reaction(event, opened["steps"], hears=event.hears and not event.is_late)
+    memory = Memory(environment, event.session_id)
+    added = event.take_turn(memory)
+    # the agent may have gone elsewhere since what ends now began
+    begins = event.kind in (BEGIN, SUB_BEGIN, RESUME)
+    others = [] if begins else [other for other in memory.folders if other != root_of(folder)]
+    uris = [_uri(folder), *map(_uri, others[-_MOST_FOLDERS:])]
+    opening = {
+        "processId": None,
+        "workspaceFolders": [{"uri": uri, "name": ""} for uri in uris],
+        "capabilities": {},
+        "initializationOptions": {"findRoot": True},
+    }
+    finding = [("step/find", {"open": True, "lingering": True, "workspaceUri": uri}) for uri in uris]
+    initialized, *found = link.ask(("initialize", opening), *finding)
+    _check(initialized)
+    # where the agent is now, nothing may be recorded, and other folders may be gone
+    opened = {uri: result["steps"] for uri, result in zip(uris, found, strict=True) if not isinstance(result, Refused)}
+    for refused in (result for result in found if isinstance(result, Refused)):
+        is_elsewhere = refused.kind == "workspaceRefused" or refused is not found[0]
+        if not opened or not is_elsewhere or _is_passing(refused):
+            raise refused
+    if event.kind in (BEGIN, PROMPT, SUB_BEGIN) and root_of(folder) not in memory.folders and uris[0] in opened:
+        added.append(root_of(folder))
+    if added:
+        memory.add(*added)
+    steps: dict[str, Any] = {}
+    for uri, those in opened.items():
+        for step in those:
+            # two of the folders may be in one workspace
+            steps.setdefault(step["stepId"], {**step, "workspaceUri": uri})
+    requests = reaction(event, list(steps.values()), list(opened), hears=event.hears and not event.is_late)
     if environment.get(RECORDED) and not event.is_late:
         requests = [request for request in requests if request[0] == "session/news"]
-    _claim_by_time(event, opened["steps"], requests, link)
+    _claim_by_time(event, list(steps.values()), requests, link)
     news: dict[str, Any] | None = None
-    for (method, params), result in zip(requests, link.ask(*requests), strict=True):
+    failure: Refused | None = None
+    for request, result in zip(requests, link.ask(*requests), strict=True):
         if isinstance(result, Refused):
-            _again(event, link, (method, params), result)
-        elif method == "session/news":
+            failure = _again(event, link, request, result) or failure
+        elif request[0] == "session/news":
             news = result
+    if failure is not None:
+        raise failure
+    if event.kind == FINISH:
+        memory.end()
     if news is None or not any(news.values()):
         return None
     # imported late: most events have no answer
@@ -224,7 +255,7 @@ def _claim_by_time(event: Event, steps: list[dict[str, Any]], requests: list[Req
         step = next((step for step in steps if step["stepId"] == params.get("stepId")), None)
         if method != "step/end" or step is None or "files" in params or not (event.is_late or step.get("late")):
             continue
-        (found,) = link.ask(("snapshot/patch", {"hash": step["from"]}))
+        (found,) = link.ask(("snapshot/patch", {"hash": step["from"], "workspaceUri": step["workspaceUri"]}))
         if isinstance(found, Refused):
             raise found
         params["files"] = [
@@ -253,25 +284,17 @@ def _check(initialized: Any) -> None:
         raise Broken(f"the daemon speaks version {version} of the protocol, and this hook version {_PROTOCOL}")
 
 
-def _again(event: Event, link: Link, request: Request, refused: Refused) -> None:
-    """Sends a request again that can be mended; raises `Refused` for others."""
+def _again(event: Event, link: Link, request: Request, refused: Refused) -> Refused | None:
+    """Sends a request again that can be mended; returns the error of one that cannot."""
     method, params = request
-    if refused.kind == "unknownSession":
-        if method in ("step/begin", "session/message"):
-            start = {"sessionId": event.session_id, "agent": event.dialect.name}
-            for result in link.ask(("session/start", start), request):
-                if isinstance(result, Refused):
-                    raise result
+    if refused.kind != "unknownSession":
+        return refused
+    if method not in ("step/begin", "session/message"):
         # of a session that snapd does not know, there is no news, and nothing to end
-        return
-    outside = refused.data.get("file")
-    if method != "step/end" or refused.kind != "pathOutsideWorkspace" or outside not in params.get("files", ()):
-        raise refused
-    # what an agent writes elsewhere is no reason to leave its step open
-    fewer = {**params, "files": [file for file in params["files"] if file != outside]}
-    (result,) = link.ask((method, fewer))
-    if isinstance(result, Refused):
-        _again(event, link, (method, fewer), result)
+        return None
+    about = {"sessionId": event.session_id, "workspaceUri": params["workspaceUri"]}
+    results = link.ask(("session/start", {**about, "agent": event.dialect.name}), request)
+    return next((result for result in results if isinstance(result, Refused)), None)
 
 
 def _connected(environment: Mapping[str, str], *, starts: bool) -> Link:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from .tools import path_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .event import Event, ToolCall
@@ -12,23 +14,28 @@ if TYPE_CHECKING:
 def places(event: Event) -> list[tuple[str, list[ToolCall]]]:
     """The folders of an event, absolute, each with the calls that are about it.
 
-    A folder need not be the root of a workspace: the daemon finds that. A call whose files all lie outside of the git
-    work tree in which the agent works is about the git work tree that has the first of them.
+    A folder need not be the root of a workspace: the daemon finds that. A call whose files, or whose own directory, all
+    lie outside of the git work tree in which the agent works is about the git work tree that has the first of them.
     """
     if not event.calls:
         return [(event.folder, [])]
     found: dict[str, list[ToolCall]] = {}
     for call in event.calls:
-        found.setdefault(_place(event.folder, call), []).append(call)
+        found.setdefault(_place(event.folder, event.directory(call), call.files), []).append(call)
     return list(found.items())
 
 
-def _place(folder: str, call: ToolCall) -> str:
-    files = [os.path.normpath(os.path.join(folder, file)) for file in call.files or () if "\0" not in file]
-    root = (_git_root(folder) or folder).rstrip("/")
-    if not files or any(file.startswith(f"{root}/") for file in files):
-        return folder
-    return _git_root(os.path.dirname(files[0])) or folder
+def root_of(folder: str) -> str:
+    """The nearest folder around a folder, itself included, that is the root of a git work tree; the folder if none."""
+    return _git_root(folder) or folder
+
+
+def _place(folder: str, directory: str, files: list[str] | None) -> str:
+    paths = [os.path.join(directory, path_of(file)) for file in files or () if "\0" not in file]
+    above = [os.path.dirname(os.path.realpath(path)) for path in paths] or [os.path.realpath(directory)]
+    own = _git_root(os.path.realpath(folder))
+    roots = [_git_root(path) or own for path in above]
+    return folder if own in roots else roots[0] or folder
 
 
 def _git_root(folder: str) -> str | None:

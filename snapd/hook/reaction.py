@@ -18,50 +18,53 @@ if TYPE_CHECKING:
     Request = tuple[str, dict[str, Any]]
     """A method and its params."""
     Step = dict[str, Any]
-    """An open step, as `step/find` answers."""
+    """An open step, as `step/find` answers, with the folder that it is of as `workspaceUri`."""
 
 _SUBAGENT = "subagent:"
 _BACKGROUND = "background:"
 
 
-def reaction(event: Event, open_steps: list[Step], *, hears: bool) -> list[Request]:
+def reaction(event: Event, open_steps: list[Step], uris: list[str], *, hears: bool) -> list[Request]:
     """The requests that an event leads to, in their order.
 
     Args:
         event: the event.
-        open_steps: the open steps of all sessions, the latest first, and those that have ended and linger.
+        open_steps: the open steps of all sessions, the latest first, and those that have ended and linger; those of the
+            first folder before others.
+        uris: the folders that the event may be about: what ends may be in any of them, what begins is in the first.
         hears: whether the agent reads the answer to the event: then `session/news` is among the requests.
     """
+    here = uris[0]
     if event.is_late:
         # what began since is none of its business
         open_steps = [step for step in open_steps if step["startedAt"] <= moment(event.at)]
     own = [step for step in open_steps if step["sessionId"] == event.session_id]
     lingering = [step for step in own if "endedAt" in step]
     own, open_steps = ([step for step in steps if "endedAt" not in step] for steps in (own, open_steps))
-    news: list[Request] = [("session/news", {"sessionId": event.session_id})] if hears else []
+    news: list[Request] = [("session/news", {"sessionId": event.session_id, "workspaceUri": here})] if hears else []
     if event.kind == BEGIN:
-        return [*news, *_begin(event, own, open_steps)]
+        return [*news, *_begin(event, own, open_steps, here)]
     if event.kind == END:
         return [*_end(event, own), *news]
     if event.kind == BATCH:
         # all hooks of these calls have run, a formatter among them
         return [*_batch(event, own), *_batch(event, lingering)]
     if event.kind == PROMPT:
-        return [*news, *_prompt(event, own)]
+        return [*news, *_prompt(event, own, here)]
     if event.kind == STOP:
         return [*_end_turn(own), *(_ended(step, None) for step in lingering)]
     if event.kind == SUB_BEGIN:
-        return _begin_subagent(event, own)
+        return _begin_subagent(event, own, here)
     if event.kind == SUB_END:
         return _end_subagent(event, own)
     if event.kind == RESUME:
         return news
     if event.kind == FINISH:
-        return [("session/end", {"sessionId": event.session_id})]
+        return [("session/end", {"sessionId": event.session_id, "workspaceUri": uri}) for uri in uris]
     return []
 
 
-def _begin(event: Event, own: list[Step], open_steps: list[Step]) -> list[Request]:
+def _begin(event: Event, own: list[Step], open_steps: list[Step], here: str) -> list[Request]:
     (call,) = event.calls
     if call.call_id is not None and _of_part(own, call.call_id) is not None:
         # another hook reported it already
@@ -79,7 +82,7 @@ def _begin(event: Event, own: list[Step], open_steps: list[Step]) -> list[Reques
             else:
                 requests.append(_abandoned(step))
     part = call.call_id or event.unnamed(call) + str(event.at)
-    begun = _step(event, part, call.tool, event.words(call), parent, ends)
+    begun = _step(event, part, call.tool, event.words(call), parent, ends, here)
     return [*requests, begun]
 
 
@@ -92,8 +95,9 @@ def _end(event: Event, own: list[Step]) -> list[Request]:
         # what it writes from now on is not the user's
         part = _BACKGROUND + (call.call_id or step["stepId"])
         parent = step.get("parentStepId")
-        return [_step(event, part, call.tool, event.words(call), parent, step["stepId"])]
-    method, params = _ended(step, call.files)
+        words = event.words(call)
+        return [_step(event, part, call.tool, words, parent, step["stepId"], step["workspaceUri"])]
+    method, params = _ended(step, call.files, event.directory(call))
     # a formatter may be another hook of the same event
     return [(method, params | {"lingers": True} if call.files else params)]
 
@@ -104,7 +108,7 @@ def _batch(event: Event, own: list[Step]) -> list[Request]:
     return [_ended(step, []) for step in left if step is not None]
 
 
-def _prompt(event: Event, own: list[Step]) -> list[Request]:
+def _prompt(event: Event, own: list[Step], here: str) -> list[Request]:
     if event.ended_task is not None:
         task = _of_part(own, _BACKGROUND + event.ended_task)
         return [] if task is None else [_ended(task, None)]
@@ -114,6 +118,7 @@ def _prompt(event: Event, own: list[Step]) -> list[Request]:
         # what a subagent is given to do is nobody's prompt
         return _end_turn(own)
     message: dict[str, Any] = {"sessionId": event.session_id, "messageId": event.message_id, "text": event.prompt}
+    message["workspaceUri"] = here
     if event.is_late:
         # the ends of the turn before are told later; see `spool.replay`
         return [("session/message", {**message, "late": True})]
@@ -130,10 +135,10 @@ def _end_turn(own: list[Step]) -> list[Request]:
     ]
 
 
-def _begin_subagent(event: Event, own: list[Step]) -> list[Request]:
+def _begin_subagent(event: Event, own: list[Step], here: str) -> list[Request]:
     if event.subagent is None or _of_part(own, _SUBAGENT + event.subagent) is not None:
         return []
-    return [_step(event, _SUBAGENT + event.subagent, "Agent", event.about, None, None)]
+    return [_step(event, _SUBAGENT + event.subagent, "Agent", event.about, None, None, here)]
 
 
 def _end_subagent(event: Event, own: list[Step]) -> list[Request]:
@@ -147,8 +152,11 @@ def _end_subagent(event: Event, own: list[Step]) -> list[Request]:
     return [*calls, _ended(step, [])]
 
 
-def _step(event: Event, part: str, tool: str, words: str | None, parent: str | None, ends: str | None) -> Request:
+def _step(
+    event: Event, part: str, tool: str, words: str | None, parent: str | None, ends: str | None, uri: str
+) -> Request:
     params = {
+        "workspaceUri": uri,
         "sessionId": event.session_id,
         "messageId": event.message_id,
         "partId": part,
@@ -181,8 +189,9 @@ def moment(at: int) -> str:
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(at // 10**9))}.{at // 10**6 % 1000:03d}Z"
 
 
-def _ended(step: Step, files: list[str] | None) -> Request:
-    return "step/end", {"stepId": step["stepId"], **({} if files is None else {"files": files})}
+def _ended(step: Step, files: list[str] | None, directory: str | None = None) -> Request:
+    params = {"workspaceUri": step["workspaceUri"], "stepId": step["stepId"], "files": files, "directory": directory}
+    return "step/end", {name: value for name, value in params.items() if value is not None}
 
 
 def _abandoned(step: Step) -> Request:
@@ -213,7 +222,8 @@ def _of_call(event: Event, call: ToolCall, own: list[Step]) -> Step | None:
         return _of_part(own, call.call_id)
     # of several that are alike, the first to begin is the first to end
     alike = [step for step in own if _is(step, event.unnamed(call))]
-    return alike[-1] if alike else None
+    here = [step for step in alike if step["workspaceUri"] == alike[0]["workspaceUri"]]
+    return here[-1] if here else None
 
 
 def _of_part(own: list[Step], part: str) -> Step | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -51,6 +53,7 @@ _PATHS = (
     "filename",
     "uri",
 )
+_DIRECTORIES = ("workdir", "cwd", "working_directory")
 _LISTS = ("files", "paths", "file_paths", "filePaths", "edits", "changes")
 _PATCHES = ("command", "patch", "patchText", "input", "diff", "patch_text")
 _PATCHED = r"(?m)^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)[ \t]*\r?$"
@@ -82,7 +85,7 @@ def files_of(tool: str, given: Any) -> list[str] | None:
     """
     if not is_edit(tool):
         return None
-    found = list(dict.fromkeys(_named(given)))[:_MOST_FILES]
+    found = named(given)[:_MOST_FILES]
     # an edit whose input nobody understands may have written anything
     return found or None
 
@@ -96,7 +99,7 @@ def described(tool: str, given: Any, folder: str) -> str | None:
         folder: absolute path, to which files are shown relative.
     """
     if is_edit(tool):
-        names = [_relative(name, folder) for name in files_of(tool, given) or ()]
+        names = [_relative(path_of(name), folder) for name in files_of(tool, given) or ()]
         return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or None
     for key in ("description", "command", "cmd", "script"):
         words = given.get(key) if isinstance(given, dict) else None
@@ -105,6 +108,32 @@ def described(tool: str, given: Any, folder: str) -> str | None:
         if isinstance(words, str) and words.strip():
             return words.strip().splitlines()[0][:_WORDS]
     return None
+
+
+def directory_of(given: Any, folder: str) -> str:
+    """The directory that a call works in: its own if it names one, else that of its agent.
+
+    Args:
+        given: its input.
+        folder: absolute path, where the agent works.
+    """
+    own = next((given[key] for key in _DIRECTORIES if given.get(key)), "") if isinstance(given, dict) else ""
+    return os.path.join(folder, path_of(own)) if isinstance(own, str) and "\0" not in own else folder
+
+
+def path_of(name: str) -> str:
+    """The path that a name stands for, which may be a `file:` URI."""
+    if name[:7].lower() != "file://":
+        return name
+    # imported late: few agents name files so
+    from urllib.parse import unquote
+
+    return unquote("/" + name[7:].partition("/")[2], errors="surrogateescape")
+
+
+def named(given: Any) -> list[str]:
+    """The files that the input of a call names, each once."""
+    return list(dict.fromkeys(_named(given)))
 
 
 def _named(given: Any) -> list[str]:
