@@ -7,7 +7,6 @@ were seen to send. A field of the wrong type counts as absent: the other side ha
 from __future__ import annotations
 
 import json
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +97,7 @@ def tool_news(update: Message) -> ToolNews | None:
         text(update, "title"),
         text(own, "toolName") or text(update, "name"),
         text(own, "parentToolUseId"),
-        tuple(dict.fromkeys([*_locations(update), *_diffs(update)])),
+        tuple(dict.fromkeys(path for path in (*_locations(update), *_diffs(update)) if _can_be_sent(path))),
     )
 
 
@@ -117,6 +116,11 @@ def _diffs(update: Message) -> Iterable[str]:
             # version 2 has a list of changes, each with one path, or two where a file was moved
             for change in (row, *_rows(row, "changes")):
                 yield from (path for name in ("oldPath", "path") if (path := text(change, name)))
+
+
+def _can_be_sent(path: str) -> bool:
+    """Whether a path is without half a character of UTF-16: JSON can say that, a file name cannot hold it."""
+    return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def _rows(message: Message, name: str) -> list[Message]:
@@ -232,18 +236,3 @@ def ends_with_its_answer(version: int) -> bool:
 
 def _update(session: str, update: Message) -> bytes:
     return written({"method": "session/update", "params": {"sessionId": session, "update": update}})
-
-
-def absolute(paths: Iterable[str], directory: str) -> list[str]:
-    """The paths below a directory where they are relative; without those that no file can have."""
-    found = [os.path.normpath(os.path.join(directory, path)) for path in paths if "\0" not in path]
-    return [path for path in found if _is_text(path)]
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        # half a character of UTF-16: JSON can say it, a file name cannot hold it
-        return False
-    return True

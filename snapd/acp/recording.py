@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.errors import IoError, PathOutsideWorkspace, SnapdError, UnknownSession
+from snapd.core.errors import IoError, SnapdError, UnknownSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -165,18 +165,23 @@ class Recording:
 
         self._order("begin a step", work, lambda _: step.settled.set(), opens=opens)
 
-    def end(self, step: Step, files: Sequence[str] | None = None, title: str | None = None) -> None:
+    def end(
+        self, step: Step, files: Sequence[str] | None = None, title: str | None = None, directory: str | None = None
+    ) -> None:
         """Ends a step.
 
         Args:
             step: the step.
-            files: absolute paths of those that it wrote; None where its agent does not say.
+            files: those that it wrote, as the agent names them; None where it does not say.
             title: what the agent calls it at last; None for as it did at first.
+            directory: what relative names are relative to.
         """
+        told = {"files": files, "description": title, "directory": None if files is None else directory}
 
         def work(found: Backend) -> None:
             if step.step_id is not None:
-                _end(found, {"stepId": step.step_id, **({} if title is None else {"description": title})}, files)
+                given = {name: value for name, value in told.items() if value is not None}
+                found.request("step/end", {"stepId": step.step_id, **given})
 
         self._order("end a step", work)
 
@@ -274,19 +279,3 @@ class Recording:
         self._refusal = None
         self._takes_messages = True
         return self._found
-
-
-def _end(found: Backend, params: dict[str, Any], files: Sequence[str] | None) -> None:
-    """Ends a step. An agent also writes where no snapshot looks: that is no reason to leave its step open."""
-    named = None if files is None else list(files)
-    while True:
-        try:
-            found.request("step/end", {**params, **({} if named is None else {"files": named})})
-        except PathOutsideWorkspace as error:
-            if named is None:
-                raise
-            # where it is not clear which file is meant, the agent has not said
-            rest = [name for name in named if name != error.data.get("file")]
-            named = rest if len(rest) < len(named) else None
-        else:
-            return

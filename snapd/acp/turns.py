@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .messages import absolute
 from .recording import Step
 from .telling import shortened
 
@@ -227,9 +226,8 @@ class Turns:
         for name in names:
             call = self._calls[name]
             if not call.over and call.step is not None:
-                names_files = call.kind in _NAMING and call.files
-                files = absolute(call.files, self.directory) if names_files else None
-                self.recording.end(call.step, files, call.title)
+                files = list(call.files) if call.kind in _NAMING and call.files else None
+                self.recording.end(call.step, files, call.title, self.directory)
             call.over = True
 
 

@@ -79,35 +79,39 @@ def is_utf8(path: bytes) -> bool:
     return True
 
 
-def relative(text: str, roots: Iterable[bytes], field: str) -> RelPath:
-    """Makes a path of a request relative to the workspace root.
-
-    Args:
-        text: absolute, relative, or a `file:` URI.
-        roots: absolute paths of the workspace; the canonical one first.
-        field: the name of the request's field, for the error.
+def from_text(text: str, field: str) -> bytes:
+    """Gives the bytes of a path in a request: absolute, relative, or a `file:` URI.
 
     Raises:
-        InvalidParams: the path is empty, or has a NUL byte.
-        PathOutsideWorkspace: the path leads elsewhere, has a `..`, or leads into a `.git`.
+        InvalidParams: the path is empty, has a NUL byte, or is a URI of another kind.
     """
-    if text.startswith(("file:/", "FILE:/")):
-        raw = from_uri(text, field)
-    else:
-        try:
-            raw = text.encode("utf-8", "surrogateescape")
-        except UnicodeEncodeError:
-            raw = b""
+    if text[:6].lower() == "file:/":
+        return from_uri(text, field)
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raw = b""
     if not raw or b"\0" in raw:
         raise InvalidParams(f"{field}: not a path", field=field)
+    return raw
+
+
+def relative(raw: bytes, root: bytes) -> RelPath:
+    """Makes a path relative to the workspace root; follows no links.
+
+    Args:
+        raw: absolute, or relative to the root.
+        root: absolute and canonical.
+
+    Raises:
+        PathOutsideWorkspace: the path leads elsewhere, has a `..`, or leads into a `.git`.
+    """
     inside = raw
     if raw.startswith(b"/"):
-        for root in roots:
-            if raw == root or raw.startswith(root.rstrip(b"/") + b"/"):
-                inside = raw[len(root.rstrip(b"/")) :].lstrip(b"/")
-                break
-        else:
+        above = root.rstrip(b"/")
+        if raw != root and not raw.startswith(above + b"/"):
             raise PathOutsideWorkspace(f"{shown(raw)} is not in the workspace", file=shown(raw))
+        inside = raw[len(above) :]
     parts = [part for part in inside.split(b"/") if part not in (b"", b".")]
     if b".." in parts:
         raise PathOutsideWorkspace(f"{shown(raw)} has a '..' in it", file=shown(raw))

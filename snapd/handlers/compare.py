@@ -29,7 +29,7 @@ def patch(context: Context, params: wire.PatchParams) -> Patch:
 @handles(methods.DIFF)
 def diff(context: Context, params: wire.DiffParams) -> wire.DiffResult:
     """Makes a unified diff."""
-    only = convert.paths(context, params.files, "files")
+    only = convert.all_names(context, params.files, "files")
     if params.files is not None and not only:
         return wire.DiffResult(diff="")
     old, new = convert.tree(params.hash), convert.optional_tree(params.to)
@@ -40,7 +40,7 @@ def diff(context: Context, params: wire.DiffParams) -> wire.DiffResult:
 @handles(methods.DIFF_FULL)
 def diff_full(context: Context, params: wire.DiffFullParams) -> wire.DiffFullResult:
     """Lists the files that differ, with their contents before and after."""
-    only = convert.paths(context, params.files, "files")
+    only = convert.all_names(context, params.files, "files")
     if params.files is not None and not only:
         return wire.DiffFullResult(diffs=[])
     paged = convert.PagedRequest(params)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -13,14 +14,14 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import attrs
 
 from snapd.core.compare.unified import as_text
-from snapd.core.errors import InvalidParams
+from snapd.core.errors import InvalidParams, PathOutsideWorkspace
 from snapd.core.operations.options import OperationOptions
-from snapd.core.paths import from_uri, is_utf8, relative, shown, to_uri
+from snapd.core.paths import from_text, is_utf8, relative, shown, to_uri
 from snapd.wire import values as wire
 from snapd.wire.snapshot import DiffResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.model import (
@@ -66,22 +67,107 @@ def optional_tree(hash_: str | None) -> ObjectId | None:
     return None if hash_ is None else tree(hash_)
 
 
-def path(context: Context, text: str, field: str) -> RelPath:
-    """Returns the path of a file in a request. Raises `InvalidParams` or `PathOutsideWorkspace`."""
-    return relative(text, context.roots, field)
+def names(root: bytes, raw: bytes, directory: bytes = b"") -> tuple[RelPath, ...]:
+    """Lists the names below the root that a path has now: without links on the way, and what it leads to.
+
+    A `..` behind a link means the folder above where the link leads to some programs, to others that above the link.
+
+    Args:
+        root: the root of the workspace.
+        raw: the path.
+        directory: what a relative path is relative to, itself relative to the root or absolute.
+
+    Returns:
+        Each name once; empty if the path is outside the workspace, or is the root itself.
+    """
+    full = os.path.join(root, directory, raw).rstrip(b"/")
+    above, last = os.path.split(full)
+    entry = full if last in (b".", b"..") else os.path.join(os.path.realpath(above), last)
+    meant = (entry, os.path.realpath(full), *([full] if b".." in raw.split(b"/") else []))
+    found: dict[RelPath, None] = {}
+    for each in map(os.path.normpath, meant):
+        with contextlib.suppress(PathOutsideWorkspace):
+            found[relative(each, root)] = None
+    return tuple(found)
 
 
-def paths(context: Context, texts: Iterable[str] | None, field: str) -> list[RelPath]:
+def path(context: Context, text: str, field: str, known: Callable[[RelPath], bool] | None = None) -> RelPath:
+    """Returns the path of a file in a request.
+
+    Args:
+        context: of the request.
+        text: a relative path, an absolute path, or a `file:` URI.
+        field: the name of the request's field.
+        known: whether the request can be about a name; of a path with links, the first such name counts.
+
+    Raises:
+        InvalidParams: it is no path.
+        PathOutsideWorkspace: it leads elsewhere, has a `..`, or leads into a `.git`.
+    """
+    raw, root = from_text(text, field), context.workspace.root
+    try:
+        exact = relative(raw, root)
+    except PathOutsideWorkspace:
+        found = () if b".." in raw.split(b"/") else names(root, raw)
+        if not found:
+            raise
+    else:
+        found = (exact,) if known is None else tuple(dict.fromkeys((exact, *names(root, raw))))
+    return found[0] if known is None or len(found) == 1 else next(filter(known, found), found[0])
+
+
+def paths(
+    context: Context, texts: Iterable[str] | None, field: str, known: Callable[[RelPath], bool] | None = None
+) -> list[RelPath]:
     """Returns the paths of files in a request. Raises like `path`."""
-    return [path(context, text, f"{field}[{at}]") for at, text in enumerate(texts or ())]
+    return [path(context, text, f"{field}[{at}]", known) for at, text in enumerate(texts or ())]
+
+
+def all_names(context: Context, texts: Iterable[str] | None, field: str) -> list[RelPath]:
+    """Returns all names of files in a request that selects files. Raises like `path`."""
+    first = paths(context, texts, field)
+    return list(dict.fromkeys(name for each in first for name in (each, *names(context.workspace.root, each))))
+
+
+def in_snapshot(context: Context, hash_: str) -> Callable[[RelPath], bool]:
+    """Returns what says whether a snapshot has a file."""
+    return lambda path: context.workspace.entry(tree(hash_), path) is not None
+
+
+def claims(
+    context: Context, texts: Iterable[str] | None, directory: str | None
+) -> tuple[list[RelPath] | None, list[str]]:
+    """Finds what an agent claims that it wrote: every name below the root of the files that it names.
+
+    Args:
+        context: of the request.
+        texts: the files, as the agent names them; None if it does not say.
+        directory: what relative names are relative to; None for the root.
+
+    Returns:
+        The names, None if the agent does not say; and the files that are not below the root, or cannot exist.
+
+    Raises:
+        InvalidParams: the directory is no path.
+    """
+    found: dict[RelPath, None] = {}
+    outside = []
+    base = b"" if directory is None else from_text(directory, "directory")
+    for text in texts or ():
+        try:
+            inside = names(context.workspace.root, from_text(text, "files"), base)
+        except InvalidParams:
+            inside = ()
+        found |= dict.fromkeys(inside)
+        if not inside:
+            outside.append(text)
+    return None if texts is None else list(found), outside
 
 
 def absolute(text: str, field: str) -> bytes:
     """The bytes of a path that must be absolute, or of a `file:` URI; raises `InvalidParams`."""
-    if text.startswith(("file:/", "FILE:/")):
-        return from_uri(text, field)
-    path = text.encode("utf-8", "surrogatepass")
-    if not path.startswith(b"/") or b"\0" in path:
+    path = from_text(text, field)
+    if not path.startswith(b"/"):
         raise InvalidParams(
             f"{field}: expected an absolute path, got {text!r}",
             hint="the daemon does not know the folder of the client: name the whole path",

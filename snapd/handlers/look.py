@@ -62,7 +62,7 @@ def _taken(view: TakenView) -> wire.TakenSnapshot:
 @handles(methods.FILE_AT)
 def file_at(context: Context, params: wire.FileAtParams) -> wire.FileAtResult:
     """Returns the exact bytes of a file."""
-    path = convert.path(context, params.file, "file")
+    path = convert.path(context, params.file, "file", convert.in_snapshot(context, params.hash))
     found = context.workspace.file_at(convert.tree(params.hash), path)
     binary = is_binary(found.data)
     encoding: Literal["utf-8", "base64"] = "base64" if binary or not is_utf8(found.data) else "utf-8"
@@ -95,7 +95,7 @@ def list_files(context: Context, params: wire.ListFilesParams) -> wire.ListFiles
 @handles(methods.FILE_EXISTS)
 def file_exists(context: Context, params: wire.FileExistsParams) -> wire.FileExistsResult:
     """Says whether a snapshot has a file."""
-    path = convert.path(context, params.file, "file")
+    path = convert.path(context, params.file, "file", convert.in_snapshot(context, params.hash))
     return wire.FileExistsResult(exists=context.workspace.entry(convert.tree(params.hash), path) is not None)
 
 

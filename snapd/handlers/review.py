@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from snapd.core.actions.review.blamed import BlamedLines
     from snapd.core.actions.review.review import PendingPage
+    from snapd.core.model import RelPath
     from snapd.core.ports.notes import NotedCommit
     from snapd.core.review.pending_file import PendingFile
     from snapd.core.timeline.model import Step, StepId
@@ -46,7 +48,8 @@ def list_(context: Context, params: wire.ReviewListParams) -> wire.ReviewListRes
 def file(context: Context, params: wire.ReviewFileParams) -> wire.ReviewFileResult:
     """Shows the pending changes of a file."""
     context.workspace.announce_pending()
-    found = context.workspace.review.file(convert.path(context, params.file, "file"), context.call)
+    path = convert.path(context, params.file, "file", _pending_in(context))
+    found = context.workspace.review.file(path, context.call)
     summary = found.file.summary
     before, after, encoding = found.decoded()
     return wire.ReviewFileResult(
@@ -95,7 +98,10 @@ def revert(context: Context, params: wire.ReviewRevertParams) -> Outcome:
 @handles(methods.BLAME)
 def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
     """Says who wrote each line of a file."""
-    path = convert.path(context, params.file, "file")
+    root = context.workspace.root
+    # of a link, people see what it leads to
+    known = None if params.hash else lambda name: not os.path.islink(os.path.join(root, name))
+    path = convert.path(context, params.file, "file", known)
     lines = None if params.range is None else (params.range.start, params.range.count)
     text = _given(params)
     if text is None:
@@ -150,14 +156,25 @@ def _choice(context: Context, params: wire.ReviewKeepParams | wire.ReviewRevertP
     for field in ("files", "hunks"):
         if getattr(params, field) == []:
             raise InvalidParams(f"{field}: is empty", hint="name what you mean, or send `all`", field=field)
+    known = _pending_in(context)
     ids = params.expect if isinstance(params.expect, dict) else {}
-    expect = {convert.path(context, name, f"expect.{name}"): id_ for name, id_ in ids.items()}
+    expect = {convert.path(context, name, f"expect.{name}", known): id_ for name, id_ in ids.items()}
     if params.file is not None:
-        return Choice((convert.path(context, params.file, "file"),), tuple(params.hunks or ()), None, expect)
+        return Choice((convert.path(context, params.file, "file", known),), tuple(params.hunks or ()), None, expect)
     if params.step_id is not None:
         return Choice(is_owner=_of_step(context, params.step_id), expect=expect)
-    files = tuple(convert.paths(context, params.files, "files"))
+    files = tuple(convert.paths(context, params.files, "files", known))
     return Choice(files, is_owner=_of_session(context, params.session_id), expect=expect)
+
+
+def _pending_in(context: Context) -> Callable[[RelPath], bool]:
+    """Says whether something is pending in a file, or below a directory."""
+
+    def pending(path: RelPath) -> bool:
+        page = context.workspace.review.page(Choice((path,)), context.call, after=None, limit=1)
+        return bool(page.files)
+
+    return pending
 
 
 def _of_session(context: Context, session_id: str | None) -> Callable[[StepId], bool] | None:

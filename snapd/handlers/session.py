@@ -108,7 +108,7 @@ def diff(context: Context, params: wire.SessionDiffParams) -> wire.SessionDiffRe
 def list_history(context: Context, params: message_wire.HistoryParams) -> message_wire.HistoryResult:
     """Lists what happened."""
     paged = convert.PagedRequest(params)
-    only = convert.paths(context, params.files, "files")
+    only = convert.all_names(context, params.files, "files")
     if params.session_id is not None:
         context.workspace.sessions.known(params.session_id)
     if params.files is not None and not only:

@@ -17,7 +17,11 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from snapd.core.actions.made_changes import MadeChange
+    from snapd.core.model import RelPath
+    from snapd.core.timeline.model import StepId
 
     from .context import Context
 
@@ -49,7 +53,7 @@ def begin(context: Context, params: wire.StepBeginParams) -> wire.StepBeginResul
 @handles(methods.STEP_END)
 def end(context: Context, params: wire.StepEndParams) -> wire.StepEndResult:
     """Ends a step."""
-    claims = None if params.files is None else convert.paths(context, params.files, "files")
+    claims, outside = convert.claims(context, params.files, params.directory)
     view = context.workspace.sessions.finish(
         params.step_id,
         claims,
@@ -68,6 +72,7 @@ def end(context: Context, params: wire.StepEndParams) -> wire.StepEndResult:
         files=history.files(workspace.root, view.files or ()),
         ignored=[shown(path) for path in claims or () if workspace.is_ignored(path)] or None,
         unnamed=[shown(change.path) for change in unnamed[:_UNNAMED]] or None,
+        outside=outside or None,
     )
 
 
@@ -84,7 +89,7 @@ def find(context: Context, params: wire.StepFindParams) -> wire.StepFindResult:
 @handles(methods.STEP_DIFF)
 def diff(context: Context, params: wire.StepDiffParams) -> DiffResult:
     """Makes a unified diff of what a step changed."""
-    only = convert.paths(context, params.files, "files")
+    only = convert.all_names(context, params.files, "files")
     if params.files is not None and not only:
         context.workspace.sessions.known_step(params.step_id)
         return DiffResult(diff="")
@@ -108,7 +113,7 @@ def changes(context: Context, params: changes_wire.StepChangesParams) -> changes
 @handles(methods.STEP_HUNKS)
 def hunks(context: Context, params: wire.StepHunksParams) -> wire.StepHunksResult:
     """Lists the hunks of a step's changes to a file."""
-    path = convert.path(context, params.file, "file")
+    path = convert.path(context, params.file, "file", _changed(context, params.step_id))
     found, is_mixed = context.workspace.undo_parts.hunks(params.step_id, path, context.call)
     return wire.StepHunksResult(
         hunks=[wire.Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found],
@@ -119,7 +124,7 @@ def hunks(context: Context, params: wire.StepHunksParams) -> wire.StepHunksResul
 @handles(methods.STEP_REVERT_HUNKS)
 def revert_hunks(context: Context, params: wire.StepRevertHunksParams) -> Outcome:
     """Reverts some of these hunks."""
-    path = convert.path(context, params.file, "file")
+    path = convert.path(context, params.file, "file", _changed(context, params.step_id))
     asked = convert.options(params)
     result = context.workspace.undo_parts.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
     return convert.outcome(context.workspace.root, result)
@@ -128,10 +133,20 @@ def revert_hunks(context: Context, params: wire.StepRevertHunksParams) -> Outcom
 @handles(methods.STEP_REVERT_FILES)
 def revert_files(context: Context, params: wire.StepRevertFilesParams) -> Outcome:
     """Reverts a step's changes to some files."""
-    paths = convert.paths(context, params.files, "files")
+    paths = convert.paths(context, params.files, "files", _changed(context, params.step_id))
     asked = convert.options(params)
     result = context.workspace.undo_parts.revert_files(params.step_id, paths, asked, context.call)
     return convert.outcome(context.workspace.root, result)
+
+
+def _changed(context: Context, step_id: StepId) -> Callable[[RelPath], bool]:
+    """Says whether a step or one of its parts changed a file, even if it was taken back."""
+
+    def changed(path: RelPath) -> bool:
+        step = context.workspace.sessions.known_step(step_id)
+        return path in context.workspace.step_changes.net(step, context.call)
+
+    return changed
 
 
 def _change(root: bytes, made: MadeChange) -> changes_wire.StepChange:

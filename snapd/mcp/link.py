@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +29,12 @@ class Link:
 
     Args:
         connect: connects to the daemon, which it starts if it does not run, and opens the folder.
+        directory: where the agent works, absolute: files are named relative to it.
     """
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: Connect, directory: str = "") -> None:
         self._connect = connect
+        self._directory = directory
         self._backend: RemoteBackend | None = None
         self._is_closed = False
         self._lock = threading.Lock()
@@ -58,7 +61,7 @@ class Link:
             SnapdError: the error that answers the request; `IoError` where the daemon cannot be reached; `Cancelled`
                 once this is closed.
         """
-        given = {name: value for name, value in params.items() if value is not None}
+        given = {name: self._named(name, value) for name, value in params.items() if value is not None}
         try:
             return self._open().request(method, given, report, cancellation)
         except IoError as error:
@@ -66,6 +69,19 @@ class Link:
             if not (isinstance(error.__cause__, ConnectionLost) and may_repeat):
                 raise
         return self._open().request(method, given, report, cancellation)
+
+    def _named(self, key: str, value: Any) -> Any:
+        """A value of params in which files are named as the daemon needs it."""
+        if key == "patches":
+            return [{**patch, "files": self._named("files", patch["files"])} for patch in value]
+        if key == "files":
+            return [self._named("name", name) for name in value]
+        if key not in ("file", "name") or not self._directory:
+            return value
+        full = os.path.join(self._directory, value)
+        # answers name files relative to the root of the workspace
+        found = full if os.path.isdir(os.path.dirname(full)) else value
+        return os.path.realpath(full) if key == "file" and os.path.islink(full) else found
 
     def close(self) -> None:
         """Ends the connection, and with it the requests that run."""

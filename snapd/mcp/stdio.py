@@ -14,15 +14,16 @@ if TYPE_CHECKING:
     from .link import Connect
 
 
-def serve(connect: Connect, own_session: str | None) -> None:
+def serve(connect: Connect, own_session: str | None, directory: str) -> None:
     """Serves until standard input ends; nothing but messages goes to standard output.
 
     Args:
         connect: connects to the daemon, which it starts if it does not run, and opens the folder.
         own_session: the session of the agent that started this, where it is known.
+        directory: where the agent works, absolute.
     """
     output = Output(take_stdout())
-    link = Link(connect)
+    link = Link(connect, directory)
     try:
         Server(output, link, own_session).serve(read_lines(0))
     finally:

@@ -375,8 +375,12 @@ class StepEndParams(RequestParams):
     step_id: Annotated[str, _STEP]
     files: Annotated[
         list[str] | None,
-        "The files that the agent knows it wrote. A directory stands for everything in it. Of the changes during the "
-        "step, it owns those to these files and no others; with an empty list, none.",
+        "The files that the agent knows it wrote: absolute paths, relative paths, or `file:` URIs. A directory stands "
+        "for everything in it, a link also for what it leads to. Of the changes during the step, it owns those to "
+        "these files and no others; with an empty list, none. Files outside of the workspace are left out.",
+    ] = None
+    directory: Annotated[
+        str | None, "What relative paths in `files` are relative to. Default: the root of the workspace."
     ] = None
     description: Annotated[str | None, "A description for people, in place of that of `step/begin`."] = None
     left: Annotated[bool, "Nobody said that it ended: what changed since its agent was gone is not its own."] = False
@@ -399,6 +403,9 @@ class StepEndResult:
     unnamed: Annotated[
         list[str] | None,
         "If the step changed none of the files that the request names: the first 10 others that changed during it.",
+    ] = None
+    outside: Annotated[
+        list[str] | None, "Those of the request's `files` that are not in the workspace. Absent if there are none."
     ] = None
 
 

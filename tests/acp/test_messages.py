@@ -11,7 +11,6 @@ from snapd.acp.commands import OFFERS, Command, command_in
 from snapd.acp.conversation import known_agent
 from snapd.acp.messages import (
     ToolNews,
-    absolute,
     asked_for,
     offered,
     parse,
@@ -171,10 +170,6 @@ def test_what_a_permission_is_asked_for() -> None:
     call = {"toolCallId": "t"}
     assert asked_for({"toolCall": call}) == asked_for({"subject": {"type": "tool_call", "toolCall": call}}) == call
     assert asked_for({"subject": {"type": "command", "command": "ls"}}) == asked_for({}) == {}
-
-
-def test_paths() -> None:
-    assert absolute(["a", "/b/../c", "d\0", "\ud800", "é"], "/p") == ["/p/a", "/c", "/p/é"]
 
 
 @pytest.mark.parametrize(

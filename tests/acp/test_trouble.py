@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from snapd.acp import conversation, recording
-from snapd.core.errors import IoError, PathOutsideWorkspace
+from snapd.core.errors import IoError
 from tests.acp.ledger import Ledger, Talk
 from tests.acp.peers import Proxied, until
 from tests.acp.streams import opening, prompt, result, said
@@ -126,21 +126,12 @@ def test_a_daemon_that_answers_with_errors_is_told_of_nothing_twice(ledger: Ledg
     assert ledger.of("step/end") == []
 
 
-def test_a_step_ends_whatever_its_agent_names(ledger: Ledger, talk: Talk) -> None:
-    ends: list[Any] = []
-    answer = ledger.request
-
-    def request(method: str, params: dict[str, Any], report: Any = None) -> Any:
-        if method == "step/end" and "files" in params:
-            ends.append(params["files"])
-            if outside := [name for name in params["files"] if name.startswith("/outside")]:
-                raise PathOutsideWorkspace(f"{outside[0]} is not in the workspace", file=outside[0])
-        return answer(method, params, report)
-
-    ledger.request = request  # type: ignore[method-assign]
-    files = [{"path": "/outside/a"}, {"path": "/home/somebody/project/b"}, {"path": "/outside/c"}]
+def test_what_an_agent_names_is_passed_on_with_its_directory(ledger: Ledger, talk: Talk) -> None:
+    files = [{"path": "/outside/a"}, {"path": "sub/../b"}, {"path": "\ud800"}, {"path": "file:///c"}]
     talk.say_all(prompt(3, "S"), call("a"), over("a", kind="edit", locations=files))
-    assert ends[-1] == ["/home/somebody/project/b"]
+    (ended,) = ledger.of("step/end")
+    assert ended["files"] == ["/outside/a", "sub/../b", "file:///c"]
+    assert ended["directory"] == "/home/somebody/project"
     assert [step["open"] for step in ledger.steps.values()] == [True, False]
 
 

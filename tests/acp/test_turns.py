@@ -86,7 +86,7 @@ def test_a_prompt_that_fails_ends_its_step_and_what_is_open_in_it(ledger: Ledger
         "begin a in one",
         "begin b in one",
         "end a",
-        f"end b ['{CWD}/x.py']",
+        "end b ['x.py']",
         "end one",
     ]
 

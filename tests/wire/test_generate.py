@@ -59,7 +59,10 @@ REQUESTS = {
         "sessionId parentStepId? messageId? partId? tool? description? ends? detached? agent? began?",
         "stepId hash",
     ),
-    "step/end": ("stepId files? description? left? lingers?", "stepId from to files ignored? unnamed?"),
+    "step/end": (
+        "stepId files? directory? description? left? lingers?",
+        "stepId from to files ignored? unnamed? outside?",
+    ),
     "step/find": ("prefix? sessionId? parentStepId? open? lingering? limit? renames?", "steps"),
     "session/message": ("sessionId messageId text? late?", ""),
     "session/messages": ("sessionId cursor? limit?", "messages nextCursor?"),

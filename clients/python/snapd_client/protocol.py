@@ -1990,9 +1990,12 @@ class StepEndParams(_StepEndParamsRequired, total=False):
     """The params of `step/end`."""
 
     files: list[str]
-    """The files that the agent knows it wrote. A directory stands for everything in it. Of the changes during the step,
-    it owns those to these files and no others; with an empty list, none.
+    """The files that the agent knows it wrote: absolute paths, relative paths, or `file:` URIs. A directory stands for
+    everything in it, a link also for what it leads to. Of the changes during the step, it owns those to these files and
+    no others; with an empty list, none. Files outside of the workspace are left out.
     """
+    directory: str
+    """What relative paths in `files` are relative to. Default: the root of the workspace."""
     description: str
     """A description for people, in place of that of `step/begin`."""
     left: bool
@@ -2022,6 +2025,8 @@ class StepEndResult(_StepEndResultRequired, total=False):
     """Of the files that the request names, those that no snapshot has."""
     unnamed: list[str]
     """If the step changed none of the files that the request names: the first 10 others that changed during it."""
+    outside: list[str]
+    """Those of the request's `files` that are not in the workspace. Absent if there are none."""
 
 
 class StepFindParams(RequestParams, total=False):

@@ -1411,8 +1411,10 @@ export interface StepBeginResult {
 export interface StepEndParams extends RequestParams {
   /** The step. */
   stepId: string;
-  /** The files that the agent knows it wrote. A directory stands for everything in it. Of the changes during the step, it owns those to these files and no others; with an empty list, none. */
+  /** The files that the agent knows it wrote: absolute paths, relative paths, or `file:` URIs. A directory stands for everything in it, a link also for what it leads to. Of the changes during the step, it owns those to these files and no others; with an empty list, none. Files outside of the workspace are left out. */
   files?: string[];
+  /** What relative paths in `files` are relative to. Default: the root of the workspace. */
+  directory?: string;
   /** A description for people, in place of that of `step/begin`. */
   description?: string;
   /** Nobody said that it ended: what changed since its agent was gone is not its own. */
@@ -1435,6 +1437,8 @@ export interface StepEndResult {
   ignored?: string[];
   /** If the step changed none of the files that the request names: the first 10 others that changed during it. */
   unnamed?: string[];
+  /** Those of the request's `files` that are not in the workspace. Absent if there are none. */
+  outside?: string[];
 }
 
 /** The params of `step/find`. */

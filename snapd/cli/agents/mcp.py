@@ -28,5 +28,5 @@ def mcp(options: argparse.Namespace) -> int:
     def connect() -> RemoteBackend:
         return connected(locations, socket, folder_of(options), None)[0]
 
-    serve(connect, os.environ.get("CLAUDE_CODE_SESSION_ID") or None)
+    serve(connect, os.environ.get("CLAUDE_CODE_SESSION_ID") or None, os.path.abspath(options.directory))
     return DONE

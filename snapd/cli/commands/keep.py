@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import file_of, find_session, find_step
 from snapd.cli.requests.operation import operate
 from snapd.cli.requests.pending import chosen_hunks, named, pending
@@ -26,7 +25,7 @@ def keep(options: argparse.Namespace) -> int:
     with backend(options) as found:
         before = pending(found)
         if options.patch:
-            for params in chosen_hunks(options, found, _named(options, before, options.what), "keep"):
+            for params in chosen_hunks(options, found, named(options, before, options.what), "keep"):
                 ask(found, "review/keep", params)
         else:
             ask(found, "review/keep", _meant(options, found, before))
@@ -48,15 +47,10 @@ def revert_pending(options: argparse.Namespace) -> int:
     words = [*filter(None, [options.hash]), *options.files]
     code = None
     with backend(options) as found:
-        files = _named(options, pending(found), words)
+        files = named(options, pending(found), words)
         for params in chosen_hunks(options, found, files, "revert"):
             code = max(code or DONE, operate(options, found, "review/revert", params, sure=True))
     return declined(options) if code is None else code
-
-
-def _named(options: argparse.Namespace, files: list[dict[str, Any]], words: list[str]) -> list[dict[str, Any]]:
-    names = [os.path.relpath(os.path.join(options.directory, word), folder_of(options)) for word in words]
-    return named(files, names, words)
 
 
 def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, Any]]) -> dict[str, Any]:
@@ -74,7 +68,7 @@ def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, An
     if options.session is not None:
         return {"sessionId": find_session(found, options.session)["sessionId"]}
     try:
-        rows = _named(options, files, options.what)
+        rows = named(options, files, options.what)
     except InvalidParams:
         if len(options.what) > 1 or os.path.lexists(os.path.join(options.directory, options.what[0])):
             raise

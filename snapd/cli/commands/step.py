@@ -9,7 +9,7 @@ from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import all_sessions, short, step_id
 from snapd.cli.terminal.output import Painter, print_error, print_json, printable, summary
-from snapd.core.errors import InvalidParams, PathOutsideWorkspace, SnapdError, UnknownSession
+from snapd.core.errors import InvalidParams, SnapdError, UnknownSession
 
 if TYPE_CHECKING:
     import argparse
@@ -80,7 +80,8 @@ def _end(options: argparse.Namespace) -> int:
     if options.all:
         return _end_all(options)
     with backend(options) as found:
-        result = _ended(found, step_id(found, options.step), _named(options))
+        named = None if options.files is None else {in_folder(options, path): path for path in options.files}
+        result = _ended(found, step_id(found, options.step), named)
     for name in result.get("ignored", []):
         print(f"snapd: {printable(name)} is ignored: no snapshot has it", file=sys.stderr)
     if others := result.get("unnamed"):
@@ -99,7 +100,7 @@ def _end_all(options: argparse.Namespace) -> int:
     with backend(options) as found:
         # the last one first: a part ends before the step that it belongs to
         steps = ask(found, "snapshot/status", {})["openSteps"][::-1]
-        ended = [{"stepId": step["stepId"], **_ended(found, step["stepId"], None)} for step in steps]
+        ended = [{"stepId": step["stepId"], **_ended(found, step["stepId"])} for step in steps]
     if options.json:
         print_json({"steps": ended})
         return DONE
@@ -112,30 +113,16 @@ def _end_all(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _named(options: argparse.Namespace) -> dict[str, str] | None:
-    """The claimed files: each path below the folder, with the name that the user gave."""
-    if options.files is None:
-        return None
-    return {in_folder(options, path): path for path in options.files}
+def _ended(found: Backend, step: str, named: dict[str, str] | None = None) -> Any:
+    """Ends a step, and says which files are not in the folder.
 
-
-def _ended(found: Backend, step: str, files: dict[str, str] | None) -> Any:
-    """Ends a step. An agent also writes where no snapshot looks: that is no reason to leave its step open."""
-    while True:
-        try:
-            return ask(found, "step/end", {"stepId": step, "files": None if files is None else list(files)})
-        except PathOutsideWorkspace as error:
-            outside = [name for name in files or () if _shown(name) == error.data.get("file")]
-            if files is None or not outside:
-                raise
-            for name in outside:
-                print(
-                    f"snapd: {printable(files.pop(name))} is not counted: {printable(error.message)}", file=sys.stderr
-                )
-
-
-def _shown(name: str) -> str:
-    """How an error names a file that a request named so."""
-    from snapd.core.paths import from_uri, shown
-
-    return shown(from_uri(name, "files")) if name.startswith("file:") else name
+    Args:
+        found: who answers.
+        step: its id.
+        named: the files that it claims: each as the request names it, with the name that the user gave.
+    """
+    result = ask(found, "step/end", {"stepId": step, "files": None if named is None else list(named)})
+    for name in result.get("outside", ()):
+        written = printable((named or {}).get(name, name))
+        print(f"snapd: {written} is not counted: it is no file in this folder", file=sys.stderr)
+    return result

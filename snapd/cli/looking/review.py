@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import all_sessions, file_of, find_session
 from snapd.cli.requests.pending import as_a_whole, authors, named, pending
 from snapd.cli.terminal import pager
@@ -56,8 +54,7 @@ def _wanted(options: argparse.Namespace, found: Backend) -> list[dict[str, Any]]
         if not of_agent:
             raise UnknownSession(f"no session of {options.agent!r} in this folder", sessionId=options.agent)
         files = [row for row in files if any(owner["sessionId"] in of_agent for owner in row["owners"])]
-    names = [os.path.relpath(os.path.join(options.directory, name), folder_of(options)) for name in options.files]
-    return named(files, names, options.files)
+    return named(options, files, options.files)
 
 
 def _authors(found: Backend, row: dict[str, Any]) -> list[str]:

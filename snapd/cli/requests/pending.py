@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.choosing import choose
@@ -10,6 +11,7 @@ from snapd.cli.terminal.layout import one_line
 from snapd.core.errors import InvalidParams
 
 from .connection import ask, pages
+from .folder import folder_of
 from .names import file_of
 
 if TYPE_CHECKING:
@@ -26,25 +28,32 @@ def pending(found: Backend, session_id: str | None = None) -> list[dict[str, Any
     return list(pages(found, "review/list", {"sessionId": session_id, "limit": _ON_A_PAGE}, "files"))
 
 
-def named(files: Sequence[dict[str, Any]], names: Sequence[str], shown: Sequence[str]) -> list[dict[str, Any]]:
+def named(options: argparse.Namespace, files: Sequence[dict[str, Any]], words: Sequence[str]) -> list[dict[str, Any]]:
     """Those of some files that are named, or that lie below a folder that is; all if nothing is named.
 
     Args:
+        options: of the command.
         files: with pending changes.
-        names: relative to the folder.
-        shown: the same as the person wrote them, for the error message.
+        words: the names, as the person wrote them.
 
     Raises:
         InvalidParams: a name stands for none of the files.
     """
-    for name, written in zip(names, shown, strict=True):
-        if not any(_is_below(row, name) for row in files):
+    folder = os.path.realpath(folder_of(options))
+    meant: list[dict[str, Any]] = []
+    for word in words:
+        above, name = os.path.split(os.path.abspath(os.path.join(options.directory, word)))
+        entry = os.path.join(os.path.realpath(above), name)
+        names = [os.path.relpath(path, folder) for path in (entry, os.path.realpath(entry))]
+        rows = [row for row in files if any(_is_below(row, each) for each in names)]
+        if not rows:
             raise InvalidParams(
-                f"{printable(written)} has no pending changes",
+                f"{printable(word)} has no pending changes",
                 hint="'snapd review' lists the files with pending changes",
                 field="FILE",
             )
-    return [row for row in files if not names or any(_is_below(row, name) for name in names)]
+        meant += rows
+    return [row for row in files if not words or row in meant]
 
 
 def _is_below(row: dict[str, Any], name: str) -> bool:

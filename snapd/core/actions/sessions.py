@@ -341,6 +341,8 @@ class Sessions(SessionViews):
         """Makes the event that ends an open step with a snapshot."""
         seen = self._writer.span(self._log.identify(snapshot))
         claims = ending.claims
+        if claims:
+            claims = tuple(dict.fromkeys((*claims, *self._other_names(step, snapshot, claims))))
         own = self._step_changes.ended_with(step, seen, claims, spoken_for=ending.spoken_for)
         uncaptured = self._writer.work_tree.uncaptured_changes()
         if claims is not None:
@@ -349,6 +351,20 @@ class Sessions(SessionViews):
         changed = bool(own.files or own.directories)
         listed = uncaptured[:_MOST_UNCAPTURED]
         return StepEnded(step.step_id, claims, changed, ending.spoken_for, listed, ending.description)
+
+    def _other_names(self, step: Step, snapshot: Snapshot, claims: Iterable[RelPath]) -> Iterator[RelPath]:
+        """Lists the other names (hard links) of claimed files, among the files that changed during the step."""
+        linked = {file for path in claims if (file := self._linked_file(path)) is not None}
+        if linked:
+            for change in self._step_changes.changes(step.from_.tree, snapshot.tree):
+                if self._linked_file(change.path) in linked:
+                    yield change.path
+
+    def _linked_file(self, path: RelPath) -> tuple[int, int] | None:
+        """Identifies a captured file that has several names; None for others."""
+        tree = self._writer.work_tree
+        status = None if tree.captured(path) is None else tree.occupant(path)
+        return None if status is None or status.st_nlink < 2 else (status.st_dev, status.st_ino)
 
     def open(self, call: Call) -> tuple[StepView, ...]:
         """Lists the open steps of all sessions, in the order in which they were begun."""

@@ -20,7 +20,7 @@ _PLANNED = (
     "the same in both calls."
 )
 LineNumber = Annotated[int, AtLeast(1)]
-_FILES = "Only these files or folders: relative to the root of the workspace, or absolute."
+_FILES = "Only these files or folders: relative to the directory that you work in, or absolute."
 
 
 @attrs.frozen(kw_only=True)
@@ -68,7 +68,7 @@ class BlameParams:
     Without `first` and `last`, it covers the whole file and leaves out the text. `show` has all of a step.
     """
 
-    path: Annotated[str, "The file: relative to the root of the workspace, or absolute."]
+    path: Annotated[str, "The file: relative to the directory that you work in, or absolute."]
     first: Annotated[
         LineNumber | None, "The first line to look at, from 1. The answer then has the text of the lines, too."
     ] = None
@@ -133,7 +133,7 @@ class RestoreFileParams:
     plan and a token, and a second call with the token carries out the plan.
     """
 
-    path: Annotated[str, "The file or folder: relative to the root of the workspace, or absolute."]
+    path: Annotated[str, "The file or folder: relative to the directory that you work in, or absolute."]
     step: Annotated[str | None, _STEP] = None
     when: Annotated[Literal["before", "after"], "As it was before the step, or after it; only with `step`."] = "before"
     snapshot: Annotated[str | None, _SNAPSHOT] = None

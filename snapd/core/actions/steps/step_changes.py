@@ -130,11 +130,11 @@ class StepChanges:
 
     def between(self, old: ObjectId, new: ObjectId, call: Call, *, renames: bool = False) -> tuple[FileSummary, ...]:
         """Summarizes what differs between two trees, file by file; with `renames`, a moved file is one."""
-        return self._summaries(self._changes(old, new), (old, new) if renames else None, call)
+        return self._summaries(self.changes(old, new), (old, new) if renames else None, call)
 
     def users(self, seen: Span, call: Call, *, renames: bool = False) -> tuple[FileSummary, ...]:
         """Summarizes what the user changed in a span; with `renames`, a moved file is one."""
-        changed = users_changes(seen, self.authors(seen.steps), self._changes)
+        changed = users_changes(seen, self.authors(seen.steps), self.changes)
         return self._summaries(changed, (seen.before.tree, seen.after.tree) if renames else None, call)
 
     def differ_in(self, old: ObjectId, new: ObjectId, only: Collection[RelPath]) -> bool:
@@ -261,7 +261,7 @@ class StepChanges:
 
     def _own(self, step_ids: Collection[StepId], spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
         authors = self.authors({step for span in spans for step in span.steps} - known.keys()) | known
-        return own_changes(step_ids, spans, authors, self._changes, self._empty_directories)
+        return own_changes(step_ids, spans, authors, self.changes, self._empty_directories)
 
     def authors(self, step_ids: Iterable[StepId]) -> dict[StepId, Author]:
         """What separates the changes of some steps from each other, by their names."""
@@ -272,7 +272,8 @@ class StepChanges:
             authors[step_id] = _author(step, step.claims)
         return authors
 
-    def _changes(self, old: ObjectId, new: ObjectId) -> Iterable[Change]:
+    def changes(self, old: ObjectId, new: ObjectId) -> Iterable[Change]:
+        """Lists what differs between two trees."""
         return changes(self._objects.read_tree, old, new, differing=self._objects.differing)
 
     def _empty_directories(self, snapshot: SnapshotId) -> tuple[RelPath, ...]:
