@@ -16,7 +16,7 @@ from snapd.core.compare.text import DirectDiffer
 from snapd.core.errors import InvalidParams, StoreCorrupt, StoreLocked, WorkspaceGone, WorkspaceNotOpen
 from snapd.core.model import TakenQuery
 from snapd.core.operations.editors import Editors
-from snapd.core.paths import shown
+from snapd.core.paths import parents, shown
 from snapd.core.rules.ignore import RULES_BYTES
 from snapd.core.trees import file_at
 from snapd.core.workspace import Workspace
@@ -36,7 +36,7 @@ from snapd.worktree.worktree import WorkTree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from snapd.core.model import Entry
+    from snapd.core.model import Entry, RelPath
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import Fetched
     from snapd.locations import Locations
@@ -371,6 +371,7 @@ class Workspaces:
                     Elsewhere(location.root, store, self._machine, partial(self._beside, location.store, policy)),
                     ProjectNotes(location.root, GitProgram(self._machine.environment, protocols=())),
                     secret_rules,
+                    partial(_is_elsewhere, location),
                 )
             except BaseException:
                 store.close()
@@ -398,3 +399,11 @@ def _contents(store: Store, name: str) -> Iterator[bytes]:
                 before = entry
                 yield b"" if entry is None else store.read_small_blob(entry.oid, RULES_BYTES) or b""
         below = taken[-1].seq
+
+
+def _is_elsewhere(location: _Location, path: RelPath) -> bool:
+    """Whether a file belongs to a repository in a folder that has a history of its own."""
+    stores = os.path.dirname(location.store)
+    inner = (os.path.join(location.root, above) for above in parents(path))
+    found = (folder for folder in inner if os.path.lexists(os.path.join(folder, b".git")))
+    return any(has_history(os.path.join(stores, project_id(folder))) for folder in found)

@@ -49,6 +49,7 @@ from snapd.core.review.pending import PendingFiles
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from snapd.core.model import RelPath
     from snapd.core.operations.editors import Editors
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.notes import Notes
@@ -72,6 +73,7 @@ class Workspace:
         elsewhere: the other machines.
         notes: of the project's git.
         secret_rules: gives the rules for what may be a secret.
+        is_elsewhere: whether a file belongs to a repository in the folder that has a history of its own.
 
     Attributes:
         root: the folder, absolute and canonical.
@@ -122,6 +124,7 @@ class Workspace:
         elsewhere: Elsewhere,
         notes: Notes,
         secret_rules: Callable[[], SecretRules],
+        is_elsewhere: Callable[[RelPath], bool] = lambda _: False,
     ) -> None:
         self.project_id = project_id
         self.policy = policy
@@ -148,14 +151,14 @@ class Workspace:
         self.watch_agent = self._presence.watch
         self.messages = Messages(writer, store.timeline, self.sessions, self.step_changes, policy)
         self.news = SessionNews(writer, store, store, self.sessions, self.step_changes, policy).tell
-        self.history = History(store.timeline, self.step_changes)
+        self.history = History(store.timeline, self.step_changes, is_elsewhere)
         planner = UndoPlanner(store, store, work_tree, self.step_changes)
         contested = ContestedFiles(writer, store, store.timeline, self.step_changes, planner, texts)
         undoing = (writer, self.sessions, self.step_changes, planner, store.timeline, contested)
         self.undo_steps = UndoSteps(*undoing)
         self.undo_parts = UndoParts(*undoing, store, texts)
         self.net_changes = net_changes = NetChanges(store, store.timeline, self.step_changes, self.sessions, texts)
-        attributor = Attributor(store.timeline, self.step_changes.authors)
+        attributor = Attributor(store.timeline, self.step_changes.authors, is_elsewhere)
         pending_files = PendingFiles(store.timeline, store, attributor)
         looking = Looking(writer, store, attributor)
         self.review = Review(writer, store, editors, looking, pending_files, texts)

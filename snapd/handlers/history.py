@@ -142,4 +142,5 @@ def entry(root: bytes, found: HistoryEntry) -> message_wire.Entry:
         before=found.before.hex(),
         after=None if found.after is None else found.after.hex(),
         files=files(root, found.files),
+        unknown=found.is_unknown or None,
     )

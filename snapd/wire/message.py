@@ -128,6 +128,10 @@ class Entry:
     before: Annotated[TreeHash, "The working tree before it."]
     after: Annotated[TreeHash | None, "The working tree after it. Absent for an open step."] = None
     files: Annotated[list[FileChange], "The files that it changed, ordered by file."]
+    unknown: Annotated[
+        Literal[True] | None,
+        'Present for `"user"` if some of the files are in a repository with a history of its own: that one knows who.',
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

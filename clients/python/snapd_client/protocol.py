@@ -1603,6 +1603,8 @@ class Entry(_EntryRequired, total=False):
     """The operations that an operation undid or redid. Absent if there are none."""
     after: TreeHash
     """The working tree after it. Absent for an open step."""
+    unknown: Literal[True]
+    """Present for `"user"` if some of the files are in a repository with a history of its own: that one knows who."""
 
 
 class _HistoryResultRequired(TypedDict):

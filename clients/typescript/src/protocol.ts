@@ -1113,6 +1113,8 @@ export interface Entry {
   after?: TreeHash;
   /** The files that it changed, ordered by file. */
   files: FileChange[];
+  /** Present for `"user"` if some of the files are in a repository with a history of its own: that one knows who. */
+  unknown?: true;
 }
 
 /** The result of `session/history`. */

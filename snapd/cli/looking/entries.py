@@ -72,7 +72,7 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     # nothing but the snapshot after it names it
     name = entry["after"][:_NAME]
     if entry["kind"] == "user":
-        return name, "you", changed(entry["files"])
+        return name, "unknown" if "unknown" in entry else "you", changed(entry["files"])
     who = _agent(sessions[entry["sessionId"]]) if "sessionId" in entry else "you"
     said = ", ".join(step[:_NAME] for step in entry.get("steps") or ())
     return name, who, f"{entry['kind']} {said}".rstrip()

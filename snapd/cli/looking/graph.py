@@ -132,7 +132,7 @@ class _Picture:
         if entry["kind"] == "step":
             self._add_step(clock, entry["step"])
         elif entry["kind"] == "user":
-            self._add_marked(clock, None, ("◦", _FOLDER), [("you", _FOLDER)])
+            self._add_marked(clock, None, ("◦", _FOLDER), [("unknown" if "unknown" in entry else "you", _FOLDER)])
         elif entry["kind"] == "message":
             self._add_message(clock, entry)
         else:

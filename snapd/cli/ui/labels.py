@@ -96,7 +96,7 @@ def _entry(entry: dict[str, Any], now: datetime) -> Spans:
 def sentence(entry: dict[str, Any]) -> str:
     """What the user or an operation did, in words."""
     if entry["kind"] == "user":
-        return f"You changed {what(entry['files'])}"
+        return f"{'Somebody' if 'unknown' in entry else 'You'} changed {what(entry['files'])}"
     names = ", ".join(name[:8] for name in entry.get("steps") or ())
     return f"{_OPERATIONS[entry['kind']]} {names or what(entry['files'])}"
 

@@ -23,7 +23,7 @@ from snapd.core.trees import is_among
 from .events import newest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
@@ -79,6 +79,7 @@ class HistoryEntry:
         state: of an operation, if it was taken back as a whole or in part.
         operations: the operations that an operation took back or did again.
         message: the message, for the entry of a message.
+        is_unknown: whether some of the files belong to another history, so that it may not have been the user.
     """
 
     seq: int
@@ -93,6 +94,7 @@ class HistoryEntry:
     state: Literal["partly", "undone"] | None = None
     operations: tuple[Operation, ...] = ()
     message: Message | None = None
+    is_unknown: bool = False
 
 
 @attrs.frozen
@@ -109,11 +111,15 @@ class History:
     Args:
         timeline: of the workspace.
         step_changes: says what steps changed.
+        is_elsewhere: see `Workspace`.
     """
 
-    def __init__(self, timeline: Timeline, step_changes: StepChanges) -> None:
+    def __init__(
+        self, timeline: Timeline, step_changes: StepChanges, is_elsewhere: Callable[[RelPath], bool] = lambda _: False
+    ) -> None:
         self._timeline = timeline
         self._step_changes = step_changes
+        self._is_elsewhere = is_elsewhere
 
     def page(self, query: HistoryQuery, after: HistoryPosition | None, limit: int, call: Call) -> HistoryPage:
         """Lists the latest entries, newest first.
@@ -169,7 +175,9 @@ class History:
         if seen is not None and query.session_id is None and self._touches(seen.before.tree, seen.after.tree, names):
             files = self._step_changes.users(seen, call, renames=query.renames)
             if files or not seen.steps:
-                yield HistoryEntry(event.seq, "user", event.milliseconds, seen.before.tree, seen.after.tree, files)
+                unknown = any(self._is_elsewhere(file.path) for file in files)
+                trees = seen.before.tree, seen.after.tree
+                yield HistoryEntry(event.seq, "user", event.milliseconds, *trees, files, is_unknown=unknown)
 
     def _state(self, what: Operated) -> Literal["partly", "undone"] | None:
         found = self._timeline.unit(what.operation_id)

@@ -140,11 +140,13 @@ class Attributor:
     Args:
         timeline: of the workspace.
         authors: what separates the changes of steps from each other, see `StepChanges.authors`.
+        is_elsewhere: whether a file belongs to another history, which knows who changed it where this one does not.
     """
 
-    def __init__(self, timeline: Timeline, authors: Authors) -> None:
+    def __init__(self, timeline: Timeline, authors: Authors, is_elsewhere: Callable[[RelPath], bool]) -> None:
         self._timeline = timeline
         self._authors = authors
+        self._is_elsewhere = is_elsewhere
 
     def attributed(self, files: Iterable[Touched]) -> Iterator[tuple[Event, list[FileChange]]]:
         """Attributes what listed events did.
@@ -164,14 +166,14 @@ class Attributor:
     def unrecorded(self, files: Collection[Touched], span: Span) -> list[FileChange]:
         """Attributes what changed since the last event."""
         at_work = self._authors(span.steps)
-        return list(_joined(files, span.before, lambda path: _in_a_span(path, at_work, None)))
+        return list(_joined(files, span.before, lambda path: self._in_a_span(path, at_work, None)))
 
     def _changes(self, event: Event, part: Part, files: Collection[Touched]) -> Iterator[FileChange]:
         what = event.what
         if part == "seen":
             assert event.seen is not None
             at_work = self._authors(event.seen.steps)
-            return _joined(files, event.seen.before, lambda path: _in_a_span(path, at_work, event.milliseconds))
+            return _joined(files, event.seen.before, lambda path: self._in_a_span(path, at_work, event.milliseconds))
         if isinstance(what, Kept):
             kept = LineWriter("user", (), event.milliseconds)
             return (FileChange(file.path, None, file.new, "keep", kept) for file in files)
@@ -179,12 +181,13 @@ class Attributor:
         operation = UserOperation(what.operation_id, tuple(turn.name for turn in what.turned))
         return _joined(files, what.before, lambda path: _by_operation(path, what, event.milliseconds), operation)
 
-
-def _in_a_span(path: RelPath, at_work: Mapping[StepId, Author], milliseconds: int | None) -> tuple[Nature, LineWriter]:
-    steps = owners(path, at_work)
-    if steps:
-        return "agent", LineWriter("step", steps, milliseconds)
-    return "person", LineWriter("user", (), milliseconds)
+    def _in_a_span(
+        self, path: RelPath, at_work: Mapping[StepId, Author], milliseconds: int | None
+    ) -> tuple[Nature, LineWriter]:
+        steps = owners(path, at_work)
+        if steps:
+            return "agent", LineWriter("step", steps, milliseconds)
+        return "person", LineWriter("unknown" if self._is_elsewhere(path) else "user", (), milliseconds)
 
 
 def _by_operation(path: RelPath, what: Operated, milliseconds: int) -> tuple[Nature, LineWriter]:
