@@ -15,6 +15,7 @@ from pathlib import Path
 from .client import Tape
 from .histories import histories
 from .soak import Soak
+from .wired import wired
 
 
 def main() -> int:
@@ -34,7 +35,8 @@ def main() -> int:
     async def run() -> None:
         crowd = soak.run(options.minutes)
         told = histories(folder / "histories", seed, options.minutes, 1, tape)
-        await first_failure([asyncio.ensure_future(crowd), asyncio.ensure_future(told)])
+        hooks = wired(folder / "wired", seed, options.minutes, 1, tape)
+        await first_failure([asyncio.ensure_future(each) for each in (crowd, told, hooks)])
 
     print(f"seed {seed}, in {folder}", flush=True)
     try:

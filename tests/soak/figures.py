@@ -16,6 +16,8 @@ class Figures:
 
     minutes: float = 0.0
     histories: int = 0
+    histories_of_hooks: int = 0
+    authors_checked: int = 0
     dry_runs_compared: int = 0
     undos_foretold: int = 0
     undos_overlapping: int = 0
