@@ -33,8 +33,13 @@ export class Acting {
     const turn = this.#last.then(() =>
       this.attempt(action.aim, async () => {
         const performed = await this.#world.ui.busy(capitalized(action.aim), () => perform(action, this.#world));
-        if (performed !== undefined) this.#world.later(this.#tell(performed));
-        return performed !== undefined;
+        if (performed === undefined) return false;
+        if (performed === "changed") {
+          this.#world.later(this.attempt(action.aim, async () => action.agreed?.again()));
+          return false;
+        }
+        this.#world.later(this.#tell(performed));
+        return true;
       }),
     );
     this.#last = turn;

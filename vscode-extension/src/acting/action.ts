@@ -1,6 +1,6 @@
 // What an action is: what it asks of the daemon, how it is reported, and how it is undone.
 
-import type { FileOutcome, Operation, Outcome, Params, Step } from "snapd-client";
+import { type FileOutcome, type Operation, type Outcome, type Params, SnapdError, type Step } from "snapd-client";
 import type { FolderModel } from "../model/folder";
 
 /** What acting needs of a folder. */
@@ -21,7 +21,7 @@ export type ActingMethod =
 
 /** One such request. */
 export type ActingCall = {
-  [M in ActingMethod]: { readonly method: M; readonly params: Omit<Params<M>, "workspaceUri" | "dryRun"> };
+  [M in ActingMethod]: { readonly method: M; readonly params: Omit<Params<M>, "workspaceUri" | "dryRun" | "expect"> };
 }[ActingMethod];
 
 /** The answer to one; `steps` where it was about whole steps, `operations` where about what was done besides. */
@@ -43,6 +43,14 @@ export interface Overwriting {
   with(files: readonly FileOutcome[]): Action;
 }
 
+/** A plan that a user agreed to. */
+export interface Agreed {
+  /** The `plan` of the dry run that was shown. */
+  readonly plan: string | undefined;
+  /** Shows the plan as it is by now, and asks again. */
+  readonly again: () => Promise<void>;
+}
+
 /** Something that a user asked for. */
 export interface Action {
   /** The workspaceUri. */
@@ -55,6 +63,8 @@ export interface Action {
   readonly besides?: (acted: Acted) => string;
   /** The exact names of the files that may be written, where these were shown before; otherwise any. */
   readonly shown?: ReadonlySet<string>;
+  /** What the user agreed to, where that was shown before. */
+  readonly agreed?: Agreed;
   /** Says what to ask for as things are now; asked again whenever they may have moved. */
   readonly plan: (folder: ActingFolder) => Promise<Plan>;
   /** How conflicts are overwritten. */
@@ -68,7 +78,21 @@ export function always(call: ActingCall): Action["plan"] {
   return () => Promise.resolve({ call, leftOut: [] });
 }
 
-/** Sends a request of an action, or has it foretold. */
-export function send(folder: ActingFolder, call: ActingCall, dryRun: boolean): Promise<Acted> {
-  return folder.request<ActingMethod>(call.method, { ...call.params, dryRun });
+/** Asks what a request would do. */
+export function foretell(folder: ActingFolder, call: ActingCall): Promise<Acted> {
+  return folder.request<ActingMethod>(call.method, { ...call.params, dryRun: true });
+}
+
+/** Sends a request; resolves with undefined if it would do something else than was foretold, and does nothing then. */
+export async function send(folder: ActingFolder, call: ActingCall, { plan }: Acted): Promise<Acted | undefined> {
+  try {
+    return await folder.request<ActingMethod>(call.method, {
+      ...call.params,
+      dryRun: false,
+      ...(plan && { expect: plan }),
+    });
+  } catch (error) {
+    if (error instanceof SnapdError && error.kind === "planChanged") return undefined;
+    throw error;
+  }
 }

@@ -1,7 +1,7 @@
-// Carries out an action: nothing is written over that is typed and not saved, or that was not shown before.
+// Carries out an action: what was foretold, and nothing over text that is typed and not saved.
 
 import type { FileOutcome } from "snapd-client";
-import { type Acted, type Action, send } from "./action";
+import { type Acted, type Action, foretell, send } from "./action";
 import { Refused } from "./errors";
 import { exactName, listed } from "./names";
 import { written } from "./outcomes";
@@ -21,23 +21,27 @@ export interface Performed {
 /**
  * Carries out an action, after the questions that it needs.
  *
- * @returns undefined where the user cancelled; nothing was written then.
+ * @returns undefined where the user cancelled, and "changed" where it is no longer what the user agreed to; nothing was
+ *   written then.
  * @throws Refused - nothing was written either, and why.
  * @throws SnapdError, ConnectionLostError: see `SnapdClient.request`.
  */
-export async function perform(action: Action, world: World): Promise<Performed | undefined> {
+export async function perform(action: Action, world: World): Promise<Performed | "changed" | undefined> {
   const folder = world.folder(action.folder);
   for (;;) {
     await world.flush();
     const plan = await action.plan(folder);
     if ("settled" in plan) return { action, acted: plan.settled };
-    const forecast = (await send(folder, plan.call, true)).files;
-    checkShown(action, forecast);
+    const forecast = await foretell(folder, plan.call);
+    if (action.agreed !== undefined && forecast.plan !== action.agreed.plan) return "changed";
+    checkShown(action, forecast.files);
     await world.flush();
     // from here to the request nobody can type
-    const atRisk = documentsAtRisk(action.folder, forecast, world.ui.unsaved());
+    const atRisk = documentsAtRisk(action.folder, forecast.files, world.ui.unsaved());
     if (atRisk.length === 0) {
-      const acted = await send(folder, plan.call, false);
+      const acted = await send(folder, plan.call, forecast);
+      // something moved in between: it is foretold anew
+      if (acted === undefined) continue;
       return { action, acted: { ...acted, files: [...acted.files, ...plan.leftOut] } };
     }
     if (!(await settle(action, atRisk, world))) return undefined;

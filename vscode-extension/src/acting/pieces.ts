@@ -2,7 +2,7 @@
 
 import type { OnConflict, Step } from "snapd-client";
 import { counted, stepInSentence } from "../model/wording";
-import { type Action, always } from "./action";
+import { type Action, type Agreed, always } from "./action";
 import { exactName, listed, type Named, snapshotName } from "./names";
 import { overwriteStepFiles } from "./overwriting";
 import { overwriteWithSnapshot, takeBack } from "./takingBack";
@@ -55,20 +55,15 @@ export function revertHunks(folder: string, step: Step, file: Named, hunks: read
  *
  * @param onConflict - what happens to files that were changed since the last snapshot; they are restored too where it
  *   is absent, but for those with unsaved text.
- * @param shown - the exact names of the files that the user was shown.
+ * @param agreed - what the user agreed to.
  */
-export function restoreBefore(
-  folder: string,
-  step: Step,
-  onConflict: OnConflict | undefined,
-  shown: ReadonlySet<string>,
-): Action {
+export function restoreBefore(folder: string, step: Step, onConflict: OnConflict | undefined, agreed: Agreed): Action {
   const place = `before ${stepInSentence(step)}`;
   return {
     folder,
     aim: `restore the workspace to ${place}`,
     done: () => `Restored the workspace to ${place}`,
-    shown,
+    agreed,
     plan: always({
       method: "snapshot/restore",
       params: onConflict === undefined ? { hash: step.from } : { hash: step.from, onConflict },

@@ -8,9 +8,9 @@ import {
   type ActingFolder,
   type Action,
   always,
+  foretell,
   type Overwriting,
   type Plan,
-  send,
 } from "./action";
 import { differences } from "./differences";
 import { Refused } from "./errors";
@@ -185,7 +185,7 @@ async function turnsOperation(
 /** What a request would do; undefined where nothing is left to undo, or to redo. */
 async function foretold(folder: ActingFolder, call: ActingCall): Promise<Acted | undefined> {
   try {
-    return await send(folder, call, true);
+    return await foretell(folder, call);
   } catch (error) {
     if (error instanceof SnapdError && ["nothingToUndo", "nothingToRedo"].includes(error.kind ?? "")) return undefined;
     throw error;

@@ -1,7 +1,7 @@
 // Going back to before a step with the whole workspace: what that would do is shown first, and asked.
 
 import type { FileDiff, FileOutcome, OnConflict, Step } from "snapd-client";
-import { type ActingFolder, send } from "../acting/action";
+import { type ActingFolder, foretell } from "../acting/action";
 import { differences } from "../acting/differences";
 import { exactName, listed } from "../acting/names";
 import { plannedChangesText, plannedText, written } from "../acting/outcomes";
@@ -13,6 +13,7 @@ import type { Desk, Target } from "./desk";
 const RESTORE = "Restore";
 const RESTORE_ALL = "Restore All";
 const KEEP_LATER = "Restore, Keep Later Changes";
+const CHANGED = "Something changed meanwhile. ";
 
 /** What a restore would do. */
 interface Preview {
@@ -26,16 +27,25 @@ interface Preview {
   readonly later: readonly FileOutcome[];
   /** From now to before the step, by exact name. */
   readonly diffs: ReadonlyMap<string, FileDiff>;
+  /** What exactly would be done: to all files, and where later changes are kept. */
+  readonly plans: { readonly all: string | undefined; readonly careful: string | undefined };
+  /** Something to know before. */
+  readonly note: string;
 }
 
 /** Makes the work tree what it was before a step. */
-export async function restoreWorkspace(desk: Desk, target: Target | undefined): Promise<void> {
+export function restoreWorkspace(desk: Desk, target: Target | undefined): Promise<void> {
+  return restore(desk, target, "");
+}
+
+/** @param note - something to know before, as a sentence. */
+async function restore(desk: Desk, target: Target | undefined, note: string): Promise<void> {
   const title = "Restore Workspace";
   const folder = target === undefined ? await chooseFolder(desk, title) : desk.world.folder(target.folder.uri);
   if (folder === undefined) return;
   const step = target?.step ?? (await chooseStep(desk, folder, title, () => true));
   if (step === undefined) return;
-  const preview = await foresee(desk, folder, step);
+  const preview = await foresee(desk, folder, step, note);
   if (preview.files.length === 0) {
     const message = `${folder.name} is as it was before ${stepInSentence(step)}: no file has to be changed.`;
     desk.world.later(desk.acting.tell({ severity: "info", message, buttons: [] }));
@@ -45,32 +55,34 @@ export async function restoreWorkspace(desk: Desk, target: Target | undefined): 
   const answer = await confirm(desk, preview);
   if (answer === undefined) return;
   const onConflict: OnConflict | undefined = answer === KEEP_LATER ? "merge" : undefined;
-  const shown = new Set(preview.files.map(exactName));
-  await desk.acting.act(restoreBefore(folder.uri, step, onConflict, shown));
+  await desk.acting.act(
+    restoreBefore(folder.uri, step, onConflict, {
+      plan: answer === KEEP_LATER ? preview.plans.careful : preview.plans.all,
+      again: () => restore(desk, { folder, step }, CHANGED),
+    }),
+  );
 }
 
-async function foresee(desk: Desk, folder: ActingFolder, step: Step): Promise<Preview> {
+async function foresee(desk: Desk, folder: ActingFolder, step: Step, note: string): Promise<Preview> {
   await desk.world.flush();
-  const exact = await send(folder, { method: "snapshot/restore", params: { hash: step.from } }, true);
-  const careful = await send(
-    folder,
-    { method: "snapshot/restore", params: { hash: step.from, onConflict: "merge" } },
-    true,
-  );
+  const hash = step.from;
+  const exact = await foretell(folder, { method: "snapshot/restore", params: { hash } });
+  const careful = await foretell(folder, { method: "snapshot/restore", params: { hash, onConflict: "merge" } });
   const files = exact.files.filter((file) => file.outcome !== "unchanged");
   const spared = new Map(careful.files.map((file) => [exactName(file), file.outcome]));
   const later = written(files).filter((file) => spared.get(exactName(file)) !== file.outcome);
   const diffs = await differences(folder, exact.before, step.from, files.map(exactName));
-  return { folder, step, now: exact.before, files, later, diffs };
+  const plans = { all: exact.plan, careful: careful.plan };
+  return { folder, step, now: exact.before, files, later, diffs, plans, note };
 }
 
 /** Shows file by file what would become of them; false where the user cancelled. */
-async function show(desk: Desk, { folder, step, now, files, diffs }: Preview): Promise<boolean> {
+async function show(desk: Desk, { folder, step, now, files, diffs, note }: Preview): Promise<boolean> {
   const place = `before ${stepInSentence(step)}`;
   for (;;) {
     const chosen = await desk.world.ui.choose<FileOutcome | "go" | "all">({
       title: `Restore ${folder.name} to ${place}`,
-      placeholder: `${capitalized(plannedChangesText(files))}. Choose a file to see what would become of it`,
+      placeholder: `${note}${capitalized(plannedChangesText(files))}. Choose a file to see what would become of it`,
       rows: [
         { label: "$(history) Restore...", description: plannedChangesText(files), value: "go" },
         { label: "$(diff-multiple) Open All Changes", value: "all" },
@@ -104,7 +116,7 @@ async function show(desk: Desk, { folder, step, now, files, diffs }: Preview): P
   }
 }
 
-function confirm(desk: Desk, { folder, step, files, later }: Preview): Promise<string | undefined> {
+function confirm(desk: Desk, { folder, step, files, later, note }: Preview): Promise<string | undefined> {
   const names = listed(later.map(({ file }) => file));
   const changedSince =
     later.length === 0
@@ -112,7 +124,7 @@ function confirm(desk: Desk, { folder, step, files, later }: Preview): Promise<s
       : ` ${counted(later.length, "file was", "files were")} changed since the last snapshot: ${names}.`;
   return desk.world.ui.ask({
     message: `Restore ${folder.name} to before ${stepInSentence(step)}?`,
-    detail: `${capitalized(plannedChangesText(files))}.${changedSince} What is there now stays in a snapshot.`,
+    detail: `${note}${capitalized(plannedChangesText(files))}.${changedSince} What is there now stays in a snapshot.`,
     choices: later.length === 0 ? [RESTORE] : [RESTORE_ALL, KEEP_LATER],
   });
 }

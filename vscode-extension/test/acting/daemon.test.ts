@@ -8,7 +8,7 @@ import { test, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { SnapdClient, type Step } from "snapd-client";
 import { redoStep, undoStep } from "../../src/acting/steps";
-import { revertFiles, restoreBefore } from "../../src/acting/pieces";
+import { revertFiles } from "../../src/acting/pieces";
 import { undoTurn } from "../../src/acting/turns";
 import { redo, undoLast } from "../../src/commands/undo";
 import { revertSelected } from "../../src/commands/revert";
@@ -426,7 +426,7 @@ test("the workspace goes back to before a step, as it was shown; the button brin
   assert.deepEqual(seen, [START, now]);
 });
 
-test("a restore that keeps later changes, and one that would do more than was shown", async (context) => {
+test("a restore that keeps later changes, and one that is asked again because a file changed meanwhile", async (context) => {
   const at = await room(context, START);
   const step = await at.step("Edit", { "app.py": lines({ 2: "two" }) });
   at.write({ "app.py": lines({ 2: "two", 29: "mine" }), "mine.txt": "mine\n" });
@@ -435,11 +435,19 @@ test("a restore that keeps later changes, and one that would do more than was sh
   await restoreWorkspace(at.world.desk, { folder: at.folder, step });
   await at.world.settled();
   assert.deepEqual(at.files(), { ...START, "app.py": lines({ 29: "mine" }), "mine.txt": "mine\n" });
-  const now = at.files();
-  await at.world.acting.act(restoreBefore(at.uri, step, undefined, new Set(["app.py"])));
+  const ask = at.ui.ask.bind(at.ui);
+  at.ui.ask = (question) => {
+    if (at.ui.asked.length === 1) at.write({ "more.txt": "more\n" });
+    return ask(question);
+  };
+  at.ui.choices = ["$(history) Restore...", "$(history) Restore..."];
+  at.ui.answers = ["Restore All"];
+  await restoreWorkspace(at.world.desk, { folder: at.folder, step });
   await at.world.settled();
-  assert.match(at.last, /mine\.txt would be written too/);
-  assert.deepEqual(at.files(), now);
+  const { detail } = at.ui.asked[2] ?? {};
+  assert.match(detail ?? "", /^Something changed meanwhile\. 1 file to be restored, 2 to be deleted\..*more\.txt/);
+  const now = { ...START, "app.py": lines({ 29: "mine" }), "mine.txt": "mine\n", "more.txt": "more\n" };
+  assert.deepEqual(at.files(), now, "what was not shown was not done");
 });
 
 test("unsaved text is not written over, here or in another editor", async (context) => {

@@ -54,6 +54,26 @@ export const ACTING = [
     },
   },
   {
+    name: "a-plan-that-changed-is-shown-again",
+    async run(stage) {
+      const { world } = stage;
+      world.write("a.txt", ONE);
+      const agent = await stage.agent("claude", "Plans");
+      await agent.step("Change two", { "a.txt": ONE.replace("two", "TWO"), "b.txt": "new\n" });
+      await stage.row("Change two").filter({ hasText: "2 files" }).click();
+      await stage.press("Undo step");
+      await stage.dialog.getByText("1 file will be restored, 1 deleted").waitFor();
+      world.write("b.txt", "mine\n");
+      await stage.dialog.getByRole("button", { name: "Undo", exact: true }).click();
+      await stage.dialog.getByText("Something changed meanwhile.").waitFor();
+      await stage.dialog.getByRole("region", { name: "Conflict in b.txt" }).waitFor();
+      assert.equal(world.read("a.txt"), ONE.replace("two", "TWO"), "what was not shown was not done");
+      await stage.checkAccess();
+      await stage.carryOut();
+      await untilEqual("what is shown now", () => [world.read("a.txt"), world.read("b.txt")], [ONE, "mine\n"]);
+    },
+  },
+  {
     name: "undo-a-file-and-a-change",
     async run(stage) {
       const { page, world } = stage;

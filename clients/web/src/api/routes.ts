@@ -36,6 +36,8 @@ export interface Asking {
   readonly dryRun?: boolean;
   readonly onConflict?: OnConflict;
   readonly details?: "counts" | "diff";
+  /** The plan of a dry run: if something else would be done, nothing is. */
+  readonly expect?: string;
 }
 
 /** What of the pending changes is meant: exactly one of `files`, `file` with `hunks`, and `all`. */

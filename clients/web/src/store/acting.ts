@@ -1,7 +1,7 @@
 /** Undo, redo and revert: the plan first, then the change. */
 import type { Details, FileOutcome, OnConflict, Session, Step } from "snapd-client";
 import { signal } from "@preact/signals";
-import type { Problem } from "../api/problem";
+import { Problem } from "../api/problem";
 import {
   type Asking,
   keep,
@@ -30,6 +30,8 @@ export interface Result {
   readonly details?: Details;
   /** All of it as a unified diff. */
   readonly diff?: string;
+  /** What exactly would be done; of a dry run. */
+  readonly plan?: string;
 }
 
 /** Something that changes files of the folder. */
@@ -52,6 +54,8 @@ export interface Plan {
   readonly result?: Result;
   readonly problem?: Problem;
   readonly isDoing: boolean;
+  /** Whether it is another one than the person agreed to, because something changed meanwhile. */
+  readonly isChanged?: boolean;
 }
 
 /** What is about to be done, and waits for a person to say so. */
@@ -60,27 +64,33 @@ export const plan = signal<Plan | undefined>(undefined);
 const planning = new Latest();
 
 /** Works out what a proposal would do, and shows it. */
-export async function propose(proposal: Proposal, onConflict: OnConflict = "merge"): Promise<void> {
+export async function propose(
+  proposal: Proposal,
+  onConflict: OnConflict = "merge",
+  isChanged: boolean = false,
+): Promise<void> {
   if (isReadOnly.value) return;
   const isCurrent = planning.begin();
   const known = plan.value?.proposal === proposal ? plan.value.result : undefined;
-  plan.value = { proposal, onConflict, isDoing: false, ...(known === undefined ? {} : { result: known }) };
+  const next = { proposal, onConflict, isChanged, isDoing: false };
+  plan.value = { ...next, ...(known === undefined ? {} : { result: known }) };
   try {
     const result = await proposal.ask({ dryRun: true, details: "diff", onConflict });
-    if (isCurrent()) plan.value = { proposal, onConflict, result, isDoing: false };
+    if (isCurrent()) plan.value = { ...next, result };
   } catch (error) {
-    if (isCurrent()) plan.value = { proposal, onConflict, problem: noted(error), isDoing: false };
+    if (isCurrent()) plan.value = { ...next, problem: noted(error) };
   }
 }
 
-/** Does what the plan shows. */
+/** Does what the plan shows, or shows the new plan if something changed meanwhile. */
 export async function carryOut(): Promise<void> {
   const current = plan.value;
   if (current?.result === undefined || current.isDoing) return;
-  const { proposal, onConflict } = current;
+  const { proposal, onConflict, result } = current;
+  const expected = result.plan === undefined ? {} : { expect: result.plan };
   plan.value = { ...current, isDoing: true };
   try {
-    const { files, steps } = await proposal.ask({ onConflict });
+    const { files, steps } = await proposal.ask({ onConflict, ...expected });
     plan.value = undefined;
     const left = conflicts(files);
     const what =
@@ -88,7 +98,8 @@ export async function carryOut(): Promise<void> {
     const hint = left.length === 0 ? undefined : "What is in conflict was left as it is.";
     tell(`${what}: ${summary(files)}.`, { hint, ...(proposal.back === undefined ? {} : { action: proposal.back }) });
   } catch (error) {
-    plan.value = { ...current, problem: noted(error), isDoing: false };
+    if (error instanceof Problem && error.kind === "planChanged") await propose(proposal, onConflict, true);
+    else plan.value = { ...current, problem: noted(error), isDoing: false };
   }
   void loadReview();
 }
@@ -143,8 +154,8 @@ export function revertTo(sessionId: string, messageId: string, text: string | un
     title: `Go back to before “${promptName(text)}”`,
     verb: "Go back",
     done: "Went back",
-    async ask({ dryRun, onConflict }) {
-      const asking = onConflict === undefined ? {} : { onConflict };
+    async ask({ dryRun, onConflict, expect }) {
+      const asking = { ...(onConflict && { onConflict }), ...(expect && { expect }) };
       if (dryRun === true) return planRevert(sessionId, messageId, asking);
       return (await revert(sessionId, messageId, asking)).revert;
     },

@@ -11,7 +11,7 @@ import { Dialog } from "./dialog";
 export function PlanDialog(): JSX.Element | null {
   const current = plan.value;
   if (current === undefined) return null;
-  const { proposal, result, problem, isDoing } = current;
+  const { proposal, result, problem, isDoing, isChanged } = current;
   return (
     <Dialog
       title={visible(proposal.title)}
@@ -33,6 +33,11 @@ export function PlanDialog(): JSX.Element | null {
         </>
       }
     >
+      {isChanged === true && (
+        <p class="plan-changed" role="alert">
+          Something changed meanwhile. This is what would be done now.
+        </p>
+      )}
       {problem !== undefined && <Trouble problem={problem} again={() => void propose(proposal, current.onConflict)} />}
       {problem === undefined && result === undefined && (
         <div class="skeleton plan-waiting" aria-label="Working it out" role="status" />
@@ -98,7 +103,7 @@ function Choice({ current, hasClash }: { readonly current: Plan; readonly hasCla
             type="radio"
             name="conflict"
             checked={current.onConflict === value}
-            onChange={() => void propose(current.proposal, value)}
+            onChange={() => void propose(current.proposal, value, current.isChanged)}
           />
           <span>
             <span class="choice-label">{label}</span>

@@ -128,6 +128,23 @@ function M.at_once(connection, action)
   report(connection, action, ask(connection, action, {}))
 end
 
+--- Does what a plan says, or gives what would be done now instead; within a task.
+---@param connection snapd.Connection
+---@param action snapd.Action
+---@param plan table of a dry run
+---@param overwrites boolean
+---@return table? outcome nil if it would be something else by now
+local function carry_out(connection, action, plan, overwrites)
+  local extra = { expect = plan.plan, onConflict = overwrites and "overwrite" or nil }
+  local ok, result = pcall(ask, connection, action, extra)
+  if ok then
+    return result
+  elseif errors.is_error(result) and result.kind == "planChanged" then
+    return nil
+  end
+  error(result, 0)
+end
+
 --- Shows the plan, and does what the user agrees to.
 ---@param connection snapd.Connection
 ---@param action snapd.Action
@@ -143,18 +160,20 @@ function M.run(connection, action)
       elseif decision == "list" then
         conflicts.list(connection:folder(), plan, action.aim)
         return
-      end
-      overwrites = overwrites or decision == "overwrite"
-      local now = foretell(connection, action, overwrites)
-      if decision == "do" then
-        if plans.is_same(plan, now) then
-          break
+      elseif decision == "do" then
+        if overwrites then
+          refuse_unsaved(connection, action)
+        end
+        local outcome = carry_out(connection, action, plan, overwrites)
+        if outcome then
+          report(connection, action, outcome)
+          return
         end
         note = "Something changed meanwhile. This is what would be done now."
       end
-      plan = now
+      overwrites = overwrites or decision == "overwrite"
+      plan = foretell(connection, action, overwrites)
     end
-    report(connection, action, ask(connection, action, { onConflict = overwrites and "overwrite" or nil }))
   end)
 end
 

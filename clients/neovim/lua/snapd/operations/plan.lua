@@ -143,25 +143,4 @@ function M.text(outcome, note, names_steps, keys)
   return { lines = lines, marks = marks }
 end
 
---- Whether two dry runs say the same.
----@param one table
----@param other table
----@return boolean
-function M.is_same(one, other)
-  local function essence(outcome)
-    local function ids(list, field)
-      return vim.tbl_map(function(item)
-        return item[field]
-      end, list or {})
-    end
-    return {
-      outcome.files,
-      ids(outcome.steps, "stepId"),
-      ids(outcome.operations, "operationId"),
-      outcome.details and { outcome.details.additions, outcome.details.deletions },
-    }
-  end
-  return vim.deep_equal(essence(one), essence(other))
-end
-
 return M
