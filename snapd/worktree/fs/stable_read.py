@@ -217,10 +217,13 @@ def read_bounded(
         OSError: it cannot be read: EINVAL if it is no regular file, EFBIG if it is larger.
     """
     with open(path, "rb", buffering=0, opener=partial(regular, directory=directory)) as file:
-        data = file.read(most + 1)
-    if len(data) > most and not cut:
+        pieces, left = [], most + 1
+        while left and (piece := file.read(min(left, CHUNK))):
+            pieces.append(piece)
+            left -= len(piece)
+    if not left and not cut:
         raise OSError(errno.EFBIG, f"more than {most >> 10} KiB", path)
-    return data
+    return b"".join(pieces)
 
 
 def resolved(path: bytes) -> bytes | None:

@@ -62,6 +62,9 @@ def bench(tmp_path: Path) -> Bench:
 def test_a_file_of_a_gibibyte(bench: Bench, name: str, said: str | None) -> None:
     path = bench.root / name
     path.parent.mkdir(parents=True, exist_ok=True)
+    run_git(bench.root, "add", "a.txt")
+    if path.suffix == ".idx":
+        path.with_suffix(".pack").write_bytes(b"PACK" + bytes(28))
     with path.open("r+b" if path.exists() else "wb") as file:
         file.truncate(1 << 30)
     tracemalloc.start()
