@@ -161,14 +161,16 @@ def test_what_the_person_does_not_agree_to_is_not_done(world: World, version: st
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("answer", [DISMISSED, {"action": "?"}, {}], ids=["dismissed", "unknown", "empty"])
-def test_where_nobody_answers_the_model_may_bring_the_token(world: World, version: str, answer: dict[str, Any]) -> None:
+def test_who_dismisses_the_question_has_not_agreed(world: World, version: str, answer: dict[str, Any]) -> None:
     world.step(a_txt="mine\n")
-    peer = world.peer(version, says(answer))
+    peer = world.peer(version, says(answer, answer))
     plan = peer.done("undo")
-    assert (plan["status"], plan["unanswered"], world.text("a.txt")) == ("planned", True, "mine\n")
-    assert plan["note"].startswith("The user was asked and gave no answer")
-    assert peer.done("undo", token=plan["token"])["status"] == "done"
-    assert len(peer.asked) == 1
+    assert (plan["status"], plan["unanswered"], world.text("a.txt")) == ("declined", True, "mine\n")
+    assert "token" not in plan
+    # nor does a token help that the model has from elsewhere
+    elsewhere = world.peer(version).done("undo")["token"]
+    assert peer.done("undo", token=elsewhere)["status"] == "declined"
+    assert (len(peer.asked), world.text("a.txt")) == (2, "mine\n")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -198,7 +200,7 @@ def test_the_person_is_asked_again_if_the_plan_changed_while_they_read_it(world:
 
 
 @pytest.mark.parametrize("version", [OLD, MIDDLE])
-def test_a_client_that_refuses_to_ask_is_as_one_where_nobody_is(world: World, version: str) -> None:
+def test_a_client_that_refuses_to_ask_has_no_agreement(world: World, version: str) -> None:
     world.step(a_txt="mine\n")
     peer = world.peer(version, says())
     call = peer.begin("undo")
@@ -207,7 +209,9 @@ def test_a_client_that_refuses_to_ask_is_as_one_where_nobody_is(world: World, ve
     assert question["method"] == "elicitation/create"
     error = {"code": -32601, "message": "no"}
     peer.send({"jsonrpc": "2.0", "id": question["id"], "error": error})
-    assert peer.checked(peer.answer(call))["structuredContent"]["unanswered"] is True
+    result = peer.checked(peer.answer(call))["structuredContent"]
+    assert (result["status"], result["unanswered"]) == ("declined", True)
+    assert "token" not in result
 
 
 @pytest.mark.parametrize("version", [OLD, MIDDLE])

@@ -154,6 +154,23 @@ async def test_undo_and_redo_by_key(client: Client, project: str) -> None:
         assert (read(project, "basket.py"), read(project, "new.txt")) == (NEW, b"new\n")
 
 
+async def test_what_was_confirmed_is_undone_or_there_is_a_new_question(client: Client, project: str) -> None:
+    take(client, project, {"basket.py": NEW}, description="both")
+    async with shown(project) as view:
+        await view.select("both")
+        await view.press("u")
+        await view.until(lambda: "write    basket.py" in view.question, "the plan")
+        mine = numbered(40, l3=b"three", l20=b"mine", l30=b"thirty")
+        put(project, {"basket.py": mine})
+        await view.press("y")
+        await view.until(lambda: "merge    basket.py" in view.question, "the new plan")
+        assert "Something changed meanwhile" in view.question
+        assert read(project, "basket.py") == mine
+        await view.answer("y", "Undo")
+        await view.until(lambda: any("undone both" in row for row in view.rows), "the state")
+        assert read(project, "basket.py") == numbered(40, l20=b"mine")
+
+
 async def test_a_session_is_undone_whole(client: Client, project: str) -> None:
     for number in range(3):
         take(client, project, {f"{number}.txt": b"x\n"})

@@ -7,6 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import attrs
 from textual.app import App
 from textual.binding import Binding
 from textual.containers import Horizontal
@@ -14,7 +15,7 @@ from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
 from snapd.cli.terminal.output import printable
-from snapd.core.errors import SnapdError
+from snapd.core.errors import PlanChanged, SnapdError
 
 from . import operations
 from .contents import Line, lines_of
@@ -394,27 +395,38 @@ class TerminalView(App[None]):
 
     def _plan(self, operation: Operation, on_conflict: OnConflict) -> None:
         """Asks the daemon for the plan, then the user about it."""
+        ask = partial(self._ask, operation, on_conflict)
+        self.work(lambda: self._link.ask(operation.method, operation.plan(on_conflict)), ask)
 
+    def _ask(self, operation: Operation, on_conflict: OnConflict, plan: dict[str, Any]) -> None:
         def answered(answer: str | None) -> None:
             if answer == "overwrite":
                 self._plan(operation, "overwrite")
             elif answer == "go on":
-                self._carry_out(operation, on_conflict)
+                self._carry_out(operation, on_conflict, plan)
 
-        def ask(plan: dict[str, Any]) -> None:
-            if not isinstance(self.screen, Dialog):
-                self.push_screen(Question(operation, plan, on_conflict), answered)
+        if not isinstance(self.screen, Dialog):
+            self.push_screen(Question(operation, plan, on_conflict), answered)
 
-        self.work(lambda: self._link.ask(operation.method, operation.plan(on_conflict)), ask)
+    def _carry_out(self, operation: Operation, on_conflict: OnConflict, plan: dict[str, Any]) -> None:
+        def work() -> dict[str, Any]:
+            try:
+                found: dict[str, Any] = self._link.ask(operation.method, operation.carry_out(on_conflict, plan))
+                return found
+            except PlanChanged as error:
+                return {"changed": error.data["outcome"]}
 
-    def _carry_out(self, operation: Operation, on_conflict: OnConflict) -> None:
         def done(outcome: dict[str, Any]) -> None:
+            if "changed" in outcome:
+                again = attrs.evolve(operation, note="Something changed meanwhile: this is what would be done now.")
+                self._ask(again, on_conflict, outcome["changed"])
+                return
             self.diff.choose_nothing()
             conflict = operations.has_conflicts(outcome)
             said = [operations.said_of(outcome), *([operation.way_back] if operation.way_back and not conflict else [])]
             self.notify(" ".join(said), severity="warning" if conflict else "information", markup=False)
 
-        self.work(lambda: self._link.ask(operation.method, operation.carry_out(on_conflict)), done)
+        self.work(work, done)
 
     # -- other keys
 

@@ -43,7 +43,7 @@ class Operation:
     Attributes:
         title: says what it would do, for the question.
         method: of the request.
-        params: of the request, without `dryRun` and `onConflict`.
+        params: of the request, without `dryRun`, `expect` and `onConflict`.
         note: what the user should know besides.
         way_back: says how to reverse it, once it is done.
     """
@@ -58,9 +58,9 @@ class Operation:
         """The params that ask what would be done."""
         return {**self.params, "onConflict": on_conflict, "dryRun": True}
 
-    def carry_out(self, on_conflict: OnConflict) -> dict[str, Any]:
-        """The params that do it."""
-        return {**self.params, "onConflict": on_conflict}
+    def carry_out(self, on_conflict: OnConflict, plan: dict[str, Any]) -> dict[str, Any]:
+        """The params that do what a plan says, and nothing else."""
+        return {**self.params, "onConflict": on_conflict, "expect": plan["plan"]}
 
 
 def undo(row: Row | None) -> Operation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from snapd.core.errors import InvalidParams
 
@@ -60,9 +60,7 @@ def restore_file(call: Call, params: RestoreFileParams) -> Outcome:
             "step: give a step or a snapshot", hint="`history` lists steps, and the snapshots around them", field="step"
         )
     patches = [{"hash": found, "files": [params.path]}]
-    # what changes between the plan and the action would be overwritten by default
-    asked: dict[str, Any] = {"patches": patches, "onConflict": "fail"}
-    return carry_out(call, Action("restore_file", "snapshot/revert", asked, tracks=True), params.token)
+    return carry_out(call, Action("restore_file", "snapshot/revert", {"patches": patches}), params.token)
 
 
 def _check_one(params: object, first: str, second: str) -> None:

@@ -1,18 +1,17 @@
 """Nothing changes files before its plan was seen: by the person, or else by the model, which brings the plan's token.
 
-The token is a digest of the plan: of the request, the files with what happens to each, the steps and the diff. It fits
-as long as a dry run gives this very plan, so nothing has to be remembered in between.
+The token names the plan of the daemon, which carries out just that or nothing, and the arguments of the call.
 """
 
 from __future__ import annotations
 
-import threading
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import orjson
 
+from snapd.core.errors import PlanChanged
 from snapd.mcp.call import Answer, Asking
 from snapd.wire.converter import structure
 from snapd.wire.values import FileOutcome
@@ -35,9 +34,6 @@ _WRITTEN = frozenset({"restored", "deleted", "merged"})
 _ORDER = {"conflict": 0, "failed": 1, "skipped": 2, "kept": 3}
 """Of the files that are not done as asked, which come first."""
 
-_carrying_out = threading.Lock()
-"""Held from the dry run that a token is compared with until it is done: two calls may bring the same token at once."""
-
 
 @attrs.frozen
 class Action:
@@ -46,14 +42,12 @@ class Action:
     Attributes:
         tool: the tool that was called.
         method: of the request to the daemon.
-        params: of that request, without `dryRun` and `details`.
-        tracks: whether to take a snapshot first, so that `onConflict: "fail"` finds what changes in between.
+        params: of that request, without `dryRun`, `expect` and `details`.
     """
 
     tool: str
     method: str
     params: dict[str, Any]
-    tracks: bool = False
 
 
 def carry_out(call: Call, action: Action, token: str | None) -> Outcome:
@@ -67,16 +61,17 @@ def carry_out(call: Call, action: Action, token: str | None) -> Outcome:
     Raises:
         SnapdError: there is nothing to do, or it cannot be done.
     """
-    shows_forms = call.terms.shows_forms
-    if token is not None:
-        answer = _carry_out(call, action, token)
-        # else a model could get the token by a wrong one, and do what the person did not agree to
-        if not (shows_forms and _is_refused(answer)):
-            return answer
-    plan = _dry_run(call, action)
+    # where the person can be asked, no token stands in for them: the model may have it from elsewhere
+    if token is not None and not call.terms.shows_forms:
+        try:
+            return _carry_out(call, action, token)
+        except PlanChanged as error:
+            plan = error.data["outcome"]
+            return _pointless(action, plan) or _answer(action, "refused", plan, token=_token(action, plan))
+    plan = call.request(action.method, {**action.params, "dryRun": True, "details": "diff"})
     if (nothing := _pointless(action, plan)) is not None:
         return nothing
-    if not shows_forms:
+    if not call.terms.shows_forms:
         return _answer(action, "planned", plan, token=_token(action, plan))
     return _ask_by_result(call, action, plan) if call.terms.is_stateless else _ask(call, action, plan)
 
@@ -86,53 +81,38 @@ def _ask(call: Call, action: Action, plan: dict[str, Any]) -> Answer:
     again = False
     while True:
         verdict = call.ask_person(_question(action, plan, again=again), _FORM)
-        answer = _settled(call, action, plan, verdict)
-        if answer is not None:
-            return answer
-        plan, again = _dry_run(call, action), True
+        try:
+            return _settled(call, action, plan, verdict)
+        except PlanChanged as error:
+            plan, again = error.data["outcome"], True
 
 
 def _ask_by_result(call: Call, action: Action, plan: dict[str, Any]) -> Outcome:
     """Has the client ask the person, and call again with what they said."""
     verdict = call.replied(_QUESTION, _token(action, plan))
     if verdict is not None:
-        answer = _settled(call, action, plan, verdict)
-        if answer is not None:
-            return answer
-        plan = _dry_run(call, action)
+        try:
+            return _settled(call, action, plan, verdict)
+        except PlanChanged as error:
+            plan = error.data["outcome"]
     return Asking(_QUESTION, _question(action, plan, again=call.was_asked), _FORM, _token(action, plan))
 
 
-def _settled(call: Call, action: Action, plan: dict[str, Any], verdict: Verdict) -> Answer | None:
-    """The answer after the person has seen a plan; None if they agreed, but the plan is another one by now."""
-    if verdict == "no":
-        return _answer(action, "declined", plan)
-    if verdict == "none":
-        return _answer(action, "planned", plan, token=_token(action, plan), unanswered=True)
-    answer = _carry_out(call, action, _token(action, plan))
-    return None if _is_refused(answer) else answer
-
-
-def _is_refused(answer: Answer) -> bool:
-    return isinstance(answer.result, Changed) and answer.result.status == "refused"
+def _settled(call: Call, action: Action, plan: dict[str, Any], verdict: Verdict) -> Answer:
+    """The answer after the person has seen a plan; raises `PlanChanged` if they agreed, but it is another by now."""
+    if verdict != "yes":
+        return _answer(action, "declined", plan, unanswered=verdict == "none")
+    return _carry_out(call, action, _token(action, plan))
 
 
 def _carry_out(call: Call, action: Action, token: str) -> Answer:
-    """Does it if the token is that of the plan as it is now; otherwise refuses, with that plan."""
-    with _carrying_out:
-        plan = _dry_run(call, action)
-        current = _token(action, plan)
-        if token != current:
-            return _pointless(action, plan) or _answer(action, "refused", plan, token=current)
-        done = call.request(action.method, {**action.params, "details": "diff"})
-    return _pointless(action, done) or _answer(action, "done", done, differs=_token(action, done) != current)
-
-
-def _dry_run(call: Call, action: Action) -> dict[str, Any]:
-    if action.tracks:
-        call.request("snapshot/track", {})
-    plan: dict[str, Any] = call.request(action.method, {**action.params, "dryRun": True, "details": "diff"})
-    return plan
+    """Does it if the token is that of the plan as it is now; raises `PlanChanged`."""
+    plan, _, arguments = token.partition(".")
+    # no plan has a name with a dot
+    expect = plan if plan and arguments == _arguments(action) else "."
+    done = call.request(action.method, {**action.params, "details": "diff", "expect": expect})
+    differs = any(row.get("reason") == "changedMeanwhile" for row in done["files"])
+    return _pointless(action, done) or _answer(action, "done", done, differs=differs)
 
 
 def _pointless(action: Action, outcome: dict[str, Any]) -> Answer | None:
@@ -147,16 +127,12 @@ def _pointless(action: Action, outcome: dict[str, Any]) -> Answer | None:
 
 
 def _token(action: Action, outcome: dict[str, Any]) -> str:
-    seen = [
-        action.tool,
-        action.method,
-        action.params,
-        outcome["files"],
-        outcome["details"]["diff"],
-        [step["stepId"] for step in outcome.get("steps", ())],
-        [each["operationId"] for each in outcome.get("operations", ())],
-    ]
-    return sha256(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+    return f"{outcome['plan']}.{_arguments(action)}"
+
+
+def _arguments(action: Action) -> str:
+    given = [action.tool, action.method, action.params]
+    return sha256(orjson.dumps(given, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
 
 
 def _answer(action: Action, status: Status, outcome: dict[str, Any], **how: Any) -> Answer:

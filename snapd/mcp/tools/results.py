@@ -146,7 +146,7 @@ class Changed:
         "`planned`: nothing was changed yet; call again with the `token` to carry it out. `done`. `unchanged`: there "
         "is nothing to do. `blocked`: nothing was changed, because something is in the way of every file, such as a "
         "conflict. `refused`: nothing was changed, because the token is of another plan than this one, whose `token` "
-        "is here. `declined`: nothing was changed, because the user said no.",
+        "is here. `declined`: nothing was changed, because the user did not agree.",
     ]
     note: Annotated[str, "What that means here, and what to do next."]
     token: Annotated[str | None, "What the call that carries out this plan has to bring."] = None

@@ -125,12 +125,12 @@ def note(
         "blocked": "Nothing was changed: something is in the way of every file; each has its reason.",
         "refused": "Nothing was changed: the token is of another plan, because the folder, the timeline or the "
         f'arguments are others now. This is the plan as it is; its token is "{token}".',
-        "declined": "Nothing was changed: the user was asked, and they, or the client for them, said no. Do not try "
-        "again unless they ask for it.",
+        "declined": "Nothing was changed: the user was asked, and they, or the client for them, did not agree. Do not "
+        "try again unless they ask for it.",
     }
     sentences = [said[status]]
     if unanswered:
-        sentences.insert(0, "The user was asked and gave no answer: go on only if they have asked for exactly this.")
+        sentences.insert(0, "The user dismissed the question, or could not be asked.")
     if left and status in ("planned", "refused", "done"):
         verb = "are left" if status == "done" else "would be left"
         sentences.append(f"Of the files, {left} {verb} as they are; each has its reason.")
