@@ -86,8 +86,7 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
     event = Event(payload, dialect, at)
     if event.kind is None:
         return None
-    spool = spool_in(user_directories(environment, os.path.expanduser("~"))[1])
-    is_told = True
+    spool, is_told = _spool(environment), True
     try:
         if environment.get(RECORDED) or not os.path.lexists(spool) or _caught_up(event, spool, environment):
             try:
@@ -102,7 +101,9 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
         # nothing that the agent should know: it is recorded in a moment
         why, is_told = "gave up: the time limit was over", False
     except Refused as refused:
-        if not _is_passing(refused):
+        from .spool import PASSING
+
+        if refused.kind not in PASSING:
             raise
         why = str(refused)
     except (Broken, OSError) as error:
@@ -111,6 +112,10 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
     if environment.get(RECORDED):
         raise Broken(why)
     return _keep(event, payload, spool, why, environment, is_told=is_told)
+
+
+def _spool(environment: Mapping[str, str]) -> str:
+    return spool_in(user_directories(environment, os.path.expanduser("~"))[1])
 
 
 def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) -> dict[str, Any] | None:
@@ -148,10 +153,9 @@ def _replay(environment: Mapping[str, str]) -> None:
     from .spool import replay
 
     os.chdir("/")
-    spool = spool_in(user_directories(environment, os.path.expanduser("~"))[1])
     while True:
         try:
-            return replay(spool, lambda each: _send(each, environment, starts=False), environment)
+            return replay(_spool(environment), lambda each: _send(each, environment, starts=False), environment)
         except (Broken, OSError):
             # the daemon ends, or has just been started
             time.sleep(_AGAIN_SECONDS)
@@ -161,17 +165,11 @@ def catch_up(environment: Mapping[str, str], seconds: float) -> None:
     """Records what waits, for whoever is about to ask the daemon; leaves what takes longer to others."""
     from .spool import replay
 
-    spool = spool_in(user_directories(environment, os.path.expanduser("~"))[1])
+    until = time.monotonic() + seconds
     try:
-        replay(spool, lambda each: _send(each, environment), environment, time.monotonic() + seconds)
+        replay(_spool(environment), lambda each: _send(each, environment), environment, until)
     except (Broken, OSError) as error:
         log(environment, f"recorded not all that waits: {error}")
-
-
-def _is_passing(refused: Refused) -> bool:
-    from .spool import PASSING
-
-    return refused.kind in PASSING
 
 
 def _keep(

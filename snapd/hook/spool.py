@@ -35,6 +35,7 @@ _LONGEST_NS = 7 * 86400 * 10**9
 _AT_ONCE = 200
 """Events that are recorded together, at most: until all are, a hook that ends leaves them in the spool."""
 _BEGINNINGS = frozenset({BEGIN, PROMPT, SUB_BEGIN})
+_ATTEMPTS = 5
 _OLD_SECONDS = 3600
 _POLL_SECONDS = 0.02
 _SECONDS = "60"
@@ -95,6 +96,16 @@ def keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> Non
         Full: too many wait already.
         OSError: it cannot be kept.
     """
+    for _ in range(_ATTEMPTS):
+        try:
+            return _keep(folder, event, payload, why, told)
+        except FileNotFoundError:
+            # what waited was recorded meanwhile, and the spool removed
+            continue
+    raise Full(f"{folder} comes and goes")
+
+
+def _keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> None:
     os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
     try:
         os.mkdir(folder, 0o700)
@@ -178,10 +189,11 @@ def replay(
 
 def _clear(folder: str) -> None:
     """Removes what a crash left, and an empty spool: then hooks do not load this module."""
-    for each in os.scandir(folder):
-        if not each.name.endswith(".event") and time.time() - each.stat(follow_symlinks=False).st_mtime > _OLD_SECONDS:
-            os.unlink(each.path)
     try:
+        for each in os.scandir(folder):
+            age = time.time() - each.stat(follow_symlinks=False).st_mtime
+            if not each.name.endswith(".event") and age > _OLD_SECONDS:
+                os.unlink(each.path)
         os.rmdir(folder)
     except OSError:
         # others wait, or have just come

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from snapd.hook import spool
+from snapd.hook.dialects import DIALECTS
+from snapd.hook.event import Event
 from tests.cli.running import Home
 
 from .agent import Agent, Done
@@ -210,3 +212,20 @@ def test_a_store_that_another_daemon_has_is_used_through_that(of_another_user: A
     agent.home.env["SNAPD_RUNTIME_DIR"] = agent.home.at("run")
     assert [step.part for step in agent.steps()] == ["T1", "T2"]
     assert agent.waiting() == []
+
+
+def test_a_spool_that_goes_while_an_event_comes(agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    payload = {"hook_event_name": "Stop", "session_id": "S", "cwd": agent.root}
+    event = Event(payload, DIALECTS["claude"], 7)
+    folder = str(tmp_path / "above" / "spool")
+    real, gone = os.scandir, []
+
+    def racing(path: str) -> Any:
+        if len(gone) < 2:
+            # whoever recorded the last one removes the directory
+            gone.append(os.rmdir(path))
+        return real(path)
+
+    monkeypatch.setattr(spool.os, "scandir", racing)
+    spool.keep(folder, event, b"{}", "why", False)
+    assert len(spool.waiting(folder)) == 1
