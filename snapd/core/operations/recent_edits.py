@@ -87,8 +87,11 @@ class RecentEdits:
         Raises:
             StoreCorrupt, StorageFull, IoError: nothing was recorded.
         """
+        if not self._authors:
+            # a look costs no question
+            return
         head = self._store.timeline.head
-        if self._authors and head is not None and head.tree != now.tree:
+        if head is not None and head.tree != now.tree:
             self._record(head, now)
         passed = time.time_ns()
         self._authors = {step_id: each for step_id, each in self._authors.items() if each[1] >= passed}
