@@ -101,9 +101,7 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
         # nothing that the agent should know: it is recorded in a moment
         why, is_told = "gave up: the time limit was over", False
     except Refused as refused:
-        from .spool import PASSING
-
-        if refused.kind not in PASSING:
+        if not _is_passing(refused):
             raise
         why = str(refused)
     except (Broken, OSError) as error:
@@ -170,6 +168,12 @@ def catch_up(environment: Mapping[str, str], seconds: float) -> None:
         replay(_spool(environment), lambda each: _send(each, environment), environment, until)
     except (Broken, OSError) as error:
         log(environment, f"recorded not all that waits: {error}")
+
+
+def _is_passing(refused: Refused) -> bool:
+    from .spool import PASSING
+
+    return refused.kind in PASSING
 
 
 def _keep(
