@@ -86,6 +86,17 @@ def find(context: Context, params: wire.StepFindParams) -> wire.StepFindResult:
     return wire.StepFindResult(steps=[history.step(context.workspace.root, view) for view in views])
 
 
+@handles(methods.SESSION_PREFIXES)
+def prefixes(context: Context, params: changes_wire.PrefixesParams) -> changes_wire.PrefixesResult:
+    """Tells by which beginnings to show ids."""
+    shortest = context.workspace.readers.shortest
+    return changes_wire.PrefixesResult(
+        steps=[shortest("steps", name) for name in params.steps],
+        sessions=[shortest("sessions", name) for name in params.sessions],
+        messages=[shortest("messages", name) for name in params.messages],
+    )
+
+
 @handles(methods.STEP_DIFF)
 def diff(context: Context, params: wire.StepDiffParams) -> DiffResult:
     """Makes a unified diff of what a step changed."""

@@ -1,4 +1,4 @@
-"""The params and the result of `step/changes`."""
+"""The params and the results of `step/changes` and `session/prefixes`."""
 
 from __future__ import annotations
 
@@ -69,3 +69,24 @@ class StepChangesResult:
     """The result of `step/changes`."""
 
     files: Annotated[list[ChangedFile], "The files, ordered by file."]
+
+
+@attrs.frozen(kw_only=True)
+class PrefixesParams(RequestParams):
+    """Tells by which beginnings to show ids: the shortest ones that no other id of the same kind has.
+
+    The others are those of the folder and those that were fetched. A beginning has 8 characters or more, if the id has.
+    """
+
+    steps: Annotated[list[str], "Ids of steps."] = attrs.field(factory=list)
+    sessions: Annotated[list[str], "Ids of sessions."] = attrs.field(factory=list)
+    messages: Annotated[list[str], "Ids of messages."] = attrs.field(factory=list)
+
+
+@attrs.frozen(kw_only=True)
+class PrefixesResult:
+    """The result of `session/prefixes`: the beginnings, in the order of the ids."""
+
+    steps: Annotated[list[str], "Of the steps."]
+    sessions: Annotated[list[str], "Of the sessions."]
+    messages: Annotated[list[str], "Of the messages."]

@@ -255,6 +255,7 @@ SESSION_TAKEOVER = Method(
 STEP_BEGIN = Method("step/begin", session.StepBeginParams, session.StepBeginResult, "writes", _SESSION_STEP)
 STEP_END = Method("step/end", session.StepEndParams, session.StepEndResult, "writes", ("unknownStep",), idempotent=True)
 STEP_FIND = Method("step/find", session.StepFindParams, session.StepFindResult, "reads", _SESSION_STEP)
+SESSION_PREFIXES = Method("session/prefixes", changes.PrefixesParams, changes.PrefixesResult, "reads")
 STEP_DIFF = Method("step/diff", session.StepDiffParams, snapshot.DiffResult, "reads", _STEP_FILES)
 STEP_CHANGES = Method("step/changes", changes.StepChangesParams, changes.StepChangesResult, "reads", _SESSION_STEP)
 STEP_HUNKS = Method("step/hunks", session.StepHunksParams, session.StepHunksResult, "reads", _STEP_FILES)

@@ -94,6 +94,11 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         {"prefix": "ab", "sessionId": "s", "parentStepId": "p", "limit": 2},
     ),
     (
+        lambda it: it.session_prefixes(["t"], ["s"]),
+        "session/prefixes",
+        {"steps": ["t"], "sessions": ["s"], "messages": []},
+    ),
+    (
         lambda it: it.session_diff("s", message_id="m", step_id="p", contents=False, cursor="c", limit=2),
         "session/diff",
         {"sessionId": "s", "messageId": "m", "stepId": "p", "contents": False, "cursor": "c", "limit": 2},

@@ -118,6 +118,7 @@ ADDED = {
     ),
     "session/history": ("sessionId? files? renames? cursor? limit?", "entries nextCursor?"),
     "session/news": ("sessionId", "undone redone files"),
+    "session/prefixes": ("steps? sessions? messages?", "steps sessions messages"),
     "step/changes": ("sessionIds? stepIds?", "files"),
     "step/diff": ("stepId files? exact?", "diff encoding?"),
     "step/revertFiles": ("stepId files dryRun? expect? onConflict? details?", OUTCOME),

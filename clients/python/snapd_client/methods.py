@@ -45,6 +45,7 @@ IDEMPOTENT: dict[str, bool | str] = {
     "step/begin": False,
     "step/end": True,
     "step/find": True,
+    "session/prefixes": True,
     "step/diff": True,
     "step/changes": True,
     "step/hunks": True,

@@ -67,6 +67,8 @@ __all__ = [
     "PatchParams",
     "PendingFile",
     "PendingHunk",
+    "PrefixesParams",
+    "PrefixesResult",
     "Problem",
     "PrunedSession",
     "PurgeParams",
@@ -2055,6 +2057,28 @@ class StepFindResult(TypedDict):
 
     steps: list[Step]
     """The steps, latest first."""
+
+
+class PrefixesParams(RequestParams, total=False):
+    """The params of `session/prefixes`."""
+
+    steps: list[str]
+    """Ids of steps."""
+    sessions: list[str]
+    """Ids of sessions."""
+    messages: list[str]
+    """Ids of messages."""
+
+
+class PrefixesResult(TypedDict):
+    """The result of `session/prefixes`: the beginnings, in the order of the ids."""
+
+    steps: list[str]
+    """Of the steps."""
+    sessions: list[str]
+    """Of the sessions."""
+    messages: list[str]
+    """Of the messages."""
 
 
 class _StepDiffParamsRequired(RequestParams):

@@ -357,6 +357,21 @@ class SessionRequests(Requests):
         result: types.FoundSteps = self._ask("step/find", params, workspace_uri, timeout, on_progress)
         return result
 
+    def session_prefixes(
+        self,
+        steps: Iterable[str] = (),
+        sessions: Iterable[str] = (),
+        messages: Iterable[str] = (),
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> types.Prefixes:
+        """Tells by which beginnings to show ids: the shortest ones that no other id of the same kind has."""
+        params = {"steps": list(steps), "sessions": list(sessions), "messages": list(messages)}
+        result: types.Prefixes = self._ask("session/prefixes", params, workspace_uri, timeout, on_progress)
+        return result
+
     def step_diff(
         self,
         step_id: str,

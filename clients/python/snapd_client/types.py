@@ -27,6 +27,7 @@ HandedOver = protocol.SessionHandoverResult
 FileContent = protocol.FileAtResult
 FilesPage = protocol.ListFilesResult
 FoundSteps = protocol.StepFindResult
+Prefixes = protocol.PrefixesResult
 HistoryPage = protocol.HistoryResult
 Hunks = protocol.StepHunksResult
 Messages = protocol.SessionMessagesResult

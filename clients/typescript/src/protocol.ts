@@ -1467,6 +1467,26 @@ export interface StepFindResult {
   steps: Step[];
 }
 
+/** The params of `session/prefixes`. */
+export interface PrefixesParams extends RequestParams {
+  /** Ids of steps. */
+  steps?: string[];
+  /** Ids of sessions. */
+  sessions?: string[];
+  /** Ids of messages. */
+  messages?: string[];
+}
+
+/** The result of `session/prefixes`: the beginnings, in the order of the ids. */
+export interface PrefixesResult {
+  /** Of the steps. */
+  steps: string[];
+  /** Of the sessions. */
+  sessions: string[];
+  /** Of the messages. */
+  messages: string[];
+}
+
 /** The params of `step/diff`. */
 export interface StepDiffParams extends RequestParams {
   /** The step. */
@@ -1814,6 +1834,7 @@ export interface Requests {
   "step/begin": { params: StepBeginParams; result: StepBeginResult };
   "step/end": { params: StepEndParams; result: StepEndResult };
   "step/find": { params: StepFindParams; result: StepFindResult };
+  "session/prefixes": { params: PrefixesParams; result: PrefixesResult };
   "step/diff": { params: StepDiffParams; result: DiffResult };
   "step/changes": { params: StepChangesParams; result: StepChangesResult };
   "step/hunks": { params: StepHunksParams; result: StepHunksResult };
@@ -1876,6 +1897,7 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "step/begin": false,
   "step/end": true,
   "step/find": true,
+  "session/prefixes": true,
   "step/diff": true,
   "step/changes": true,
   "step/hunks": true,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from snapd.cli.requests.names import short
+from snapd.cli.terminal.naming import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

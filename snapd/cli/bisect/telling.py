@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.requests.names import short
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, step_line, summary
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from snapd.cli.commands.staged import Answer, conflict, tell
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend, pages
 from snapd.cli.requests.folder import folder_of
-from snapd.cli.requests.names import all_sessions, find_session_or_step, short
+from snapd.cli.requests.names import all_sessions, find_session_or_step
 from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.naming import said_of
+from snapd.cli.terminal.naming import said_of, short
 from snapd.cli.terminal.output import print_json
 from snapd.core.errors import InvalidParams
 from snapd.core.trees import is_among

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pygit2
 
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, printable, summary
 from snapd.core.compare.text import is_binary
 from snapd.core.paths import is_utf8, shown, to_uri
@@ -38,7 +39,6 @@ _LEFT_OUT = {
     "ignored": "git ignores it",
     "otherRepository": "it belongs to another git repository",
 }
-_SHORT = 8
 
 
 @attrs.frozen
@@ -150,14 +150,14 @@ def conflict(options: argparse.Namespace, plan: Plan, folder: bytes, top: bytes)
     said = f"{rows[0]['file']}: {_why(rows[0])}" if len(rows) == 1 else f"{len(rows)} files are in conflict"
     hint = None
     if all(row["reason"] == "shared" for row in rows):
-        steps = dict.fromkeys(step[:_SHORT] for row in rows for step in row["sharedWith"])
+        steps = dict.fromkeys(short(step) for row in rows for step in row["sharedWith"])
         hint = f"name the other steps as well to stage them together: {' '.join(steps)}"
     return StagingConflict(f"nothing was staged: {said}", hint=hint, files=rows)
 
 
 def _why(row: dict[str, Any]) -> str:
     if row["reason"] == "shared":
-        return f"shared with {', '.join(f'step {step[:_SHORT]}' for step in row['sharedWith'])}: both were at work"
+        return f"shared with {', '.join(f'step {short(step)}' for step in row['sharedWith'])}: both were at work"
     return _CONFLICTS[row["reason"]]
 
 

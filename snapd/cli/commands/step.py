@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder
-from snapd.cli.requests.names import all_sessions, short, step_id
+from snapd.cli.requests.names import all_sessions, step_id
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_error, print_json, printable, summary
 from snapd.core.errors import InvalidParams, SnapdError, UnknownSession
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from snapd_client import ClientError
 
-from snapd.cli.requests.names import find_step, short
+from snapd.cli.requests.names import find_step
 from snapd.cli.terminal.layout import fit_name, terminal_width
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counts, print_error, printable
 from snapd.cli.terminal.reasons import sharing
 from snapd.cli.terminal.uncaptured import not_in_snapshots
@@ -148,4 +149,4 @@ def _step(painter: Painter, step: dict[str, Any]) -> str:
     room = (terminal_width() - 40) // min(len(files), _FILES)
     names = ", ".join(fit_name(printable(row["file"]), max(8, room)) for row in files[:_FILES])
     more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
-    return f"{step['stepId'][:8]}  {counts(painter, {'binary': False, **total})}  {names}{more}"
+    return f"{short(step['stepId'])}  {counts(painter, {'binary': False, **total})}  {names}{more}"

@@ -7,10 +7,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.requests.folder import folder_of, is_known
-from snapd.cli.requests.names import find_step, short
+from snapd.cli.requests.names import find_step
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal.layout import one_line
-from snapd.cli.terminal.naming import is_noise, prompt_of
+from snapd.cli.terminal.naming import beginning, is_noise, learn, prompt_of, short
 from snapd.cli.terminal.times import ago, clock, local_now, moment
 from snapd.core.errors import SnapdError
 from snapd.locations import Locations
@@ -55,7 +55,9 @@ class Known:
         """The sessions, the latest first."""
 
         def ask(found: Backend, _: str) -> Iterator[Candidate]:
-            for session in found.request("session/list", {})["sessions"][::-1]:
+            sessions = found.request("session/list", {})["sessions"]
+            learn(found, sessions)
+            for session in sessions[::-1]:
                 said = (session.get("agent"), session.get("title"), ago(moment(session["startedAt"]), local_now()))
                 yield f"{short(session['sessionId'])} ", ", ".join(one_line(text) for text in said if text)
 
@@ -66,9 +68,10 @@ class Known:
 
         def ask(found: Backend, _: str) -> Iterator[Candidate]:
             entries = found.request("session/history", {"limit": _ENTRIES})["entries"]
+            learn(found, [entry for entry in entries if entry["kind"] == "message"])
             for entry in entries:
                 if entry["kind"] == "message":
-                    yield f"{entry['messageId'][:_SHORT]} ", prompt_of(entry)
+                    yield f"{beginning(entry['messageId'])} ", prompt_of(entry)
             yield "last ", "the last message"
 
         return self._asked(ask)
@@ -174,9 +177,10 @@ def _steps(found: Backend, word: str) -> Iterator[Candidate]:
     steps = found.request("step/find", {"prefix": word, "limit": _LOOKED_AT})["steps"]
     # a word that is all but a whole name may mean a step that changed nothing
     worthy = [step for step in steps if not is_noise({"files": [], **step})] or steps
+    learn(found, worthy[:_SHOWN])
     for step in worthy[:_SHOWN]:
         said = " ".join(one_line(step[key]) for key in ("agent", "tool", "description") if step.get(key))
-        name = step["stepId"] if len(word) > _SHORT else step["stepId"][:_SHORT]
+        name = step["stepId"] if len(word) > _SHORT else short(step["stepId"])
         yield f"{name} ", ", ".join(filter(None, (f"step {said}".strip(), ago(moment(step["startedAt"]), now))))
 
 

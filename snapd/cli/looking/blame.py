@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder
-from snapd.cli.requests.names import short
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.layout import fit, one_line, pad
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.core.errors import InvalidParams, os_errors

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import columns, fit, one_line, pad
-from snapd.cli.terminal.naming import changed, prompt_of, said_of, step_name
+from snapd.cli.terminal.naming import beginning, changed, prompt_of, said_of, short, step_name
 from snapd.cli.terminal.output import printable
 from snapd.cli.terminal.times import moment
 
@@ -66,15 +65,15 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     """The name of an entry, who did it, and what that was."""
     if entry["kind"] == "step":
         step = entry["step"]
-        return step["stepId"][:_NAME], _agent(sessions[step["sessionId"]]), step_name(step)
+        return short(step["stepId"]), _agent(sessions[step["sessionId"]]), step_name(step)
     if entry["kind"] == "message":
-        return printable(entry["messageId"][:_NAME]), "you", prompt_of(entry)
+        return printable(beginning(entry["messageId"])), "you", prompt_of(entry)
     # nothing but the snapshot after it names it
     name = entry["after"][:_NAME]
     if entry["kind"] == "user":
         return name, "unknown" if "unknown" in entry else "you", changed(entry["files"])
     who = _agent(sessions[entry["sessionId"]]) if "sessionId" in entry else "you"
-    said = ", ".join(step[:_NAME] for step in entry.get("steps") or ())
+    said = ", ".join(map(short, entry.get("steps") or ()))
     return name, who, f"{entry['kind']} {said}".rstrip()
 
 

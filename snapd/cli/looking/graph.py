@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad
-from snapd.cli.terminal.naming import prompt_of, said_of, step_name
+from snapd.cli.terminal.naming import beginning, prompt_of, said_of, short, step_name
 from snapd.cli.terminal.output import count_words, letter_of, printable
 from snapd.cli.terminal.plans import operation_name
 from snapd.cli.terminal.reasons import sharing
@@ -163,13 +162,13 @@ class _Picture:
         self._begin_lane(session_id)
         undone = step["state"] == "undone"
         style = self._styles[session_id]
-        texts = [(pad(step["stepId"][:8], _NAME), "dim" if undone else style)]
+        texts = [(pad(f"{short(step['stepId'])}  ", _NAME), "dim" if undone else style)]
         file = step["files"][0] if _is_named_after_its_file(step) else None
         said = _said(step) if file is None else _tool(step)
         texts += [(text, "dim" if undone else plain) for text, plain in said]
         ahead = len(texts)
         if step.get("parentStepId"):
-            texts.append((f"part of {step['parentStepId'][:8]}  ", "dim"))
+            texts.append((f"part of {short(step['parentStepId'])}  ", "dim"))
         if undone:
             texts.append(("undone", "dim"))
         elif step["state"] == "partly":
@@ -184,7 +183,7 @@ class _Picture:
     def _add_message(self, clock: str, entry: dict[str, Any]) -> None:
         session_id = entry["sessionId"]
         self._begin_lane(session_id)
-        name = (pad(printable(entry["messageId"][:8]), _NAME), "dim")
+        name = (pad(f"{printable(beginning(entry['messageId']))}  ", _NAME), "dim")
         self._add_marked(clock, session_id, ("»", self._styles[session_id]), [name, (prompt_of(entry), "bold")])
 
     def _add_operation(self, clock: str, entry: dict[str, Any]) -> None:
@@ -195,9 +194,9 @@ class _Picture:
         names = entry.get("steps") or []
         operations = ", ".join(operation_name(each, self._now) for each in entry.get("operations", ()))
         if len(names) == 1 and names[0] in self._steps:
-            said = f"{names[0][:8]} {step_name(self._steps[names[0]])}"
+            said = f"{short(names[0])} {step_name(self._steps[names[0]])}"
         elif names:
-            said = ", ".join([*(name[:8] for name in names), *filter(None, [operations])])
+            said = ", ".join([*map(short, names), *filter(None, [operations])])
         elif operations:
             said = operations
         elif entry["kind"] == "hunks":

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad
-from snapd.cli.terminal.naming import changed, said_of, step_name
+from snapd.cli.terminal.naming import changed, said_of, short, step_name
 from snapd.cli.terminal.output import count_words, counts, letter_of, printable
 
 if TYPE_CHECKING:

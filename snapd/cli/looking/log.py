@@ -11,12 +11,12 @@ from snapd.cli.looking.diffs import diff_text
 from snapd.cli.looking.entries import entry_line
 from snapd.cli.looking.graph import draw
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
-from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, listed_sessions, short
+from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, listed_sessions
 from snapd.cli.requests.signatures import STYLES, signature_word, signature_words
 from snapd.cli.requests.when import first_second
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import columns, fit, one_line, terminal_width
-from snapd.cli.terminal.naming import changed, is_noise, said_of
+from snapd.cli.terminal.naming import changed, is_noise, said_of, short
 from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.cli.terminal.uncaptured import not_in_snapshots

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import TAKE_ONE, backend, pages
-from snapd.cli.requests.names import short
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import fit, one_line, pad, terminal_width
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.times import day, local_now, moment
 from snapd.core.errors import InvalidParams

@@ -11,6 +11,7 @@ from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of, others_with
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, printable, size, watching
 from snapd.cli.terminal.settings import settings
 from snapd.cli.terminal.times import ago, lasting, local_now, moment
@@ -95,6 +96,6 @@ def _open_steps(painter: Painter, result: dict[str, Any], now: datetime) -> Iter
         said = (step.get("agent"), step.get("tool"), step.get("description"))
         words = " ".join(one_line(text) for text in said if text)
         age = lasting(moment(step["startedAt"]), now)
-        yield " ".join(filter(None, (painter.paint(step["stepId"][:8], "yellow"), words, f"for {age}")))
+        yield " ".join(filter(None, (painter.paint(short(step["stepId"]), "yellow"), words, f"for {age}")))
     if result["openSteps"]:
         yield painter.paint("'snapd step end --all' ends them, if no agent is at work any more", "dim")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
-from snapd.cli.requests.names import short
 from snapd.cli.requests.signatures import STYLES, signature_words
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json
 
 from .remote import counted

@@ -10,9 +10,9 @@ import attrs
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask
-from snapd.cli.requests.names import short
 from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.filenames import file_name, printable
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, size
 from snapd.core.errors import InvalidParams
 from snapd.remotes.ssh_keygen import literal_key

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.names import short
 from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import print_json
 from snapd.core.errors import InvalidParams
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from snapd.cli.terminal.naming import ANSWERS, learn_answers
 from snapd.cli.terminal.output import print_once
 from snapd.core.errors import IoError
 from snapd.environment import NO_SETTINGS, spool_in
@@ -52,6 +53,9 @@ def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[
     found = _local(locations, folder) if options.no_daemon else _remote(locations, folder, options.socket)
     try:
         yield found
+        if not getattr(options, "json", False):
+            # what is printed afterwards has ids, too
+            learn_answers()
     finally:
         found.close()
 
@@ -146,10 +150,10 @@ def ask(found: Backend, method: str, params: dict[str, Any]) -> Any:
         SnapdError: the error that answers the request.
     """
     given = {name: value for name, value in params.items() if value is not None}
-    if not sys.stderr.isatty():
-        return found.request(method, given)
-    with _bar() as report:
-        return found.request(method, given, report)
+    with _bar() if sys.stderr.isatty() else nullcontext() as report:
+        answer = found.request(method, given, report)
+    ANSWERS.append((found, answer))
+    return answer
 
 
 def pages(found: Backend, method: str, params: dict[str, Any], key: str) -> Iterator[Any]:

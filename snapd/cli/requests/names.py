@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from snapd.cli.terminal.naming import HEXADECIMAL, LONGEST, is_made
 from snapd.core.errors import InvalidParams, NothingToUndo, UnknownSession, UnknownStep
 
 from .connection import ask, pages
@@ -13,18 +14,9 @@ if TYPE_CHECKING:
 
     from snapd.backend import Backend
 
-_MADE = (16, 32)
-"""Lengths of names that snapd generates, in digits: once it was the first."""
-_SHORT = 8
-_HEXADECIMAL = frozenset("0123456789abcdef")
 _ON_A_PAGE = 200
 _NAMED = 5
 """How many candidates an error lists."""
-
-
-def short(name: str) -> str:
-    """A name as it is shown: the beginning of a generated name, any other name in full."""
-    return name[:_SHORT] if _is_made(name) else name
 
 
 def file_of(row: dict[str, Any]) -> str:
@@ -61,7 +53,7 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
         UnknownStep: there is no such step.
         InvalidParams: several steps match, or the word cannot be the beginning of a name.
     """
-    if word != "last" and not (word and set(word) <= _HEXADECIMAL and len(word) <= _MADE[-1]):
+    if word != "last" and not (word and set(word) <= HEXADECIMAL and len(word) <= LONGEST):
         raise InvalidParams(
             f"expected a step, the beginning of its name or 'last', got {word!r}",
             hint=UnknownStep.default_hint,
@@ -87,7 +79,7 @@ def find_session_or_step(found: Backend, word: str) -> dict[str, Any]:
     """
     known = list(dict.fromkeys(session["sessionId"] for session in listed_sessions(found)))
     sessions = _matching(known, word)
-    is_step = word == "last" or (word != "" and set(word) <= _HEXADECIMAL and len(word) <= _MADE[-1])
+    is_step = word == "last" or (word != "" and set(word) <= HEXADECIMAL and len(word) <= LONGEST)
     if word in known:
         return find_session(found, word)
     steps = ask(found, "step/find", {"prefix": word, "limit": 1})["steps"] if is_step and word != "last" else []
@@ -137,7 +129,7 @@ def find_message(found: Backend, word: str, session_id: str | None = None) -> di
 
 def step_id(found: Backend, word: str) -> str:
     """The name of the step that a word stands for; a full name needs no request. Raises as `find_step`."""
-    return word if len(word) == _MADE[-1] and _is_made(word) else str(find_step(found, word)["stepId"])
+    return word if len(word) == LONGEST and is_made(word) else str(find_step(found, word)["stepId"])
 
 
 def all_sessions(found: Backend) -> list[dict[str, Any]]:
@@ -162,10 +154,6 @@ def latest_session(found: Backend) -> str:
         if "sessionId" in entry:
             return str(entry["sessionId"])
     raise NothingToUndo("no session has changed anything in this folder yet")
-
-
-def _is_made(name: str) -> bool:
-    return len(name) in _MADE and set(name) <= _HEXADECIMAL
 
 
 def _matching(names: Iterable[str], word: str) -> list[str]:

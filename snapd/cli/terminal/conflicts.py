@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .layout import fit, terminal_width
+from .naming import short
 from .output import printable
 from .reasons import whose, why
 
@@ -29,7 +30,7 @@ def excerpts(painter: Painter, result: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     width = terminal_width()
     shown = [row for row in _in_conflict(result) if "dispute" in row][:_FILES]
-    names = {step["stepId"]: f"step {step['stepId'][:8]}" for step in result.get("steps", ())}
+    names = {step["stepId"]: f"step {short(step['stepId'])}" for step in result.get("steps", ())}
     for row in shown:
         dispute = row["dispute"]
         name = names.get(row["name"], "it")

@@ -1,7 +1,11 @@
-"""What a step is called: what its agent says of it, else what it changed."""
+"""What a step is called: what its agent says of it, else what it changed; and the ids that are shown.
+
+An id is shown by the shortest beginning that no other of its kind has.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from .filenames import printable
@@ -9,6 +13,27 @@ from .layout import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from snapd.backend import Backend
+
+LONGEST = 32
+"""The length of names that snapd generates, in digits."""
+HEXADECIMAL = frozenset("0123456789abcdef")
+ANSWERS: deque[tuple[Backend, Any]] = deque(maxlen=16)
+"""The last answers to requests of this command, whose ids nobody asked about yet."""
+_MADE = (16, LONGEST)
+"""Once it was the first."""
+_UUID = 36
+_SHORT = 8
+_KINDS = {
+    "stepId": "steps",
+    "parentStepId": "steps",
+    "steps": "steps",
+    "sessionId": "sessions",
+    "messageId": "messages",
+}
+"""Which fields of answers have ids of which kind: texts, or lists of them."""
+_beginnings: dict[str, str] = {}
 
 
 def step_name(step: dict[str, Any]) -> str:
@@ -64,3 +89,46 @@ def _common_folder(names: list[str]) -> str:
             break
         common.append(parts[0])
     return "/".join(common)
+
+
+def short(name: str) -> str:
+    """A name as it is shown: the beginning of a generated name, any other name in full."""
+    is_uuid = len(name) == _UUID and name.count("-") == 4 and set(name) <= HEXADECIMAL | {"-"}
+    return beginning(name) if is_uuid or is_made(name) else name
+
+
+def beginning(name: str) -> str:
+    """The beginning of a name that no other of its kind has, if it was in an answer to a request of this command."""
+    learn_answers()
+    return _beginnings.get(name, name[:_SHORT])
+
+
+def learn_answers() -> None:
+    """Learns the ids in the last answers."""
+    while ANSWERS:
+        learn(*ANSWERS.popleft())
+
+
+def learn(found: Backend, answer: Any) -> None:
+    """Asks by which beginnings to show the ids in an answer, all with one request."""
+    ids: dict[str, set[str]] = {kind: set() for kind in _KINDS.values()}
+    pending = [answer]
+    while pending:
+        value = pending.pop()
+        for key, below in value.items() if isinstance(value, dict) else ():
+            if key in _KINDS:
+                each = below if isinstance(below, list) else [below]
+                ids[_KINDS[key]].update(name for name in each if isinstance(name, str) and name not in _beginnings)
+        pending += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if any(ids.values()) and found.is_open:
+        wanted = {kind: sorted(names) for kind, names in ids.items()}
+        told = found.request("session/prefixes", wanted)
+        for kind, names in wanted.items():
+            for name, shown in zip(names, told[kind], strict=True):
+                # a name of two kinds is shown in one way
+                _beginnings[name] = max(shown, _beginnings.get(name, ""), key=len)
+
+
+def is_made(name: str) -> bool:
+    """Whether snapd generates names like this one."""
+    return len(name) in _MADE and set(name) <= HEXADECIMAL

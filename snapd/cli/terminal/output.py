@@ -10,7 +10,7 @@ from . import errors
 from .filenames import STYLE
 from .filenames import printable as printable
 from .layout import columns, fit_title, one_line, pad, terminal_width
-from .naming import step_name
+from .naming import short, step_name
 from .streams import Text
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def count_words(row: dict[str, Any]) -> list[tuple[str, str]]:
 def step_line(painter: Painter, step: dict[str, Any]) -> str:
     """A step on one line: who, and what."""
     said = " ".join(filter(None, (one_line(step.get("agent")), step_name(step))))
-    return f"{painter.paint(step['stepId'][:8], 'yellow')} {said}"
+    return f"{painter.paint(short(step['stepId']), 'yellow')} {said}"
 
 
 def size(count: int) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.requests.names import short
 from snapd.cli.terminal.layout import one_line
-from snapd.cli.terminal.naming import prompt_of
+from snapd.cli.terminal.naming import prompt_of, short
 from snapd.cli.terminal.output import LETTERS, printable
 from snapd.cli.terminal.times import moment
 
@@ -97,7 +96,7 @@ def sentence(entry: dict[str, Any]) -> str:
     """What the user or an operation did, in words."""
     if entry["kind"] == "user":
         return f"{'Somebody' if 'unknown' in entry else 'You'} changed {what(entry['files'])}"
-    names = ", ".join(name[:8] for name in entry.get("steps") or ())
+    names = ", ".join(short(name) for name in entry.get("steps") or ())
     return f"{_OPERATIONS[entry['kind']]} {names or what(entry['files'])}"
 
 

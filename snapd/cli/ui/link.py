@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from snapd_client import ClientError
 
 from snapd.cli.requests.connection import NoDaemon, connected
+from snapd.cli.terminal.naming import learn
 from snapd.core.errors import SnapdError
 from snapd.launch import ensure_daemon
 
@@ -50,7 +51,10 @@ class Link:
 
     def ask(self, method: str, params: dict[str, Any]) -> Any:
         """Returns the result of a request. Raises `SnapdError`: the error that answers it, or that nobody does."""
-        return self._backend.request(method, {name: value for name, value in params.items() if value is not None})
+        answer = self._backend.request(method, {name: value for name, value in params.items() if value is not None})
+        # here, since a label that is drawn asks nobody
+        learn(self._backend, answer)
+        return answer
 
     def listen(self, hear: Callable[[str, dict[str, Any]], None]) -> None:
         """Passes on each notification, by method and params, in this thread, until `close`."""

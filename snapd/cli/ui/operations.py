@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from snapd.cli.requests.names import file_of
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import printable
 from snapd.core.errors import InvalidParams
 from snapd.reasons import in_words
@@ -208,7 +209,7 @@ def undo_pending(meant: Meant) -> Operation:
 
 
 def _named(step: dict[str, Any]) -> str:
-    return f"{step['stepId'][:8]} {title_of(step)}"
+    return f"{short(step['stepId'])} {title_of(step)}"
 
 
 def _name(row: Row | None, file: str) -> str:

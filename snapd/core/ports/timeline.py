@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Undone,
         UndoUnit,
     )
-    from snapd.core.timeline.queries import StepQuery, Tally, Touched
+    from snapd.core.timeline.queries import IdKind, StepQuery, Tally, Touched
 
 
 class TimelineView(Protocol):
@@ -78,6 +78,9 @@ class TimelineView(Protocol):
         self, session_id: SessionId, after: int | None, limit: int | None
     ) -> tuple[tuple[Step, ...], int | None]:
         """Lists up to `limit` steps, in the order of `steps`, from where a page ended; and says where this one ends."""
+
+    def neighbours(self, kind: IdKind, name: str) -> tuple[str, ...]:
+        """The ids of a kind that come right before and after one in order, as far as there are any."""
 
     def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
         """Finds up to `limit` steps, newest first."""

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from .model import SessionId, Step, StepId
 
+IdKind = Literal["steps", "sessions", "messages"]
+
 
 @attrs.frozen
 class StepQuery:

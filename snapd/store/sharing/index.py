@@ -22,13 +22,14 @@ from snapd.core.timeline.model import Session
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there
 from snapd.store.timeline import codec
 from snapd.store.timeline.chain import chain_of_session
+from snapd.store.timeline.paging import beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.model import ObjectId
     from snapd.core.timeline.model import SessionId, StepId
-    from snapd.core.timeline.queries import StepQuery
+    from snapd.core.timeline.queries import IdKind, StepQuery
 
 T = TypeVar("T")
 
@@ -46,6 +47,7 @@ _TABLES = (
         "UNIQUE (mirror, chain))"
     ),
     "CREATE INDEX sessions_by_chain ON sessions (chain)",
+    "CREATE INDEX sessions_by_id ON sessions (session_id)",
     (
         "CREATE TABLE steps (step_id TEXT NOT NULL, place INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE, "
         "message_id TEXT, is_open INTEGER NOT NULL, PRIMARY KEY (step_id, place)) WITHOUT ROWID"
@@ -233,6 +235,11 @@ class SessionIndex:
         # the conditions are constants
         places = f"SELECT DISTINCT place FROM steps WHERE {' AND '.join(conditions)} ORDER BY place LIMIT ?"  # noqa: S608
         return self._sessions(f"WHERE place IN ({places}) ORDER BY place", *values, limit)
+
+    def neighbours(self, kind: IdKind, name: str) -> tuple[str, ...]:
+        """The ids of a kind that come right before and after one in order, as far as there are any."""
+        statement = beside("sessions" if kind == "sessions" else "steps", f"{kind[:-1]}_id")
+        return tuple([found for (found,) in self.ask(statement, name, name) if found])
 
     def older_than(self, mirror: str, milliseconds: int) -> list[Indexed]:
         """Sessions of a mirror that neither anybody added to, nor this machine fetched, since a time."""

@@ -17,6 +17,12 @@ def bounds(after: int | None, limit: int | None) -> tuple[int, int]:
     return -1 if after is None else after, -1 if limit is None else limit + 1
 
 
+def beside(table: str, column: str) -> str:
+    """A statement that finds what comes right before and after a value in a column; the value is given twice."""
+    before, after = f"max({column}) FROM {table} WHERE {column} < ?", f"min({column}) FROM {table} WHERE {column} > ?"
+    return f"SELECT {before} UNION ALL SELECT {after}"
+
+
 def search(wanted: StepQuery, limit: int | None) -> tuple[str, list[Any]]:
     """The end of a statement that finds steps, the newest first, and its values."""
     clauses: list[str] = []

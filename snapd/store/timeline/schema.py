@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 11
+VERSION = 12
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -81,6 +81,7 @@ TABLES = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX messages_in_order ON messages (session_id, seq)",
+    "CREATE INDEX messages_by_id ON messages (message_id)",
     # the steps of `Event.seen`, including those that were left
     """
     CREATE TABLE spans (

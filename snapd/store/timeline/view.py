@@ -74,6 +74,7 @@ class TimelineView(ABC):
     steps = _asked(Database.steps)
     session_page = _asked(Database.session_page)
     step_page = _asked(Database.step_page)
+    neighbours = _asked(Database.neighbours)
     find_steps = _asked(Database.find_steps)
     parts = _asked(Database.parts)
     open_steps = _asked(Database.open_steps)

@@ -71,3 +71,18 @@ def test_a_prompt_is_purged(home: Home, project: str) -> None:
     assert "hunter2" not in home.ok(project, "log")
     home.ok(project, "undo", "-y")
     assert read(project, "one.py") is None
+
+
+def test_turns_whose_ids_begin_alike_are_told_apart(home: Home, project: str) -> None:
+    """As those of an agent whose ids begin with the time."""
+    ids = [f"01a2031e-{at}-7000-8000-00000000000a" for at in ("1111", "1122")]
+    for at, name in enumerate(ids):
+        turn(home, project, name, f"turn {at}", f"{at}.py", b"1\n")
+    for words in (("log",), ("log", "--oneline")):
+        listed = [line for line in home.ok(project, *words).splitlines() if "  turn " in line]
+        shown = [next(word for word in line.split() if word.startswith("01a2031e")) for line in listed]
+        assert shown == ["01a2031e-112", "01a2031e-111"]
+    several = home.run(project, "undo", "--message", "01a2031e", "-y")
+    assert (several.code, [name in several.err for name in ids]) == (2, [True, True])
+    home.ok(project, "undo", "--message", "01a2031e-112", "-y")
+    assert (read(project, "0.py"), read(project, "1.py")) == (b"1\n", None)

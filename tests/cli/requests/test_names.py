@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from snapd.cli.requests.names import find_session, find_step, latest_session, short, step_id
+from snapd.cli.requests.names import find_session, find_step, latest_session, step_id
+from snapd.cli.terminal.naming import beginning, learn, short
 from snapd.core.errors import InvalidParams, NothingToUndo, UnknownSession, UnknownStep
 
 STEPS = {
@@ -29,6 +30,8 @@ class Answers:
         self.asked.append(method)
         if method == "session/list":
             return {"sessions": [{"sessionId": name} for name in STEPS]}
+        if method == "session/prefixes":
+            return {kind: [name[:10] for name in names] for kind, names in params.items()}
         if method == "step/find":
             of = [params["sessionId"]] if "sessionId" in params else list(STEPS)
             # the one that was begun last comes first
@@ -97,11 +100,24 @@ def test_a_step_is_found_with_one_question(word: str) -> None:
 
 
 def test_short() -> None:
-    assert (short("9999888877776666"), short("claude-with-a-long-name"), short("deadbeef1")) == (
+    assert (short("9999888877770000"), short("claude-with-a-long-name"), short("deadbeef1")) == (
         "99998888",
         "claude-with-a-long-name",
         "deadbeef1",
     )
+
+
+def test_ids_of_an_answer_are_learnt_with_one_question() -> None:
+    answers = Answers()
+    uuid, turn = "01a2031e-0000-7000-8000-00000000000a", "01a2031e-1111-7000-8000-00000000000b"
+    step, part = "beef" * 8, "cafe" * 8
+    rows = [{"steps": [part], "sessionId": "claude-with-a-long-name"}, {"message": {"messageId": turn}}]
+    learn(answers, {"entries": [{"step": {"stepId": step, "sessionId": uuid}}, *rows]})
+    assert answers.asked == ["session/prefixes"]
+    assert [short(name) for name in (step, part, uuid)] == [step[:10], part[:10], "01a2031e-0"]
+    assert (beginning(turn), short("claude-with-a-long-name")) == ("01a2031e-1", "claude-with-a-long-name")
+    learn(answers, {"stepId": step})
+    assert answers.asked == ["session/prefixes"]
 
 
 def test_the_session_of_the_latest_change() -> None:

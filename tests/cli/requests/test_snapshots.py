@@ -29,6 +29,8 @@ class Answers:
         self.asked.append(method)
         if method == "snapshot/status":
             return {"lastHash": OTHER}
+        if method == "session/prefixes":
+            return {kind: [name[:8] for name in names] for kind, names in params.items()}
         if method == "step/find":
             assert params["prefix"]
             found = [step for step in (LIKE_IT, OPEN, STEP) if step["stepId"].startswith(params["prefix"])]

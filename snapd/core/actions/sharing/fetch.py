@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import Elsewhere, Fetched, Listed
     from snapd.core.timeline.model import SessionId, Step, StepId
+    from snapd.core.timeline.queries import IdKind
     from snapd.core.timeline.signature import Signature
 
 _ALL = (1 << 63) - 1
@@ -152,6 +153,10 @@ class FetchedSessions(SessionsElsewhere):
             StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
         return self._views(self._elsewhere.bundle(file).fetch(None, call), call)
+
+    def neighbours(self, kind: IdKind, name: str) -> tuple[str, ...]:
+        """The ids of a kind that come right before and after one in order; raises `StorageFull`, `IoError`."""
+        return self._elsewhere.neighbours(kind, name)
 
     def page(self, after: int, limit: int | None, call: Call) -> Page[SessionView]:
         """Lists them in the order in which they were first fetched.

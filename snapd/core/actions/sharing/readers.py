@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.model import SessionId, StepId
-    from snapd.core.timeline.queries import StepQuery
+    from snapd.core.timeline.queries import IdKind, StepQuery
 
     from .fetch import FetchedReader, FetchedSessions
 
+SHORTEST = 8
 _FETCHED = 1 << 52
 """Where the fetched sessions begin in a list: no timeline has so many events, and JSON has the number exactly."""
 
@@ -50,6 +51,14 @@ class Readers:
     _timeline: TimelineView
     _own: Reader
     _fetched: FetchedSessions
+
+    def shortest(self, kind: IdKind, name: str) -> str:
+        """The shortest beginning of an id that no other id of its kind has, of at least `SHORTEST` characters."""
+        length = SHORTEST
+        for other in (*self._timeline.neighbours(kind, name), *self._fetched.neighbours(kind, name)):
+            while length < len(name) and other.startswith(name[:length]):
+                length += 1
+        return name[:length]
 
     def of_session(self, session_id: SessionId) -> Reader | FetchedReader:
         """Reads a session; the reader of the folder says that there is none."""
