@@ -31,7 +31,7 @@ from snapd.failpoints import failpoint
 from . import codec
 from .chain import chain_of_session
 from .codec import decode_event, encode_claims, encode_summary, encode_uncaptured
-from .paging import AFTER_ALL, beside, bounds, search
+from .paging import AFTER_ALL, bounds, search
 from .rows import (
     ABOUT,
     EVENT,
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
         Summary,
         UndoUnit,
     )
-    from snapd.core.timeline.queries import IdKind, StepQuery
+    from snapd.core.timeline.queries import StepQuery
 
     from .chain import Link
 
@@ -371,10 +371,6 @@ class Database:
         clause = "WHERE session_id = ? AND place > ? ORDER BY place LIMIT ?"
         steps = self._steps(clause, session_id, *bounds(after, limit))
         return steps[:limit], steps[:limit][-1].begun.index if len(steps[:limit]) < len(steps) else None
-
-    def neighbours(self, kind: IdKind, name: str) -> tuple[str, ...]:
-        """The ids of a kind that come right before and after one in order, as far as there are any."""
-        return tuple([found for (found,) in self._rows(beside(kind, f"{kind[:-1]}_id"), name, name) if found])
 
     def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
         """Up to `limit` steps that match, the newest first."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from snapd.core.timeline.queries import StepQuery
+    import sqlite3
+
+    from snapd.core.timeline.queries import IdKind, StepQuery
 
 AFTER_ALL = 2**63 - 1
 """A number above that of every event."""
@@ -21,6 +23,12 @@ def beside(table: str, column: str) -> str:
     """A statement that finds what comes right before and after a value in a column; the value is given twice."""
     before, after = f"max({column}) FROM {table} WHERE {column} < ?", f"min({column}) FROM {table} WHERE {column} > ?"
     return f"SELECT {before} UNION ALL SELECT {after}"
+
+
+def neighbours(connection: sqlite3.Connection, kind: IdKind, name: str) -> tuple[str, ...]:
+    """The ids of a kind that come right before and after one in order, as far as there are any."""
+    rows = connection.execute(beside(kind, f"{kind[:-1]}_id"), (name, name))
+    return tuple([found for (found,) in rows if found])
 
 
 def search(wanted: StepQuery, limit: int | None) -> tuple[str, list[Any]]:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
+from . import paging
 from .database import Database
 from .tables import messages, touched
 
@@ -74,7 +75,7 @@ class TimelineView(ABC):
     steps = _asked(Database.steps)
     session_page = _asked(Database.session_page)
     step_page = _asked(Database.step_page)
-    neighbours = _asked(Database.neighbours)
+    neighbours = _asked_of(paging.neighbours)
     find_steps = _asked(Database.find_steps)
     parts = _asked(Database.parts)
     open_steps = _asked(Database.open_steps)
