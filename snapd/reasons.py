@@ -43,5 +43,10 @@ def in_words(reason: str, branch: str | None = None) -> str:
     """
     if branch is not None:
         return f"the change is on branch {branch}"
-    number = getattr(errno, reason, None)
-    return os.strerror(number).lower() if isinstance(number, int) else _WORDS.get(reason, reason)
+    return system_error(reason) or _WORDS.get(reason, reason)
+
+
+def system_error(reason: str | None) -> str | None:
+    """The words for the name of an error of the system, such as "EACCES"; None for another reason."""
+    number = getattr(errno, reason or "", None)
+    return os.strerror(number).lower() if isinstance(number, int) else None

@@ -17,6 +17,7 @@ from snapd.core.compare.unified import as_text
 from snapd.core.errors import InvalidParams, PathOutsideWorkspace
 from snapd.core.operations.options import OperationOptions
 from snapd.core.paths import from_text, is_utf8, relative, shown, to_uri
+from snapd.reasons import system_error
 from snapd.wire import values as wire
 from snapd.wire.snapshot import DiffResult
 
@@ -242,6 +243,7 @@ def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.Fil
             reason=outcome.reason,
             renamed_from=None if outcome.renamed_from is None else shown(outcome.renamed_from),
             branch=None if outcome.branch is None else shown(outcome.branch),
+            message=system_error(outcome.reason),
         )
         for outcome in outcomes
     ]

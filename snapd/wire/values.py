@@ -181,6 +181,7 @@ class FileOutcome:
         'The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`.',
     ] = None
     branch: Annotated[str | None, "The branch that has the change, if the reason is `onBranch`."] = None
+    message: Annotated[str | None, "The reason in words, if it is the name of an error of the system."] = None
 
 
 @attrs.frozen(kw_only=True)

@@ -139,7 +139,7 @@ VALUES = {
     values.FileChange: "file uri? status additions deletions binary renamedFrom? shared? sharedWith?",
     values.Skipped: "file uri? reason",
     values.Patch: "hash files",
-    values.FileOutcome: "file uri? outcome reason? renamedFrom? branch?",
+    values.FileOutcome: "file uri? outcome reason? renamedFrom? branch? message?",
     values.Outcome: OUTCOME,
     values.FullLook: "at reason",
     values.StoreInfo: "path bytes",

@@ -557,6 +557,8 @@ class FileOutcome(_FileOutcomeRequired, total=False):
     """The name that the file had before the operation renamed it. That name is in the list too, as `"deleted"`."""
     branch: str
     """The branch that has the change, if the reason is `onBranch`."""
+    message: str
+    """The reason in words, if it is the name of an error of the system."""
 
 
 class _ChangedByRequired(TypedDict):

@@ -303,6 +303,8 @@ export interface FileOutcome {
   renamedFrom?: string;
   /** The branch that has the change, if the reason is `onBranch`. */
   branch?: string;
+  /** The reason in words, if it is the name of an error of the system. */
+  message?: string;
 }
 
 /** Who changed a file. */

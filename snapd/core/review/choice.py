@@ -128,7 +128,7 @@ def reverted(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts, *
     is_owner = choice.is_owner
     if is_owner is None:
         return Reverted()
-    if not file.hunks:
+    if not (file.hunks and fold.is_text):
         return Reverted(shared=not overwrites and not all(map(is_owner, file.file.owners)))
     assert fold.pending is not None
     blocks = list(fold.pending.blocks(fold.writers))

@@ -55,7 +55,7 @@ class PendingTexts:
 
     Attributes:
         file: the file.
-        hunks: what differs; none for what is not text.
+        hunks: what differs; none for what is not text. The text of a symlink is its target.
         before: the bytes of the baseline; empty for what is not text.
         after: the bytes of the file; empty for what is not text.
         old_mode: of the baseline; None for no file.

@@ -33,7 +33,11 @@ def view(fold: FileFold, texts: Texts) -> PendingTexts:
     assert pending is not None
     is_text = fold.is_text and pending.is_text
     before, after = (b"".join(pending.lines), b"".join(fold.lines)) if is_text else (b"", b"")
-    found = hunks(before, after, texts.differ, texts.call) if is_text else ()
+    sides = (pending.entry, fold.now)
+    if not is_text and all(entry is None or entry.mode == SYMLINK for entry in sides):
+        # as git does, the text of a link is its target
+        before, after = (b"" if entry is None else texts.blobs.read_blob(entry.oid) for entry in sides)
+    found = hunks(before, after, texts.differ, texts.call)
     blocks = list(pending.blocks(fold.writers)) if is_text else []
     found_hunks = []
     for hunk in found:
@@ -45,8 +49,7 @@ def view(fold: FileFold, texts: Texts) -> PendingTexts:
         )
         found_hunks.append(PendingHunk(hunk, tuple(owners or pending.steps)))
     owners = dict.fromkeys(step for hunk in found_hunks for step in hunk.owners) or pending.steps
-    sides = () if is_text else (pending.entry, fold.now)
-    binary = any(_is_binary(entry, texts) for entry in sides)
+    binary = not is_text and any(_is_binary(entry, texts) for entry in sides)
     summary = FileSummary(
         fold.path,
         "added" if pending.mode is None else "deleted" if fold.now is None else "modified",

@@ -79,7 +79,7 @@ def test_files_that_came_went_and_moved(agents: Agents, reviewer: Reviewer) -> N
         "b.txt": ("deleted", 0, 1),
         "bin": ("added", 0, 0),
         "d/new": ("added", 1, 0),
-        "link": ("added", 0, 0),
+        "link": ("added", 1, 0),
         "moved.txt": ("modified", 0, 0),
         "run": ("added", 1, 0),
     }
@@ -89,6 +89,20 @@ def test_files_that_came_went_and_moved(agents: Agents, reviewer: Reviewer) -> N
     assert reviewer.revert() == foretold
     assert agents.bench.read() == before
     assert reviewer.pending() == {}
+
+
+def test_the_text_of_a_link_is_its_target(agents: Agents, reviewer: Reviewer) -> None:
+    agents.bench.write({"link": Symlink("a.txt")})
+    agents.step("one", {"link": Symlink("b.txt"), "b.txt": Symlink("elsewhere")})
+    shown = reviewer.file("link")
+    assert (shown.before, shown.after, len(shown.hunks)) == (b"a.txt", b"b.txt", 1)
+    # a file that became a link is not text on both sides
+    assert reviewer.file("b.txt").hunks == ()
+    assert reviewer.revert("link", hunks=(0,)) == {"link": "restored"}
+    assert agents.bench.read()["link"] == Symlink("a.txt")
+    agents.step("one", {"link": Symlink("b.txt")})
+    reviewer.keep("link", hunks=(0,))
+    assert "link" not in reviewer.pending()
 
 
 def test_a_mode_is_pending_too(agents: Agents, reviewer: Reviewer) -> None:

@@ -51,13 +51,18 @@ export function severity(files: readonly FileOutcome[]): Severity {
 }
 
 /** What became of a file, for a list: "merged", "in conflict: it was changed since". */
-export function outcomeText({ outcome, reason, branch }: FileOutcome): string {
-  return because(KIND_TEXTS[outcome], reason, branch);
+export function outcomeText(file: FileOutcome): string {
+  return because(KIND_TEXTS[file.outcome], file);
 }
 
 /** Why something is not what was asked for. */
-export function reasonText(reason: string, branch?: string): string {
+export function reasonOf({ reason, branch, message }: FileOutcome): string | undefined {
   if (branch !== undefined) return `the change is on branch ${branch}`;
+  return message ?? (reason === undefined ? undefined : reasonText(reason));
+}
+
+/** A reason in words. */
+export function reasonText(reason: string): string {
   return REASONS[reason] ?? reason;
 }
 
@@ -82,8 +87,8 @@ export function plannedChangesText(files: readonly FileOutcome[]): string {
 }
 
 /** What is to become of a file, for a list: "to be merged", "in conflict: it was changed since". */
-export function plannedText({ outcome, reason, branch }: FileOutcome): string {
-  return because(PLANNED_TEXTS[outcome], reason, branch);
+export function plannedText(file: FileOutcome): string {
+  return because(PLANNED_TEXTS[file.outcome], file);
 }
 
 function summed(files: readonly FileOutcome[], text: (kind: OutcomeKind) => string): string | undefined {
@@ -115,8 +120,9 @@ const PLANNED_TEXTS: Readonly<Record<OutcomeKind, string>> = {
   skipped: "to be skipped",
 };
 
-function because(text: string, reason: string | undefined, branch: string | undefined): string {
-  return reason === undefined ? text : `${text}: ${reasonText(reason, branch)}`;
+function because(text: string, file: FileOutcome): string {
+  const why = reasonOf(file);
+  return why === undefined ? text : `${text}: ${why}`;
 }
 
 function leftovers(files: readonly FileOutcome[]): string[] {
@@ -146,7 +152,6 @@ function leftovers(files: readonly FileOutcome[]): string[] {
 function onlyOne(files: readonly FileOutcome[]): string {
   const [first] = files;
   if (first === undefined || files.length > 1) return "";
-  return first.reason === undefined
-    ? ` (${first.file})`
-    : ` (${first.file}: ${reasonText(first.reason, first.branch)})`;
+  const why = reasonOf(first);
+  return why === undefined ? ` (${first.file})` : ` (${first.file}: ${why})`;
 }

@@ -3,7 +3,7 @@
 import type { FileOutcome } from "snapd-client";
 import type { Action, Overwriting } from "./action";
 import { exactName } from "./names";
-import { conflicts, outcomeText, reasonText } from "./outcomes";
+import { conflicts, outcomeText, reasonOf } from "./outcomes";
 import type { Performed } from "./perform";
 import type { Row, Ui } from "./ui";
 
@@ -59,7 +59,7 @@ export class Resolving {
   async #choose(file: FileOutcome, ui: Ui): Promise<Choice | undefined> {
     const { becomes } = this.#overwriting;
     const compared = this.#overwriting.compared(file);
-    const why = file.reason === undefined ? "it is in conflict" : reasonText(file.reason);
+    const why = reasonOf(file) ?? "it is in conflict";
     const rows: Row<Choice>[] = [{ label: "Keep", description: "leave the file as it is", value: "keep" }];
     if (this.#overwriting.allows(file)) {
       rows.push({

@@ -57,9 +57,15 @@ export function plannedName(outcome: OutcomeKind): string {
   return PLANNED[outcome];
 }
 
-/** Why something is not what was asked for, in one sentence. */
-export function reasonText(reason: string, branch?: string): string {
+/** Why a file is not what was asked for, in one sentence; nothing where it is. */
+export function reasonOf({ reason, branch, message }: FileOutcome): string {
   if (branch !== undefined) return `The change is on branch ${visible(branch)}.`;
+  if (message !== undefined) return `It could not be done: ${visible(message)}.`;
+  return reason === undefined ? "" : reasonText(reason);
+}
+
+/** Why something is not what was asked for, in one sentence. */
+export function reasonText(reason: string): string {
   return REASONS[reason] ?? visible(reason);
 }
 
@@ -98,6 +104,12 @@ function summed(files: readonly FileOutcome[], will: string): string {
   return parts
     .map(({ count, word }, at) => `${at === 0 ? `${counted(count, "file")} ${will}` : `${count} `}${word}`)
     .join(", ");
+}
+
+/** Everybody whose changes of a file are in the way, each once, the last first. */
+export function whoChangedAll(by: readonly ChangedBy[]): string {
+  const names = [...new Set(by.filter(({ elsewhere }) => elsewhere !== true).map(whoChanged))];
+  return names.length > 2 ? `${names.slice(0, 2).join(", ")} and others` : names.join(" and ");
 }
 
 /** Who changed a file since: "you", "claude, in another step", "an undo". */

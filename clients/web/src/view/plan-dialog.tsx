@@ -2,7 +2,7 @@
 import type { Contested, Dispute, FileOutcome, OnConflict } from "snapd-client";
 import type { JSX } from "preact";
 import { visible } from "../model/names";
-import { isAbsent, plannedName, plannedSummary, reasonText, whoChanged } from "../model/outcome";
+import { isAbsent, plannedName, plannedSummary, reasonOf, reasonText, whoChangedAll } from "../model/outcome";
 import { patchLines } from "../model/patch";
 import { carryOut, dismiss, type Plan, plan, propose, type Result } from "../store/acting";
 import { Age, Button, Counts, FileName, Trouble } from "./bits";
@@ -117,14 +117,14 @@ function Choice({ current, hasClash }: { readonly current: Plan; readonly hasCla
 
 function Clash({ contested }: { readonly contested: Contested }): JSX.Element {
   const { file, reason, by, dispute } = contested;
-  const [last] = by;
+  const last = by.find(({ elsewhere }) => elsewhere !== true);
   return (
     <section class="clash" aria-label={`Conflict in ${visible(file)}`}>
       <header>
         <FileName file={file} />
         <span class="quiet">
           {reason !== undefined && `${reasonText(reason)} `}
-          {last !== undefined && `By ${whoChanged(last)}.`}
+          {last !== undefined && `By ${whoChangedAll(by)}.`}
         </span>
         {last?.at !== undefined && <Age at={last.at} />}
       </header>
@@ -162,7 +162,7 @@ function FileList({ files }: { readonly files: readonly FileOutcome[] }): JSX.El
         <li key={file.uri ?? file.file}>
           <span class={`outcome is-${file.outcome}`}>{plannedName(file.outcome)}</span>
           <FileName file={file.file} />
-          {file.reason !== undefined && <span class="quiet">{reasonText(file.reason, file.branch)}</span>}
+          {file.reason !== undefined && <span class="quiet">{reasonOf(file)}</span>}
         </li>
       ))}
       {files.length > named.length && <li class="quiet">… and {files.length - named.length} more</li>}

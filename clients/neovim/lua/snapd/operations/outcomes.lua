@@ -130,7 +130,7 @@ function M.leftovers(list)
     sentences[#sentences + 1] = ("%s: %s (%s)."):format(
       file.file,
       DONE[file.outcome],
-      M.reason(file.reason or "failed")
+      file.message or M.reason(file.reason or "failed")
     )
   end
   for _, file in ipairs(M.with(list, "unchanged")) do

@@ -44,7 +44,7 @@ end
 ---@param contested? table Contested
 ---@return string
 function M.conflict(file, contested)
-  local text = outcomes.reason(file.reason or "changedSince")
+  local text = file.message or outcomes.reason(file.reason or "changedSince")
   local names, seen = {}, {}
   for _, by in ipairs(contested and contested.by or {}) do
     if not seen[who(by)] then
@@ -117,7 +117,7 @@ function M.text(outcome, note, names_steps, keys)
     if needs_look then
       text = text .. "  " .. M.conflict(file, contested[file.file])
     elseif file.reason then
-      text = text .. "  " .. outcomes.reason(file.reason, file.branch)
+      text = text .. "  " .. (file.message or outcomes.reason(file.reason, file.branch))
     end
     add(text, needs_look and "SnapdConflict" or "SnapdTool", 0, #word)
     local dispute = file.outcome == "conflict" and contested[file.file] and contested[file.file].dispute
