@@ -12,8 +12,15 @@ def main() -> int:
     if not sys.flags.ignore_environment:
         # `scripts/snapd` did not start it, and a project may have set this
         given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        kept = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        sys.path[:] = [path for path in sys.path if path == kept or path not in given]
+        library = os.path.dirname(os.__file__)
+        # what Python would have anyway, and where this program lies
+        own = {
+            library,
+            os.path.join(library, "lib-dynload"),
+            os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        }
+        own.add(os.path.join(sys.prefix, os.path.relpath(library, sys.base_prefix), "site-packages"))
+        sys.path[:] = [path for path in sys.path if path in own or path not in given]
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
         # an agent waits for it: nothing else is loaded, and nothing is taken down. A hook leaves nothing unwritten
         from snapd.hook.main import main as hook

@@ -27,6 +27,7 @@ from .problems import holds
 
 _ACTIONS = 60
 _HOOK_SECONDS = "60"
+_PATIENCE = 60.0
 _INTERRUPTED = "[Request interrupted by user for tool use]"
 
 
@@ -91,7 +92,7 @@ class Folder:
                     + [self._prompt]
                     + [self._undo] * 3
                 )
-                self._tape.diary.note(f"{self._root.name}: {action.__name__}")
+                self._tape.diary.note(f"{self._root.name}: {action.__name__} from {self._number}")
                 await action()
                 self._check_files()
             await self._check_authors()
@@ -155,11 +156,11 @@ class Folder:
         call, name = self._call(), self._new("pkg/")
         await self._event("PreToolUse", "", tool_name="Bash", tool_input={"command": "make"}, tool_use_id=call)
         self._write(name, call)
-        result = {"type": "tool_result", "tool_use_id": call, "is_error": True, "content": "The user doesn't want to"}
-        self._transcribe({"type": "user", "message": {"role": "user", "content": [result]}})
         text = {"type": "text", "text": _INTERRUPTED}
-        self._transcribe({"type": "user", "message": {"role": "user", "content": [text]}})
         await self._tool.ask("snapshot/track", {})
+        stored = self._stored()
+        self._transcribe({"type": "user", "message": {"role": "user", "content": [text]}})
+        await self._until_recorded(stored)
         self._write_users()
         await self._prompt()
         self.calls.append(Call(call, {name}, ends=False))
@@ -170,9 +171,10 @@ class Folder:
         await self._event("PreToolUse", "", tool_name="Bash", tool_input={"command": "make"}, tool_use_id=call)
         self._write(name, call)
         await self._tool.ask("snapshot/track", {})
+        stored = self._stored()
         self._claude.kill()
         self._claude.wait()
-        await self._tool.ask("snapshot/track", {})
+        await self._until_recorded(stored)
         self._write_users()
         self._sessions += 1
         self._start_agent()
@@ -226,9 +228,9 @@ class Folder:
         steps = await self._steps()
         owned = {part: {file["file"] for file in step.get("files", ())} for part, step in steps.items()}
         for call in self.calls:
-            # what was undone is not there to be shown
-            if call.is_applied:
-                holds(owned.get(call.part) == call.files, f"{call.part} owns {owned.get(call.part)}, not {call.files}")
+            # a step that nobody ended shows no files yet, and one that was undone none any more
+            if call.ends and call.is_applied:
+                holds(owned.get(call.part) == call.files, f"{steps.get(call.part)} does not own {call.files}")
         for part, files in owned.items():
             holds(not files & self.users.keys(), f"{part} owns {files & self.users.keys()} of the user")
         self._tape.figures.authors_checked += len(owned)
@@ -248,6 +250,19 @@ class Folder:
 
     # -- the agent
 
+    def _stored(self) -> dict[str, tuple[int, int]]:
+        """The files of the store, which change with every event."""
+        paths = [os.path.join(above, name) for above, _, names in os.walk(self._daemon.data) for name in names]
+        return {path: (os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in paths}
+
+    async def _until_recorded(self, before: dict[str, tuple[int, int]]) -> None:
+        """Waits as a person does who sees that the agent has stopped, until that is recorded."""
+        deadline = time.monotonic() + _PATIENCE
+        while self._stored() == before:
+            holds(time.monotonic() < deadline, "nobody noticed that the agent had stopped")
+            await asyncio.sleep(0.02)
+        await self._tool.ask("snapshot/track", {})
+
     def _start_agent(self) -> None:
         self._claude = subprocess.Popen(["sleep", "100000"])
 
@@ -260,12 +275,14 @@ class Folder:
         return f"{above}n{self._number}.txt"
 
     def _write(self, name: str, text: str) -> None:
+        (self._root / name).parent.mkdir(parents=True, exist_ok=True)
         (self._root / name).write_text(f"{text}\n" * 3)
         self._tape.figures.steps += 1
 
     def _write_users(self) -> None:
         name = self._new(self._dice.choice(["", "pkg/", "lib/"]))
         self.users[name] = f"by the user {self._number}\n"
+        (self._root / name).parent.mkdir(parents=True, exist_ok=True)
         (self._root / name).write_text(self.users[name])
 
     def _directory(self, name: str) -> str:
