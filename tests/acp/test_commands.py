@@ -168,6 +168,24 @@ def test_what_the_agent_wrote_outside_of_its_calls_is_the_prompts(work: Work) ->
     assert work.files() == {}
 
 
+def test_what_the_agent_wrote_before_it_said_so_is_the_prompts_though_another_call_was_at_work(work: Work) -> None:
+    from tests.acp.streams import prompt, result
+    from tests.acp.test_turns import call, over
+
+    work.say(prompt(5, "S", "run"))
+    work.say(call("one", "edit", locations=[{"path": "a"}]))
+    work.write("a", "1\n")
+    work.write("early", "1\n")
+    work.say(call("two", "edit", locations=[{"path": "early"}]))
+    work.say(over("two"))
+    work.say(over("one"))
+    work.say(result(5, stopReason="end_turn"))
+    owned = {step.get("partId"): [row["file"] for row in step["files"]] for step in work.steps()}
+    assert owned == {None: ["a", "early"], "one": ["a"], "two": []}
+    work.command("/undo")
+    assert work.files() == {}
+
+
 def test_files_outside_of_the_folder_are_not_counted(work: Work, tmp_path: Path) -> None:
     work.turn("write both", {"a": "1\n", "../outside": "1\n"}, {".git/hooks/x": "1\n"})
     assert [row["file"] for row in work.steps()[1]["files"]] == ["a"]

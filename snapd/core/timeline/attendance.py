@@ -74,8 +74,8 @@ class Attendance:
             open_steps: all open steps, in the order in which they were begun.
 
         Returns:
-            The steps at work, innermost ones only; and the steps whose client is gone, which somebody may still speak
-            for. Of these, outer ones are included: nobody knows yet which of them will be named.
+            The steps at work, innermost ones and those that these are parts of; and the steps whose client is gone, for
+            which somebody may still speak. Of these, outer ones are included: nobody knows yet which will be named.
         """
         steps = tuple(open_steps)
         parents = {step.step_id: step.begun.parent for step in steps}
@@ -83,7 +83,9 @@ class Attendance:
         here = parents.keys() - gone
         outer = around(here, parents)
         left = tuple(step for step in parents if step in gone and step not in outer)
-        return working(steps, here), left
+        inner = working(steps, here)
+        at_work = here & {*inner, *(parents[step] for step in inner)}
+        return tuple(step for step in parents if step in at_work), left
 
 
 def booted_at() -> int:

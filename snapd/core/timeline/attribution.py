@@ -100,7 +100,8 @@ def own_changes(
 ) -> OwnChanges:
     """Decides what a step itself changed, or several steps together.
 
-    A file belongs to those of the open steps that claim it; if none does, to those that claim nothing at all. If there
+    A file belongs to those of the innermost open steps that claim it; if none does, to those that claim nothing at all;
+    if there is none of these either, in the same way to the steps that they are parts of. If there
     is no such step, it was the user.
 
     Args:
@@ -176,8 +177,14 @@ def owners(
         authors: the steps that were at work in the span.
         names: whether a step claims a path.
     """
-    claiming = tuple(step for step, author in authors.items() if names(author, path))
-    return claiming or tuple(step for step, author in authors.items() if author.claims is None)
+    outer = {author.parent for author in authors.values()}
+    inner = {step: author for step, author in authors.items() if step not in outer}
+    claiming = tuple(step for step, author in inner.items() if names(author, path))
+    found = claiming or tuple(step for step, author in inner.items() if author.claims is None)
+    if found or len(inner) == len(authors):
+        return found
+    # a part that names its files leaves others to the step that it is a part of
+    return owners(path, {step: author for step, author in authors.items() if step in outer}, names)
 
 
 def _others(

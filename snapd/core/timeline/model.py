@@ -42,9 +42,9 @@ class Span:
     Attributes:
         before: the work tree at the first capture.
         after: the work tree at the second.
-        steps: the steps that were at work in between, innermost ones only, in the order in which they were begun, and
-            those that had just ended, if something was done to the files that they claim. If there is none, it was the
-            user, who may have saved a file in an editor while steps were open.
+        steps: the steps that were at work in between, innermost ones and those that these are parts of, in the order
+            in which they were begun, and those that had just ended, if something was done to the files that they claim.
+            If there is none, it was the user, who may have saved a file in an editor while steps were open.
         left: the other open steps, whose client was gone, except those around one of `steps`. Once somebody ends such a
             step by name, the changes are its own as well; then it is among `steps` too, if it is an innermost one.
     """

@@ -178,3 +178,30 @@ def test_what_is_said_of_a_step_at_its_end_stands(agents: Agents) -> None:
     sessions.finish(steps[0], None, Call(), description="too late")
     agents.bench.reopen()
     assert [agents.view(step).step.begun.description for step in steps] == ["at last", "at first"]
+
+
+def test_what_a_part_does_not_name_is_left_to_the_step_around_it(agents: Agents) -> None:
+    """An agent may write before it says so, while another of its calls is at work."""
+    session = agents.start()
+    whole = agents.begin(session, message="m")
+    first = agents.begin(session, whole, "m")
+    agents.bench.write({"one": b"1\n", "early": b"1\n"})
+    second = agents.begin(session, whole, "m")
+    agents.bench.write({"one": b"2\n", "by nobody": b"1\n"})
+    agents.end(first, ["one"])
+    agents.end(second, ["early"])
+    agents.bench.write({"last": b"1\n"})
+    agents.end(whole)
+    changes = agents.bench.workspace.step_changes
+    owned = [
+        sorted(changes.own(agents.bench.workspace.sessions.known_step(step)).files) for step in (first, second, whole)
+    ]
+    assert owned == [[b"one"], [], [b"by nobody", b"early", b"last"]]
+    # the part itself owns what it does not name if nothing says which files it wrote
+    other = agents.begin(session, message="m2")
+    part = agents.begin(session, other, "m2")
+    agents.bench.write({"b": b"1\n"})
+    assert [file.path for file in agents.end(part).files or ()] == [b"b"]
+    agents.end(other, [])
+    agents.undo(session, step=whole)
+    assert agents.bench.read().keys() & {"one", "b", "early", "by nobody", "last"} == {"b"}
