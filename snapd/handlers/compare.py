@@ -33,7 +33,7 @@ def diff(context: Context, params: wire.DiffParams) -> wire.DiffResult:
     if params.files is not None and not only:
         return wire.DiffResult(diff="")
     old, new = convert.tree(params.hash), convert.optional_tree(params.to)
-    parts = context.workspace.diff(old, new, only, context.call, renames=params.renames)
+    parts = context.workspace.diff(old, new, only, context.call, renames=params.renames, binary=params.binary)
     return convert.diff(parts, exact=params.exact)
 
 

@@ -105,7 +105,7 @@ def diff(context: Context, params: wire.StepDiffParams) -> DiffResult:
         context.workspace.sessions.known_step(params.step_id)
         return DiffResult(diff="")
     found = context.workspace.readers.of_step(params.step_id).net_changes
-    return convert.diff(found.step(params.step_id, only, context.call), exact=params.exact)
+    return convert.diff(found.step(params.step_id, only, context.call, binary=params.binary), exact=params.exact)
 
 
 @handles(methods.STEP_CHANGES)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.errors import UnknownSession
 from snapd.core.ports.sharing import PrunedSession
 from snapd.core.timeline.handover import Taken
 from snapd.remotes.address import without_secret
@@ -132,6 +133,16 @@ class Remote:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before."""
         mirror = self._mirror()
         names = None if session_ids is None else tuple(map(chain_of_session, session_ids))
+        if names:
+            with mirror.quarantine((), ()) as quarantine:
+                there = self._exchange.list(quarantine, names, call)
+            for session_id in session_ids or ():
+                if chain_of_session(session_id) not in there:
+                    what, hint = (
+                        f"{self.address} has no session {session_id!r}",
+                        "fetch without names to see which it has",
+                    )
+                    raise UnknownSession(what, hint=hint, sessionId=session_id)
         fresh = self._fetch(mirror, names, call, [HANDOVERS + name for name in self._handed_over()])
         return [ListedSession(self.address, indexed) for indexed in mirror.listed(fresh)]
 

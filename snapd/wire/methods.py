@@ -215,7 +215,11 @@ SESSION_PUSH = Method(
     ("unknownSession", "remoteFailed", "remoteChanged", "untrusted", "signingFailed"),
 )
 SESSION_FETCH = Method(
-    "session/fetch", sharing.SessionFetchParams, sharing.SessionFetchResult, "reads", ("remoteFailed", "untrusted")
+    "session/fetch",
+    sharing.SessionFetchParams,
+    sharing.SessionFetchResult,
+    "reads",
+    ("unknownSession", "remoteFailed", "untrusted"),
 )
 SESSION_EXPORT = Method(
     "session/export",

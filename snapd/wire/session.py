@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import attrs
 
 from .origin import Origin, Signature
-from .snapshot import CURSOR, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
+from .snapshot import BINARY, CURSOR, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
 from .values import (
     Detail,
     FileChange,
@@ -422,6 +422,7 @@ class StepDiffParams(RequestParams):
         "Only these files: relative paths, absolute paths, or `file:` URIs. A moved file can be given by either name.",
     ] = None
     exact: Annotated[bool, EXACT] = False
+    binary: Annotated[bool, BINARY] = False
 
 
 @attrs.frozen(kw_only=True)

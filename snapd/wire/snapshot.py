@@ -32,6 +32,7 @@ CURSOR = (
 )
 NEXT_CURSOR = "The `cursor` of the next page. Absent on the last page."
 EXACT = "Return the exact bytes, whatever the encoding of the files."
+BINARY = "Write binary files as patches that `git apply` takes, as `git diff --binary` does."
 DRY_RUN = "Report what the request would do, without doing it."
 EXPECT = "The `plan` that was confirmed: if another one would be carried out, nothing is. See [Plans](#plans)."
 DETAILS = (
@@ -124,6 +125,7 @@ class DiffParams(RequestParams):
     files: Annotated[list[str] | None, _FILES] = None
     renames: Annotated[bool, "Whether to show a moved file as one, as `git diff --find-renames` does."] = False
     exact: Annotated[bool, EXACT] = False
+    binary: Annotated[bool, BINARY] = False
 
 
 @attrs.frozen(kw_only=True)
@@ -131,7 +133,7 @@ class DiffResult:
     """A unified diff: the result of `snapshot/diff` and `step/diff`.
 
     Without `exact`, a file that is not UTF-8 is shown byte by byte as Latin-1. With it, `git apply` makes the new files
-    of the old ones, except binary files and text over 10 MB.
+    of the old ones, except files over 10 MB, and binary files unless `binary` asks for them.
     """
 
     diff: Annotated[str, "A unified diff as `git diff` writes it; without `renames`, as with `--no-renames`."]

@@ -351,7 +351,8 @@ def test_what_is_not_there(here: Agents, there: Agents, remote: str, tmp_path: P
         push(here, str(tmp_path / "no"))
     assert caught.value.data == {"remote": str(tmp_path / "no"), "reason": "unreachable"}
     assert fetch(there, remote) == []
-    assert fetch(there, remote, "nothing") == []
+    with pytest.raises(UnknownSession, match="has no session 'nothing'"):
+        fetch(there, remote, "nothing")
 
 
 def test_contents_and_prompts_stay_here(here: Agents, there: Agents, remote: str) -> None:

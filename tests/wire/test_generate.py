@@ -30,7 +30,7 @@ STATUS = (
 REQUESTS = {
     "snapshot/track": ("force?", "hash reason? skipped"),
     "snapshot/patch": ("hash to?", "hash files"),
-    "snapshot/diff": ("hash to? files? renames? exact?", "diff encoding?"),
+    "snapshot/diff": ("hash to? files? renames? exact? binary?", "diff encoding?"),
     "snapshot/diffFull": ("from to? files? contents? renames? cursor? limit?", "diffs nextCursor?"),
     "snapshot/fileAt": ("hash file", "file size mode binary encoding content"),
     "snapshot/listFiles": ("hash prefix? cursor? limit?", "files nextCursor?"),
@@ -120,7 +120,7 @@ ADDED = {
     "session/news": ("sessionId", "undone redone files"),
     "session/prefixes": ("steps? sessions? messages?", "steps sessions messages"),
     "step/changes": ("sessionIds? stepIds?", "files"),
-    "step/diff": ("stepId files? exact?", "diff encoding?"),
+    "step/diff": ("stepId files? exact? binary?", "diff encoding?"),
     "step/revertFiles": ("stepId files dryRun? expect? onConflict? details?", OUTCOME),
 }
 """What the contract does not have: a method may be added to it."""

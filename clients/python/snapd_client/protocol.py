@@ -324,6 +324,8 @@ class DiffParams(_DiffParamsRequired, total=False):
     """Whether to show a moved file as one, as `git diff --find-renames` does."""
     exact: bool
     """Return the exact bytes, whatever the encoding of the files."""
+    binary: bool
+    """Write binary files as patches that `git apply` takes, as `git diff --binary` does."""
 
 
 class _DiffResultRequired(TypedDict):
@@ -335,7 +337,7 @@ class DiffResult(_DiffResultRequired, total=False):
     """A unified diff: the result of `snapshot/diff` and `step/diff`.
 
     Without `exact`, a file that is not UTF-8 is shown byte by byte as Latin-1. With it, `git apply` makes the new files
-    of the old ones, except binary files and text over 10 MB.
+    of the old ones, except files over 10 MB, and binary files unless `binary` asks for them.
     """
 
     encoding: Literal["base64"]
@@ -2095,6 +2097,8 @@ class StepDiffParams(_StepDiffParamsRequired, total=False):
     """Only these files: relative paths, absolute paths, or `file:` URIs. A moved file can be given by either name."""
     exact: bool
     """Return the exact bytes, whatever the encoding of the files."""
+    binary: bool
+    """Write binary files as patches that `git apply` takes, as `git diff --binary` does."""
 
 
 class StepChangesParams(RequestParams, total=False):

@@ -125,12 +125,14 @@ export interface DiffParams extends RequestParams {
   renames?: boolean;
   /** Return the exact bytes, whatever the encoding of the files. */
   exact?: boolean;
+  /** Write binary files as patches that `git apply` takes, as `git diff --binary` does. */
+  binary?: boolean;
 }
 
 /**
  * A unified diff: the result of `snapshot/diff` and `step/diff`.
  *
- * Without `exact`, a file that is not UTF-8 is shown byte by byte as Latin-1. With it, `git apply` makes the new files of the old ones, except binary files and text over 10 MB.
+ * Without `exact`, a file that is not UTF-8 is shown byte by byte as Latin-1. With it, `git apply` makes the new files of the old ones, except files over 10 MB, and binary files unless `binary` asks for them.
  */
 export interface DiffResult {
   /** A unified diff as `git diff` writes it; without `renames`, as with `--no-renames`. */
@@ -1497,6 +1499,8 @@ export interface StepDiffParams extends RequestParams {
   files?: string[];
   /** Return the exact bytes, whatever the encoding of the files. */
   exact?: boolean;
+  /** Write binary files as patches that `git apply` takes, as `git diff --binary` does. */
+  binary?: boolean;
 }
 
 /** The params of `step/changes`. */

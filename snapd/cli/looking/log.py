@@ -233,7 +233,17 @@ def show_step(options: argparse.Namespace) -> int:
     with backend(options) as found:
         named = _with_renames(found, find_step(found, options.what))
         parts = list(_parts(found, named))
-        diff = diff_text(ask(found, "step/diff", {"stepId": named["stepId"], "exact": not options.json}))
+        diff = diff_text(
+            ask(
+                found,
+                "step/diff",
+                {
+                    "stepId": named["stepId"],
+                    "exact": not options.json,
+                    "binary": not options.json and not sys.stdout.isatty(),
+                },
+            )
+        )
         signature = None if options.json else _signature(found, named)
     if options.json:
         print_json({"step": named, "diff": diff})

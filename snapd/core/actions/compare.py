@@ -57,7 +57,14 @@ class Comparison:
         return tuple(self._changes(old, self._other(old, new, call), (), call))
 
     def diff(
-        self, old: ObjectId, new: ObjectId | None, only: Sequence[RelPath], call: Call, *, renames: bool = False
+        self,
+        old: ObjectId,
+        new: ObjectId | None,
+        only: Sequence[RelPath],
+        call: Call,
+        *,
+        renames: bool = False,
+        binary: bool = False,
     ) -> tuple[bytes, ...]:
         """Writes the unified diff of the files and directories in `only`; of all if it is empty.
 
@@ -67,6 +74,7 @@ class Comparison:
             only: the files or directories to compare; empty for all.
             call: the request.
             renames: whether to show a moved file as one.
+            binary: as of `unified`.
 
         Returns:
             A part for each file.
@@ -74,7 +82,7 @@ class Comparison:
         tree = self._other(old, new, call)
         parts = []
         for change, source in self._files(old, tree, only, call, renames=renames):
-            parts.append(unified(self._objects, change, self.texts, call, source))
+            parts.append(unified(self._objects, change, self.texts, call, source, binary=binary))
             call.progress("comparing", len(parts))
         return tuple(parts)
 

@@ -97,7 +97,9 @@ class NetChanges:
             self._kept = kept
         return page, last
 
-    def step(self, step_id: StepId, only: Collection[RelPath], call: Call) -> tuple[bytes, ...]:
+    def step(
+        self, step_id: StepId, only: Collection[RelPath], call: Call, *, binary: bool = False
+    ) -> tuple[bytes, ...]:
         """Writes the unified diff of what a step and its parts changed, even if it was taken back.
 
         What others changed in the same files meanwhile is not in it. A moved file is one.
@@ -106,6 +108,7 @@ class NetChanges:
             step_id: the step.
             only: the files or directories to show, by the old name or the new one; empty for all.
             call: the request.
+            binary: as of `unified`.
 
         Returns:
             A part for each file, ordered by path.
@@ -118,6 +121,6 @@ class NetChanges:
         parts = []
         for change, source in self._step_changes.net_with_moves(self._sessions.known_step(step_id), call):
             if is_among(change.path, only) or (source is not None and is_among(source, only)):
-                parts.append(unified(self._objects, change, self._texts, call, source))
+                parts.append(unified(self._objects, change, self._texts, call, source, binary=binary))
                 call.progress("comparing", len(parts))
         return tuple(parts)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import stat
+import string
+import zlib
+from base64 import b85encode
 from typing import TYPE_CHECKING
 
 from snapd.core.model import TEN_MIB, Change
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from snapd.core.ports.objects import Blobs
 
 _ABBREVIATION = 7
+_LINE_BYTES = 52
+_LETTERS = f" {string.ascii_uppercase}{string.ascii_lowercase}".encode()
 _NO_FILE = b"/dev/null"
 _ESCAPES = {7: b"\\a", 8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 12: b"\\f", 13: b"\\r", 34: b'\\"', 92: b"\\\\"}
 
@@ -31,7 +36,9 @@ def quote(name: bytes) -> bytes:
     return name if quoted == name else b'"' + quoted + b'"'
 
 
-def unified(blobs: Blobs, change: Change, texts: TextDiffer, call: Call, source: RelPath | None = None) -> bytes:
+def unified(
+    blobs: Blobs, change: Change, texts: TextDiffer, call: Call, source: RelPath | None = None, *, binary: bool = False
+) -> bytes:
     """Writes the part of a unified diff that is about one file.
 
     Args:
@@ -40,9 +47,10 @@ def unified(blobs: Blobs, change: Change, texts: TextDiffer, call: Call, source:
         texts: compares the two sides.
         call: the request.
         source: where the file was before, if it was moved; `change.old` is the file there.
+        binary: whether to write a binary file as a patch that `git apply` takes, as `git diff --binary` does.
 
     Returns:
-        Lines of the diff. A file over 10 MB is shown as a binary one is.
+        Lines of the diff. A file over 10 MB is shown as a binary one is without `binary`.
 
     Raises:
         StoreCorrupt: a blob is missing or damaged.
@@ -52,11 +60,14 @@ def unified(blobs: Blobs, change: Change, texts: TextDiffer, call: Call, source:
     if old is not None and new is not None and stat.S_IFMT(old.mode) != stat.S_IFMT(new.mode):
         # a file that becomes a symlink is one deleted and one added file
         halves = (Change(change.path, old, None), Change(change.path, None, new))
-        return b"".join(unified(blobs, half, texts, call) for half in halves)
+        return b"".join(unified(blobs, half, texts, call, binary=binary) for half in halves)
     before = change.path if source is None else source
     move = b"" if source is None else _move(blobs, change, source)
     names, sides = _body(blobs, change, before)
-    hunks = b"" if sides is None else texts.hunks(*sides, call)
+    if binary and sides is not None and any(map(is_binary, sides)):
+        patch = b"GIT binary patch\n" + _literal(sides[1]) + _literal(sides[0])
+        return _header(change, before) + move + _ids(change, whole=True) + patch
+    hunks = b"" if sides is None or any(map(is_binary, sides)) else texts.hunks(*sides, call)
     return _header(change, before) + move + _ids(change) + names + hunks
 
 
@@ -91,17 +102,26 @@ def _move(blobs: Blobs, change: Change, source: RelPath) -> bytes:
     return b"similarity index %d%%\n" % similarity(sides[0], sides[1]) + names
 
 
-def _ids(change: Change) -> bytes:
+def _literal(data: bytes) -> bytes:
+    """One side of a binary patch: git's base 85, up to 52 bytes a line, after a letter for their number."""
+    packed = zlib.compress(data)
+    pieces = (packed[at : at + _LINE_BYTES] for at in range(0, len(packed), _LINE_BYTES))
+    lines = (_LETTERS[len(piece) : len(piece) + 1] + b85encode(piece, pad=True) + b"\n" for piece in pieces)
+    return b"literal %d\n" % len(data) + b"".join(lines) + b"\n"
+
+
+def _ids(change: Change, *, whole: bool = False) -> bytes:
     old, new = change.old, change.new
     if old is not None and new is not None and old.oid == new.oid:
         return b""
     same_mode = old is not None and new is not None and old.mode == new.mode
     mode = b" %o" % old.mode if same_mode and old is not None else b""
-    return b"index %s..%s%s\n" % (_short(old), _short(new), mode)
+    length = None if whole else _ABBREVIATION
+    return b"index %s..%s%s\n" % (_hex(old)[:length], _hex(new)[:length], mode)
 
 
-def _short(entry: Entry | None) -> bytes:
-    return entry.oid.hex()[:_ABBREVIATION].encode() if entry is not None else b"0" * _ABBREVIATION
+def _hex(entry: Entry | None) -> bytes:
+    return entry.oid.hex().encode() if entry is not None else b"0" * 40
 
 
 def _body(blobs: Blobs, change: Change, source: RelPath) -> tuple[bytes, tuple[bytes, bytes] | None]:
@@ -114,7 +134,7 @@ def _body(blobs: Blobs, change: Change, source: RelPath) -> tuple[bytes, tuple[b
         return b"Binary files %s and %s differ\n" % (names[0], names[1]), None
     before, after = (blobs.read_blob(entry.oid) if entry is not None else b"" for entry in (old, new))
     if any(is_binary(side) for side in (before, after)):
-        return b"Binary files %s and %s differ\n" % (names[0], names[1]), None
+        return b"Binary files %s and %s differ\n" % (names[0], names[1]), (before, after)
     if not before and not after:
         return b"", None
     # a tab ends a name that has a blank in it, for tools that would cut it at the blank

@@ -219,6 +219,7 @@ class Carrier(Protocol):
 
         Raises:
             InvalidParams: it is a file that does not exist.
+            UnknownSession: a remote does not have one of them; nothing was taken.
             Untrusted: they are not what they say, or over a limit; nothing was taken.
         """
 

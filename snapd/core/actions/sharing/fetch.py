@@ -135,6 +135,7 @@ class FetchedSessions(SessionsElsewhere):
 
         Raises:
             InvalidParams: the remote cannot be one.
+            UnknownSession: it does not have one of the sessions; nothing was taken.
             RemoteFailed, Untrusted: nothing was taken.
             StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
