@@ -19,6 +19,7 @@ _WORDS = {
     "inTheWay": "something is in its way",
     "onBranch": "the change is on another branch",
     "occupied": "something else has its name",
+    "onlyCopy": "it is the only copy of a file that was not captured before",
     "permissions": "its permissions cannot be set",
     "purged": "it was purged",
     "renamedSince": "moved since",

@@ -36,7 +36,7 @@ from snapd.worktree.worktree import WorkTree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from snapd.core.model import Entry, RelPath
+    from snapd.core.model import Entry, Origins, RelPath
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import Fetched
     from snapd.locations import Locations
@@ -360,6 +360,7 @@ class Workspaces:
                     store.adopt,
                     store.project_blobs,
                     partial(_contents, store),
+                    _origins(store),
                 )
                 return Workspace(
                     project_id(location.root),
@@ -379,6 +380,14 @@ class Workspaces:
         except BaseException:
             work_tree.close()
             raise
+
+
+def _origins(store: Store) -> Origins:
+    """The former names that the last snapshot knew; none where the store is damaged."""
+    try:
+        return next((store.find(last.tree).coverage.origins for last in store.taken(TakenQuery(), None, 1)), ())
+    except StoreCorrupt:
+        return ()
 
 
 def current_umask() -> int:

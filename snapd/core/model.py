@@ -129,6 +129,23 @@ class RuleText:
 
 
 @attrs.frozen
+class Origin:
+    """A name that a captured file or directory had before.
+
+    Attributes:
+        path: the name; empty for one outside of what was looked at.
+        uncaptured: whether nothing was captured under that name, so that no earlier snapshot has what is there.
+    """
+
+    path: RelPath
+    uncaptured: bool
+
+
+Origins = tuple[tuple[RelPath, tuple[Origin, ...]], ...]
+"""Files and directories with the names that they had before, the last one last; sorted by path."""
+
+
+@attrs.frozen
 class Coverage:
     """What the tree of a snapshot cannot say: why a path may be absent from it.
 
@@ -138,6 +155,8 @@ class Coverage:
         skipped: what exists and was not captured; sorted by path.
         rules: the ignore patterns from outside the tree.
         forced: ignored paths that were captured because the request named them.
+        origins: what was moved to where it is: files and directories that were not captured before, and directories;
+            see `Origins`.
     """
 
     prefix: bytes = b""
@@ -145,6 +164,7 @@ class Coverage:
     skipped: tuple[Skip, ...] = ()
     rules: tuple[RuleText, ...] = ()
     forced: tuple[RelPath, ...] = ()
+    origins: Origins = ()
 
 
 @attrs.frozen

@@ -8,7 +8,7 @@ import attrs
 
 from .errors import StoreCorrupt
 from .model import EMPTY_BLOB, Entry, FileOutcome, ObjectId, RelPath, Signature
-from .paths import folders_above, is_restorable_name, shown
+from .paths import folders_above, is_restorable_name, parents, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,19 +49,32 @@ class Delete:
 
 @attrs.frozen
 class MoveDirectory:
-    """Renames a directory, and so does what some writes and deletes of the plan say, all at once.
+    """Renames a directory or a file, and so does what some writes and deletes of the plan say, all at once.
 
     Attributes:
         old: where it is.
         new: where nothing is.
+        uncaptured: whether no snapshot has all that is in it: then nothing of it is written or deleted. Otherwise what
+            the plan says of the files in it is done in the new place.
     """
 
     old: RelPath
     new: RelPath
+    uncaptured: bool = False
 
     def there(self, path: RelPath) -> RelPath:
         """Where a path below the old one is afterwards."""
         return self.new + path[len(self.old) :]
+
+    @property
+    def outcome(self) -> FileOutcome:
+        """Says of what is not captured under its new name where it came from."""
+        return FileOutcome(self.new, "restored", None, self.old)
+
+    def is_back_from(self, plan: Plan) -> bool:
+        """Whether it takes something away from where it was captured, to where it is not."""
+        inside = {write.path for write in plan.writes}
+        return self.uncaptured and not any(self.new in (path, *parents(path)) for path in inside)
 
 
 @attrs.frozen
@@ -75,8 +88,9 @@ class Plan:
         remove_directories: directories to remove if they are empty, the deepest first.
         settled: files that stay as they are, with the reason.
         linked: groups of files to write or delete; each group is done as a whole or not at all.
-        moves: directories that can be moved as a whole. What is in one is among `deletes`, and among `writes` under its
-            new path; where the move cannot be done, these are done file by file.
+        moves: directories that can be moved as a whole, and what is not captured under its old or its new name. What is
+            captured in one is among `deletes`, and among `writes` under its new path; where the move cannot be done,
+            these are done file by file, but no uncaptured file is deleted.
     """
 
     writes: tuple[Write, ...] = ()
@@ -103,6 +117,7 @@ class Plan:
             *self.settled,
             *(FileOutcome(write.path, "merged" if write.merged else "restored") for write in self.writes),
             *(FileOutcome(delete.path, "deleted") for delete in self.deletes),
+            *(move.outcome for move in self.moves if move.is_back_from(self)),
         ]
         return self.with_moves(sorted(outcomes, key=lambda outcome: outcome.path))
 
@@ -157,6 +172,9 @@ class Plan:
         for path in made.union(folders, others, folders_above(others)):
             if not is_restorable_name(path.rpartition(b"/")[2]):
                 raise StoreCorrupt(f"no work tree has a path like {shown(path)}", object=shown(path))
+        for part in {part for move in self.moves for path in (move.old, move.new) for part in path.split(b"/")}:
+            if part in (b"", b".", b".."):
+                raise StoreCorrupt("no work tree has a path with an empty part, . or ..", object=shown(part))
         for path in files & folders:
             raise StoreCorrupt(f"{shown(path)} is a file and a folder in the snapshot", object=shown(path))
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import StoreCorrupt
-from snapd.core.model import Coverage, ObjectId, RuleText, Skip, SkipReason
+from snapd.core.model import Coverage, ObjectId, Origin, RuleText, Skip, SkipReason
 from snapd.store.objects.cache import RecentCache
 from snapd.store.objects.codec import object_id
 
@@ -55,7 +55,7 @@ class Coverages:
 
 def encode(coverage: Coverage) -> bytes:
     """The bytes of the blob of a coverage."""
-    document = {
+    document: dict[str, Any] = {
         "version": 1,
         "prefix": _text(coverage.prefix),
         "emptyDirs": [_text(path) for path in coverage.empty_dirs],
@@ -63,6 +63,11 @@ def encode(coverage: Coverage) -> bytes:
         "rules": [[rule.kind, _text(rule.base), _text(rule.text)] for rule in coverage.rules],
         "forced": [_text(path) for path in coverage.forced],
     }
+    if coverage.origins:
+        document["origins"] = [
+            [_text(path), [[_text(origin.path), origin.uncaptured] for origin in origins]]
+            for path, origins in coverage.origins
+        ]
     return json.dumps(document, separators=(",", ":")).encode("ascii")
 
 
@@ -79,6 +84,10 @@ def decode(data: bytes) -> Coverage:
         skipped=tuple(Skip(_raw(path), SkipReason(reason)) for path, reason in document["skipped"]),
         rules=tuple(RuleText(kind, _raw(base), _raw(text)) for kind, base, text in document["rules"]),
         forced=tuple(_raw(path) for path in document["forced"]),
+        origins=tuple(
+            (_raw(path), tuple(Origin(_raw(was), bool(uncaptured)) for was, uncaptured in origins))
+            for path, origins in document.get("origins", ())
+        ),
     )
 
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
         FileOutcome,
         FullLook,
         ObjectId,
+        Origin,
+        Origins,
         RelPath,
         Snapshot,
         TreeEntry,
@@ -110,13 +112,19 @@ class WorkTree:
         adopt: Adopt,
         open_blobs: OpenBlobs,
         earlier: Callable[[str], Iterable[bytes]],
+        origins: Origins = (),
     ) -> None:
         """Starts from the state that an earlier process saved; see `Scanner.attach`.
 
         `earlier` gives the contents that snapshots have of a file, the newest first.
         """
         self._rules.earlier = partial(earlier, WORKSPACE_FILE)
-        self._scanner.attach(path, knows, adopt, open_blobs)
+        self._scanner.attach(path, knows, adopt, open_blobs, origins)
+
+    @property
+    def origins(self) -> Mapping[RelPath, tuple[Origin, ...]]:
+        """The former names of what was moved, as of the last capture; see `Coverage`."""
+        return self._scanner.state.origins
 
     def check_present(self) -> None:
         """Raises `WorkspaceGone` if the folder is no longer the one that was opened."""

@@ -1,7 +1,8 @@
 """Finds the directories that a plan moves as a whole, by one rename instead of a write and a delete of each file.
 
 A directory moves as a whole if nothing is at its new path, if all that is captured in it is to be deleted, and if just
-that is to be written below the new path. What is not captured in it travels along.
+that is to be written below the new path; or something like it, if the directory is known to have been there. What is
+not captured in it travels along.
 """
 
 from __future__ import annotations
@@ -60,10 +61,16 @@ def with_directory_moves(plan: Plan, work_tree: WorkTree) -> Plan:
     numbers: _Numbers = {}
     coming, going = _folders(come, numbers), _folders(gone, numbers)
     finding = _Finding(plan, gone, going, work_tree)
+    known = set()
+    for old, origins in work_tree.origins.items():
+        for origin in reversed(origins):
+            if not origin.uncaptured and finding.find_known(old, origin.path, coming):
+                known.add(origin.path)
+                break
     pending = list(coming[b""].folders.values())
     while pending:
         new = pending.pop()
-        if not new.is_something or not finding.find(new):
+        if new.path not in known and (finding.is_above(new.path) or not new.is_something or not finding.find(new)):
             pending.extend(new.folders.values())
     return attrs.evolve(plan, moves=tuple(sorted(finding.moves, key=lambda move: move.new)))
 
@@ -120,6 +127,7 @@ class _Finding:
         self._work_tree = work_tree
         self._linked = LinkedFiles.of(plan.linked)
         made = (*(write.path for write in plan.writes), *plan.make_directories)
+        self._removed = frozenset(plan.remove_directories)
         self._made = folders_above(made).union(plan.make_directories)
         self._old: set[RelPath] = set()
         self._above_old: set[RelPath] = set()
@@ -149,6 +157,20 @@ class _Finding:
             if self._add(MoveDirectory(old, new)):
                 return True
         return False
+
+    def find_known(self, old: RelPath, new: RelPath, coming: Mapping[RelPath, _Folder]) -> bool:
+        """Takes a directory that was at a path for the one that comes there, whatever was done in it since."""
+        return (
+            old in self._going
+            and new in coming
+            and self._gone.keys().isdisjoint((new, *parents(new)))
+            and self._work_tree.occupant(new) is None
+            and self._add(MoveDirectory(old, new))
+        )
+
+    def is_above(self, path: RelPath) -> bool:
+        """Whether a directory moves to somewhere below a path."""
+        return path in self._above_new
 
     def _linked_with(self, folder: _Folder) -> tuple[bytes, list[RelPath]]:
         """The rest of the path of some file in a directory, and the files that are linked with that file."""
@@ -185,4 +207,7 @@ class _Finding:
         if any(path not in self._gone for path in self._work_tree.captured_below(move.old)):
             return False
         # an empty directory would travel along, though the plan may not want it there
-        return all(move.there(path) in self._made for path in self._work_tree.directories_below(move.old))
+        return all(
+            path in self._removed or move.there(path) in self._made
+            for path in self._work_tree.directories_below(move.old)
+        )

@@ -7,24 +7,25 @@ somebody change it since the last snapshot?
 from __future__ import annotations
 
 import stat
+from hashlib import sha1
 from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.errors import PathOutsideWorkspace, StoreCorrupt
-from snapd.core.model import SYMLINK, TREE, FileOutcome
+from snapd.core.model import SYMLINK, TEN_MIB, TREE, FileOutcome
 from snapd.core.paths import folders_above, parents, shown
-from snapd.core.plan import Delete, Plan, Write
+from snapd.core.plan import Delete, MoveDirectory, Plan, Write
 from snapd.core.trees import changes, file_at, files, lookup
 
 from .directory_moves import with_directory_moves
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, OnConflict, RelPath, Snapshot
+    from snapd.core.model import Entry, ObjectId, OnConflict, Origin, RelPath, Snapshot
     from snapd.core.plan import CapturedFile
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
@@ -76,6 +77,9 @@ class Planner:
     _deletes: dict[RelPath, Delete] = attrs.field(factory=dict, init=False)
     _settled: dict[RelPath, FileOutcome] = attrs.field(factory=dict, init=False)
     _targets: dict[RelPath, Target] = attrs.field(factory=dict, init=False)
+    # what is not captured elsewhere, and the names that it gets instead of being deleted or replaced
+    _moved: dict[RelPath, RelPath] = attrs.field(factory=dict, init=False)
+    _coming: dict[Entry, RelPath] = attrs.field(factory=dict, init=False)
     _skips: dict[RelPath, str] = attrs.field(init=False)
     # one answer for each directory, however many files lie below it
     _ways: dict[RelPath, tuple[RelPath, str] | None] = attrs.field(factory=dict, init=False)
@@ -201,6 +205,10 @@ class Planner:
         goals = sorted(goals, key=lambda goal: goal.path)
         self._ways.clear()
         self._missing.clear()
+        self._moved.clear()
+        self._coming = {
+            goal.wanted: goal.path for goal in goals if goal.wanted and self._work_tree.captured(goal.path) is None
+        }
         # deletions first: they can make room for files to write
         for goal in sorted(goals, key=lambda goal: goal.wanted is not None):
             call.check()
@@ -228,8 +236,38 @@ class Planner:
             return FileOutcome(goal.path, "kept", why)
         if self._changed_since(goal, captured.entry):
             return FileOutcome(goal.path, "conflict", "changedSince")
+        if not self._keeps_only_copy(goal, captured.entry):
+            return FileOutcome(goal.path, "kept", "onlyCopy")
         self._deletes[goal.path] = Delete(goal.path, captured)
         return None
+
+    def _keeps_only_copy(self, goal: _Goal, entry: Entry) -> bool:
+        """Whether a file may be deleted or replaced: if no snapshot had it under its former name, it gets that back."""
+        path = goal.path
+        was = next((origin.path for origin in self._uncaptured_origins(path)), None)
+        if was is None or (goal.wanted is not None and path in dict(goal.target.snapshot.coverage.origins)):
+            return True
+        found = self._work_tree.occupant(path)
+        if found is not None and found.st_nlink > 1:
+            return True
+        new = self._coming.get(entry, was) if goal.wanted is None else was
+        if new != self._coming.get(entry) and not self._is_free(new):
+            return False
+        self._moved[path] = new
+        return True
+
+    def _uncaptured_origins(self, path: RelPath) -> Iterator[Origin]:
+        """Gives the names that something had before it was captured, the last one first."""
+        return (origin for origin in reversed(self._work_tree.origins.get(path, ())) if origin.uncaptured)
+
+    def _is_free(self, path: RelPath) -> bool:
+        """Whether something can get this name."""
+        return (
+            bool(path)
+            and path not in self._moved.values()
+            and self._blocked_way(path) is None
+            and self._occupant(path) is None
+        )
 
     def _settle_presence(self, goal: _Goal, wanted: Entry, captured: CapturedFile | None) -> FileOutcome | None:
         path = goal.path
@@ -248,6 +286,12 @@ class Planner:
             merged, wanted = entry != wanted, entry
         elif self._changed_since(goal, ours):
             return FileOutcome(path, "conflict", "deletedSince")
+        if (
+            captured is not None
+            and captured.entry.oid != wanted.oid
+            and not self._keeps_only_copy(goal, captured.entry)
+        ):
+            return FileOutcome(path, "kept", "onlyCopy")
         self._writes[path] = Write(path, wanted, captured, merged)
         return None
 
@@ -451,7 +495,67 @@ class Planner:
             linked=linked.within(self._writes.keys() | self._deletes.keys()) if linked is not None else (),
         )
         plan.check()
-        return with_directory_moves(plan, self._work_tree)
+        plan = self._with_uncaptured(with_directory_moves(plan, self._work_tree))
+        plan.check()
+        return plan
+
+    def _with_uncaptured(self, plan: Plan) -> Plan:
+        """Adds the moves of what no snapshot has, and leaves it where it is if it cannot be moved."""
+        moves = list(plan.moves)
+        around = {move.old for move in moves} | {move.new for move in moves}
+        kept: dict[RelPath, FileOutcome] = {}
+
+        def is_moving(path: RelPath) -> bool:
+            return not around.isdisjoint((path, *parents(path)))
+
+        for old, new in self._moved.items():
+            if not is_moving(old) and (old in self._deletes or old in self._writes):
+                moves.append(MoveDirectory(old, new, uncaptured=True))
+        for path, origins in self._work_tree.origins.items():
+            was = next((origin.path for origin in self._uncaptured_origins(path)), None)
+            below = [] if was is None or is_moving(path) else list(self._work_tree.captured_below(path))
+            inside = [name for name in below if name in self._deletes]
+            if was is not None and inside and len(inside) == len(below) and self._is_free(was):
+                moves.append(MoveDirectory(path, was, uncaptured=True))
+            else:
+                kept.update((name, FileOutcome(name, "kept", "onlyCopy")) for name in inside)
+            if was is None and not is_moving(path) and self._leaves_rest(path, origins):
+                kept[path] = FileOutcome(path, "kept", "directoryNotEmpty")
+        moves += self._again(is_moving)
+        return attrs.evolve(
+            plan,
+            deletes=tuple(delete for delete in plan.deletes if delete.path not in kept),
+            settled=(*plan.settled, *kept.values()),
+            moves=tuple(sorted(moves, key=lambda move: move.new)),
+        )
+
+    def _leaves_rest(self, path: RelPath, origins: Iterable[Origin]) -> bool:
+        """Whether the files of a directory go back to where it was, but not what is not captured in it."""
+        folders = folders_above(self._writes)
+        return any(origin.path in folders for origin in origins) and self._work_tree.holds_foreign(path)
+
+    def _again(self, is_moving: Callable[[RelPath], bool]) -> Iterator[MoveDirectory]:
+        """Finds what was not captured before it got a name that it is to have again, if it still is what it was."""
+        for target in set(self._targets.values()):
+            for path, origins in target.snapshot.coverage.origins:
+                coming = [
+                    write
+                    for write in self._writes.values()
+                    if write.captured is None and path in (write.path, *parents(write.path))
+                ]
+                if not coming or is_moving(path) or self._work_tree.occupant(path) is not None:
+                    continue
+                for was in (origin.path for origin in origins if origin.uncaptured and origin.path):
+                    if self._work_tree.captured(was) is None and all(
+                        self._has(was + write.path[len(path) :], write.entry.oid) for write in coming
+                    ):
+                        yield MoveDirectory(was, path, uncaptured=True)
+                        break
+
+    def _has(self, path: RelPath, oid: ObjectId) -> bool:
+        """Whether an uncaptured file has some contents."""
+        data = self._work_tree.content(path, TEN_MIB)
+        return data is not None and sha1(b"blob %d\0%b" % (len(data), data)).digest() == oid
 
 
 @attrs.frozen

@@ -8,8 +8,8 @@ import attrs
 
 from snapd.core.feed.events import Reverted, Tracked
 from snapd.core.model import FileOutcome
-from snapd.core.paths import parents
-from snapd.core.plan import Delete, Plan, Write
+from snapd.core.paths import folders_above, parents
+from snapd.core.plan import Delete, MoveDirectory, Plan, Write
 from snapd.core.timeline.model import Effect, Intent, Span, StepEnded
 
 from .directory_moves import with_directory_moves
@@ -37,8 +37,16 @@ def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...], step
         for write in plan.writes
     ]
     deletes = [Effect(delete.path, delete.captured.entry, None) for delete in plan.deletes]
-    files = (*deletes, *writes)
-    return Intent(operation, files, plan.make_directories, plan.remove_directories, forced, plan.linked, step_id)
+    return Intent(
+        operation,
+        (*deletes, *writes),
+        plan.make_directories,
+        plan.remove_directories,
+        forced,
+        plan.linked,
+        step_id,
+        tuple((move.old, move.new, move.uncaptured) for move in plan.moves),
+    )
 
 
 def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
@@ -55,7 +63,26 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
     deletes: list[Delete] = []
     settled: list[FileOutcome] = []
     linked = LinkedFiles.of(intent.linked)
-    theirs = {effect.path for effect in intent.files if _now(effect, work_tree) not in (effect.old, effect.new)}
+    by_path = {effect.path: effect for effect in intent.files}
+    moves = [MoveDirectory(*move) for move in intent.moves]
+    # a file that moved with its directory, and was not edited or deleted yet, is still as the operation found it
+    came = {
+        move.there(path): effect.old
+        for move in moves
+        if not move.uncaptured
+        for path, effect in by_path.items()
+        if effect.new is None and move.old in parents(path)
+    }
+    for path, entry in came.items():
+        captured = work_tree.captured(path)
+        if path not in by_path and captured is not None and captured.entry == entry:
+            deletes.append(Delete(path, captured))
+    theirs = {
+        effect.path
+        for effect in intent.files
+        if (now := _now(effect, work_tree)) not in (effect.old, effect.new)
+        and (now is None or now != came.get(effect.path))
+    }
     left = {other for path in theirs for other in linked.others(path)}
     for effect in intent.files:
         captured = work_tree.captured(effect.path)
@@ -70,15 +97,26 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
             writes.append(Write(effect.path, effect.new, captured))
         elif captured is not None:
             deletes.append(Delete(effect.path, captured))
+    needed = folders_above(effect.path for effect in intent.files if effect.new is not None)
+    needed |= {*intent.made_directories, *folders_above(intent.made_directories)}
+    there = [
+        move.there(path)
+        for path in intent.removed_directories
+        for move in moves
+        if not move.uncaptured and move.old in (path, *parents(path))
+    ]
+    removed = dict.fromkeys([*intent.removed_directories, *(path for path in there if path not in needed)])
     plan = Plan(
         writes=tuple(sorted(writes, key=lambda write: write.path)),
         deletes=tuple(sorted(deletes, key=lambda delete: delete.path)),
         make_directories=tuple(path for path in intent.made_directories if not work_tree.is_directory(path)),
-        remove_directories=tuple(path for path in intent.removed_directories if work_tree.is_directory(path)),
+        remove_directories=tuple(path for path in removed if work_tree.is_directory(path)),
         settled=tuple(settled),
         linked=linked.within({*(write.path for write in writes), *(delete.path for delete in deletes)}),
     )
-    return with_directory_moves(plan, work_tree)
+    plan = with_directory_moves(plan, work_tree)
+    again = [move for move in moves if move.uncaptured and work_tree.occupant(move.old) is not None]
+    return attrs.evolve(plan, moves=(*plan.moves, *again))
 
 
 def _now(effect: Effect, work_tree: WorkTree) -> Entry | None:

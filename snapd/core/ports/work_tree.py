@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         FileOutcome,
         FullLook,
         ObjectId,
+        Origin,
         RelPath,
         Snapshot,
         TreeEntry,
@@ -68,6 +69,10 @@ class WorkTree(Protocol):
     @property
     def watcher_reason(self) -> str | None:
         """Why a better watcher is not used; None if there is no better one."""
+
+    @property
+    def origins(self) -> Mapping[RelPath, tuple[Origin, ...]]:
+        """The names that files and directories had before, as of the last capture; see `Origins`."""
 
     def own_excludes(self) -> tuple[tuple[str, ...], str | None]:
         """The patterns that the folder's own file adds to the settings, the last valid ones; and what is wrong now."""

@@ -275,6 +275,7 @@ class Intent:
         forced: ignored paths that it looks at all the same.
         linked: groups of files; each group is done as a whole or not at all.
         step_id: the open step whose work it is: it ends with the operation, which leaves no event of its own.
+        moves: what moves as a whole: its old name, its new one, and whether no snapshot has all of it.
     """
 
     operation: Operated
@@ -284,6 +285,7 @@ class Intent:
     forced: tuple[RelPath, ...]
     linked: tuple[tuple[RelPath, ...], ...] = ()
     step_id: StepId | None = None
+    moves: tuple[tuple[RelPath, RelPath, bool], ...] = ()
 
 
 @attrs.frozen

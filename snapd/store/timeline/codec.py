@@ -167,6 +167,7 @@ _INTENT = Record(
     Field("forced", PATHS),
     Field("together", several(PATHS), "linked", missing=()),
     Field("step", optional(_STEP_ID), "step_id", missing=None),
+    Field("moves", several(row(lambda *move: move, tuple, PATH, PATH, BOOLEAN)), missing=()),
 )
 
 

@@ -12,10 +12,12 @@ import os
 import stat
 from typing import TYPE_CHECKING, TypeVar
 
+import attrs
+
 from snapd.core.call import Call
 from snapd.core.errors import FULL, Interrupted, from_os_error, os_errors
 from snapd.core.model import FileOutcome
-from snapd.core.paths import parents
+from snapd.core.paths import folders_above, parents
 from snapd.failpoints import failpoint
 from snapd.worktree.fs.opening import open_directory
 from snapd.worktree.fs.rename import rename_no_replace
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.plan import CapturedFile, Delete, Plan, Write
+    from snapd.core.plan import CapturedFile, Delete, MoveDirectory, Plan, Write
 
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
 _T = TypeVar("_T")
@@ -59,6 +61,11 @@ class Applier:
         self._new: NewFiles
         # where files of a directory are written aside: one answer, however many files
         self._places: dict[RelPath, RelPath] = {}
+        # files that moved with their directories and are still to be replaced or deleted, by the names that they have
+        self._edits: dict[RelPath, Delete] = {}
+        self._moved: list[MoveDirectory] = []
+        self._replaced: set[RelPath] = set()
+        self._torn: set[RelPath] = set()
 
     def apply(self, plan: Plan, call: Call) -> tuple[FileOutcome, ...]:
         """Applies the plan.
@@ -81,6 +88,7 @@ class Applier:
         self._made = []
         self._call = call
         self._places = {}
+        self._replaced = {write.path for write in plan.writes if write.captured is not None}
         self._new = NewFiles(self._root, self._umask, self._chunks, call, len(plan.writes))
         try:
             self._carry_out(plan, call)
@@ -92,7 +100,7 @@ class Applier:
         leaving = {delete.path for delete in plan.deletes}
         staged: list[NewFile] = []
         try:
-            moves = directory_moves(self._root, plan)
+            moves = self._ready(directory_moves(self._root, plan))
             # nothing may be written aside in a directory that moves, nor may its new name be taken
             leaving.update(above for move in moves for above in move.directories)
             moved = {write.path for move in moves for write in move.writes}
@@ -123,19 +131,47 @@ class Applier:
                 self._new.discard(item)
             raise
 
+    def _ready(self, moves: Sequence[DirectoryMove]) -> list[DirectoryMove]:
+        ready = []
+        for move in moves:
+            if move.is_as_planned():
+                ready.append(move)
+            elif move.move.uncaptured:
+                self._keep(move, "changedMeanwhile")
+        return ready
+
+    def _keep(self, move: DirectoryMove, reason: str) -> None:
+        """Leaves what no snapshot has where it is."""
+        self._outcomes.update((delete.path, FileOutcome(delete.path, "kept", reason)) for delete in move.deletes)
+
     def _move_all(self, plan: Plan, pairs: MovePairs, staged: Sequence[NewFile], call: Call) -> None:
         blocked = pairs.blocked(self._outcomes)
         self._outcomes |= blocked
-        settled = self._outcomes.keys() | pairs.deferred
+        written = {item.write.path for item in staged}
+        replaced = {path: delete for path, delete in self._edits.items() if path in written}
+        settled = self._outcomes.keys() | pairs.deferred | {delete.path for delete in replaced.values()}
         now = [delete for delete in plan.deletes if delete.path not in settled]
         self._for_each(self._attempt_deletes, _by_file(now, lambda delete: delete.captured))
-        staying = self._remove_directories(plan.remove_directories, call)
+        staying = self._remove_directories(self._emptied(plan), call)
         missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
         for item in staged:
-            if item.write.path in blocked:
+            if item.write.path in self._outcomes:
                 self._new.discard(item)
-        ready = sorted((item for item in staged if item.write.path not in blocked), key=lambda item: item.write.path)
+        freed = {move.old for move in self._moved}
+        ready = [
+            attrs.evolve(item, write=attrs.evolve(item.write, captured=replaced[item.write.path].captured))
+            if item.write.path in replaced
+            else attrs.evolve(item, write=attrs.evolve(item.write, captured=None))
+            if item.write.path in freed
+            else item
+            for item in sorted(staged, key=lambda item: item.write.path)
+            if item.write.path not in self._outcomes
+        ]
         self._for_each(self._attempt_moves, _by_file(ready, lambda item: item.write.captured))
+        for path, delete in replaced.items():
+            outcome = self._outcomes[path]
+            done = FileOutcome(delete.path, "deleted")
+            self._outcomes[delete.path] = attrs.evolve(outcome, path=delete.path) if outcome.is_left else done
         if self._delete_last(plan, pairs, call):
             # not those that are gone: by now, a file may have the name of one
             staying = self._remove_directories(staying, call)
@@ -143,6 +179,8 @@ class Applier:
             # it may have files of somebody else
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 self._fail(path, error)
+            elif path in self._torn:
+                self._outcomes[path] = FileOutcome(path, "kept", "directoryNotEmpty")
         for path in missing:
             # again: moving a file into one makes it; and a file in the way has been reported
             why = self._why_no_directory(path)
@@ -234,6 +272,9 @@ class Applier:
         for move in moves:
             self._call.check()
             if not self._move_directory(move, blocked):
+                if move.move.uncaptured:
+                    self._keep(move, "onlyCopy")
+                self._torn.add(move.move.old)
                 left += (write for write in move.writes if write.path not in blocked)
         return left
 
@@ -247,15 +288,20 @@ class Applier:
             # some file systems and mount points refuse it; what else is wrong shows at each file
             return False
         failpoint("apply.directory_moved")
+        self._moved.append(move.move)
+        self._edits |= move.edits
         self._touched.update(path.rpartition(b"/")[0] for path in (move.move.old, move.move.new))
-        changed = move.changed_meanwhile()
-        for delete, write in zip(move.deletes, move.writes, strict=True):
-            for path, outcome in ((delete.path, "deleted"), (write.path, "merged" if write.merged else "restored")):
-                self._outcomes[path] = (
-                    FileOutcome(path, "conflict", "changedMeanwhile")
-                    if delete.path in changed
-                    else FileOutcome(path, outcome)  # type: ignore[arg-type]
-                )
+        changed = {move.move.there(path) for path in move.changed_meanwhile()}
+        gone = [delete.path for delete in move.deletes if delete.path not in self._replaced]
+        found = [(path, move.move.there(path), "deleted") for path in gone]
+        found += [(write.path, write.path, "merged" if write.merged else "restored") for write in move.writes]
+        for path, there, outcome in found:
+            if there in changed:
+                self._outcomes[path] = FileOutcome(path, "conflict", "changedMeanwhile")
+            elif there not in move.edits:
+                self._outcomes[path] = FileOutcome(path, outcome)  # type: ignore[arg-type]
+        if move.move.uncaptured and not move.writes:
+            self._outcomes[move.move.new] = move.move.outcome
         return True
 
     def _attempt_moves(self, items: Sequence[NewFile]) -> None:
@@ -338,7 +384,7 @@ class Applier:
             self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
 
     def _delete(self, delete: Delete) -> None:
-        above, _, name = delete.path.rpartition(b"/")
+        above, _, name = self._place_of(delete).rpartition(b"/")
         failpoint("apply.delete")
         descriptor = open_directory(self._root, above)
         try:
@@ -350,6 +396,25 @@ class Applier:
             self._outcomes[delete.path] = FileOutcome(delete.path, "deleted")
         else:
             self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
+
+    def _place_of(self, delete: Delete) -> RelPath:
+        """Where a file to delete is by now."""
+        moves = (move for move in self._moved if move.old in parents(delete.path))
+        return next((move.there(delete.path) for move in moves), delete.path)
+
+    def _emptied(self, plan: Plan) -> list[RelPath]:
+        """The directories to remove, where they are by now."""
+        if not self._moved:
+            return list(plan.remove_directories)
+        needed = folders_above(write.path for write in plan.writes).union(plan.make_directories)
+        needed |= folders_above(plan.make_directories)
+        found = []
+        for path in plan.remove_directories:
+            move = next((move for move in self._moved if move.old in (path, *parents(path))), None)
+            there = path if move is None else move.there(path)
+            if there not in needed and not (move and move.uncaptured):
+                found.append(there)
+        return found
 
     def _delete_last(self, plan: Plan, pairs: MovePairs, call: Call) -> bool:
         """Deletes the files that others are moved away from; gives whether there are any."""

@@ -1,38 +1,48 @@
-"""Moves one directory as a whole, if what is in it is still what the plan saw."""
+"""Moves one directory, or one file, as a whole, if what is in it is still what the plan saw."""
 
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING
 
 from snapd.core.paths import folders_above, parents
+from snapd.core.plan import Delete
 from snapd.failpoints import failpoint
 from snapd.worktree.fs.opening import open_directory
 from snapd.worktree.fs.rename import rename_no_replace
-from snapd.worktree.fs.stable_read import signature
+from snapd.worktree.fs.stable_read import lstat_at, signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from snapd.core.model import RelPath
-    from snapd.core.plan import Delete, MoveDirectory, Plan, Write
+    from snapd.core.plan import MoveDirectory, Plan, Write
 
 
 class DirectoryMove:
-    """A directory to move, with the files of the plan that are in it.
+    """A directory or a file to move, with the files of the plan that are in it.
 
     Args:
         root: descriptor of the workspace.
         move: from where to where.
         deletes: the files in it, under their old names.
-        writes: the same files, under their new names.
+        coming: the files of the plan under their new names.
+
+    Attributes:
+        writes: those of `coming` that are there once it moved.
+        edits: for each other file in it that the plan writes or deletes, what the plan saw, by its new name.
     """
 
-    def __init__(self, root: int, move: MoveDirectory, deletes: list[Delete], writes: list[Write]) -> None:
+    def __init__(self, root: int, move: MoveDirectory, deletes: list[Delete], coming: list[Write]) -> None:
         self._root = root
         self.move = move
         self.deletes = deletes
-        self.writes = writes
+        there = {move.there(delete.path): delete for delete in deletes}
+        same = {write.path for write in coming if (at := there.get(write.path)) and at.captured.entry == write.entry}
+        # the plan compared the contents of what no snapshot has
+        self.writes = coming if move.uncaptured else [write for write in coming if write.path in same]
+        self.edits = {} if move.uncaptured else {path: at for path, at in there.items() if path not in same}
         self._identity: tuple[int, int] | None = None
 
     @property
@@ -42,29 +52,25 @@ class DirectoryMove:
 
     @property
     def directories(self) -> set[RelPath]:
-        """The directory, and those in it that have files of the plan."""
+        """The directory, and those in it that have files of the plan; and its new name."""
         inside = folders_above(delete.path for delete in self.deletes)
-        return inside.difference(parents(self.move.old))
+        return {self.move.new, *inside.difference(parents(self.move.old))}
 
     def is_as_planned(self) -> bool:
         """Whether the directory holds what the plan saw, and can be renamed: it is no mount point."""
         try:
-            descriptor = open_directory(self._root, self.move.old)
-        except OSError:
-            return False
-        try:
-            status = os.fstat(descriptor)
+            status = lstat_at(self._root, self.move.old)
+            if status is None:
+                return False
             self._identity = status.st_dev, status.st_ino
             above = open_directory(self._root, self.move.old.rpartition(b"/")[0])
             try:
                 is_mounted = os.fstat(above).st_dev != status.st_dev
             finally:
                 os.close(above)
-            return not is_mounted and not self._changed(descriptor)
+            return not is_mounted and not self._changed(self.move.old, status)
         except OSError:
             return False
-        finally:
-            os.close(descriptor)
 
     def rename(self, open_or_make: Callable[[RelPath], int]) -> bool:
         """Renames the directory.
@@ -98,16 +104,28 @@ class DirectoryMove:
     def changed_meanwhile(self) -> set[RelPath]:
         """The files, under their old names, that somebody changed before or while the directory moved."""
         try:
-            descriptor = open_directory(self._root, self.move.new)
+            status = lstat_at(self._root, self.move.new)
+            if status is not None:
+                return self._changed(self.move.new, status)
         except OSError:
-            return {delete.path for delete in self.deletes}
+            pass
+        return {delete.path for delete in self.deletes}
+
+    def _changed(self, place: RelPath, status: os.stat_result) -> set[RelPath]:
+        """The files, under their old names, that are not what the plan saw."""
+        if not stat.S_ISDIR(status.st_mode):
+            return {
+                planned.path
+                for planned in self.deletes
+                if planned.path != self.move.old or not signature(status).same_content(planned.captured.signature)
+            }
+        descriptor = open_directory(self._root, place)
         try:
-            return self._changed(descriptor)
+            return self._changed_in(descriptor)
         finally:
             os.close(descriptor)
 
-    def _changed(self, descriptor: int) -> set[RelPath]:
-        """The files, under their old names, that are not what the plan saw."""
+    def _changed_in(self, descriptor: int) -> set[RelPath]:
         expected: dict[RelPath, dict[bytes, Delete]] = {}
         for planned in self.deletes:
             above, _, name = planned.path.rpartition(b"/")
@@ -132,26 +150,22 @@ class DirectoryMove:
 
 
 def directory_moves(root: int, plan: Plan) -> list[DirectoryMove]:
-    """The moves of a plan, each with its files; those only that can be done."""
-    old = {move.old: move for move in plan.moves}
-    if not old:
+    """The moves of a plan, each with its files."""
+    if not plan.moves:
         return []
-    deletes: dict[MoveDirectory, list[Delete]] = {}
-    writes = {write.path: write for write in plan.writes}
+    old, new = ({path: move for move in plan.moves for path in [getattr(move, end)]} for end in ("old", "new"))
+    deletes: dict[MoveDirectory | None, list[Delete]] = {}
+    writes: dict[MoveDirectory | None, list[Write]] = {}
     for delete in plan.deletes:
-        move = _move_above(delete.path, old)
-        if move is not None:
-            deletes.setdefault(move, []).append(delete)
-    found = (
-        DirectoryMove(root, move, inside, [writes[move.there(delete.path)] for delete in inside])
-        for move, inside in deletes.items()
-    )
-    return [move for move in found if move.is_as_planned()]
+        deletes.setdefault(_move_of(delete.path, old), []).append(delete)
+    for write in plan.writes:
+        if write.captured is None:
+            writes.setdefault(_move_of(write.path, new), []).append(write)
+        elif write.path in old:
+            # it makes room for what the plan writes in its place
+            deletes.setdefault(old[write.path], []).append(Delete(write.path, write.captured))
+    return [DirectoryMove(root, move, deletes.get(move, []), writes.get(move, [])) for move in plan.moves]
 
 
-def _move_above(path: RelPath, old: dict[RelPath, MoveDirectory]) -> MoveDirectory | None:
-    while (cut := path.rfind(b"/")) >= 0:
-        path = path[:cut]
-        if path in old:
-            return old[path]
-    return None
+def _move_of(path: RelPath, moves: dict[RelPath, MoveDirectory]) -> MoveDirectory | None:
+    return next((moves[at] for at in (path, *parents(path)) if at in moves), None)

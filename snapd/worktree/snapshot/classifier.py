@@ -151,6 +151,8 @@ class NameClassifier:
         state, node, rules = self.state, visit.node, visit.rules
         here = _join(visit.path, name)
         if name == b".git" or here == self.hidden or OWN_TEMPORARY.fullmatch(name):
+            if name == b".git":
+                state.uncaptured.saw(here, status)
             state.put_other(node, name, Uncaptured.HIDDEN)
             return
         kind = stat.S_IFMT(status.st_mode)
@@ -187,13 +189,14 @@ class NameClassifier:
             state.set_linked(node, name, status.st_nlink > 1)
             self._see_uncaptured(here, status)
         else:
-            state.uncaptured.forget(here)
+            record = node.files.get(name)
+            if record is None or inode_of(record) != status.st_ino:
+                state.arrive(node, name, here, status)
             self._consider_file(node, name, status, is_link=kind == stat.S_IFLNK)
 
     def _see_uncaptured(self, path: RelPath, status: FileStatus) -> None:
         self._note_other_names(status)
-        if not stat.S_ISDIR(status.st_mode):
-            self.state.uncaptured.saw(path, status)
+        self.state.uncaptured.saw(path, status)
 
     def _note_other_names(self, status: FileStatus) -> None:
         """Notes that a file may be captured by other names than this one."""
@@ -210,7 +213,7 @@ class NameClassifier:
         if child is not None:
             # another directory took its place
             self.state.lose(above, name)
-        self.state.uncaptured.forget(visit.path)
+        self.state.arrive(above, name, visit.path, status)
         self.state.drop(above, name)
         self.pending.append(visit._replace(node=self.state.put_directory(above, name, status.st_ino), deep=True))
 

@@ -24,13 +24,14 @@ from .classifier import NameClassifier, SeededFiles
 from .drift import DriftFinder
 from .lister_pool import start_lister, stop_lister
 from .reader import Reader
+from .trace import trace
 from .walker import Walker, needs_lister
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from snapd.core.call import Call
-    from snapd.core.model import CaptureSettings, Drift, ObjectId, RelPath
+    from snapd.core.model import CaptureSettings, Drift, ObjectId, Origins, RelPath
     from snapd.core.ports.objects import ObjectBatch
     from snapd.core.ports.project import Adopt, OpenBlobs
     from snapd.watch.clock import Clock
@@ -83,7 +84,14 @@ class Scanner:
         self._unsaved = 0
         self._saving: threading.Thread | None = None
 
-    def attach(self, path: str, knows: Callable[[ObjectId], bool], adopt: Adopt, open_blobs: OpenBlobs) -> None:
+    def attach(
+        self,
+        path: str,
+        knows: Callable[[ObjectId], bool],
+        adopt: Adopt,
+        open_blobs: OpenBlobs,
+        origins: Origins = (),
+    ) -> None:
         """Starts from the state that an earlier process saved, and saves what this one learns.
 
         Args:
@@ -91,13 +99,17 @@ class Scanner:
             knows: whether a tree is a snapshot of the store, so that all its objects are there.
             adopt: takes objects of the project's own git over into the store.
             open_blobs: reads blobs of the project's own git.
+            origins: those of the last snapshot.
         """
+        self.state.remember(dict(origins))
         self._adopt, self._open_blobs = adopt, open_blobs
         self._saved_at = path
         saved = load(path)
         if saved is None or saved.root.inode != os.fstat(self._root).st_ino or not knows(saved.tree):
             return
         self.state.recall(saved.root)
+        self.state.looked_at = saved.looked_at
+        self.state.uncaptured.known = saved.uncaptured
         self.relied_on = saved.tree
         self._saved_rules_digest = saved.rules_digest
 
@@ -273,6 +285,7 @@ class Scanner:
     def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Walker | None:
         """Brings the state up to date, but for unread files; returns None if nothing can have changed."""
         self._wait_for_saving()
+        begun = time.time_ns()
         # before other processes watch anything: the next `take` reports what an overflow loses from here on
         marks = self._take(taken)
         lister: ListerPool[Visit] | None = None
@@ -324,14 +337,20 @@ class Scanner:
             if self._clock.exact:
                 everything = marks.everything
                 if not marks and not walker.raced:
-                    return walker
+                    break
             elif everything and not walker.raced and walker.held_still():
-                return walker
+                break
             else:
                 # even if the watches ran out during a look at marked names
                 everything = True
-        self._clock.put_back(marks)
-        walker.unfinished = True
+        else:
+            self._clock.put_back(marks)
+            walker.unfinished = True
+        with os_errors(b"."):
+            trace(self.state, self._root)
+        self.state.looked_at = begun
+        self._unsaved += self.state.uncaptured.is_changed
+        self.state.uncaptured.is_changed = False
         return walker
 
     def _look_at_everything(self, walker: Walker, why: str) -> None:

@@ -23,17 +23,19 @@ from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
 
 from .file_state import OID_BYTES, PackedFiles
 from .nodes import DirectoryNode, Uncaptured
+from .uncaptured import Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from snapd.core.model import ObjectId
+    from snapd.core.model import ObjectId, RelPath
 
     from .tree_state import TreeState
 
-_MAGIC = b"snapd memory 2\n\0"
+_MAGIC = b"snapd memory 3\n\0"
 _DIGEST_BYTES = 20
-_HEAD = struct.Struct("<20s20sI")
+_HEAD = struct.Struct("<20s20sIQII")
+_KNOWN = struct.Struct("<qQQ?")
 _NODE = struct.Struct("<IHQ20sBIIII")
 _UNCAPTURED: tuple[Uncaptured | SkipReason, ...] = (*Uncaptured, *SkipReason)
 _UNCAPTURED_CODES = {why: bytes((number,)) for number, why in enumerate(_UNCAPTURED, 1)}
@@ -54,11 +56,15 @@ class Saved:
         tree: a snapshot with all the objects that the state counts on.
         rules_digest: of what decided, beside the ignore files in the tree, which names are captured.
         root: the workspace.
+        looked_at: see `TreeState`.
+        uncaptured: see `UncapturedFiles.known`.
     """
 
     tree: ObjectId
     rules_digest: bytes
     root: DirectoryNode
+    looked_at: int
+    uncaptured: dict[RelPath, Known]
 
 
 def save(path: str, state: TreeState, tree: ObjectId, rules_digest: bytes) -> None:
@@ -116,8 +122,12 @@ def _encode(state: TreeState, tree: ObjectId, rules_digest: bytes) -> Iterator[b
     for _, node in state.root.walk():
         numbers[node] = len(numbers)
         keys.setdefault(_rules_of(node)[1], len(keys))
-    yield _HEAD.pack(tree, rules_digest, len(keys))
+    uncaptured = state.uncaptured.known
+    paths = b"\0".join(uncaptured)
+    yield _HEAD.pack(tree, rules_digest, len(keys), state.looked_at, len(uncaptured), len(paths))
     yield from keys
+    yield paths
+    yield from (_KNOWN.pack(*known) for known in uncaptured.values())
     for node in numbers:
         scope, key = _rules_of(node)
         files = node.packed_files
@@ -141,10 +151,15 @@ def _rules_of(node: DirectoryNode) -> tuple[Scope, bytes]:
 
 
 def _decode(data: bytes, at: int) -> Saved:
-    held, rules_digest, key_count = _HEAD.unpack_from(data, at)
+    held, rules_digest, key_count, looked_at, uncaptured_count, paths_length = _HEAD.unpack_from(data, at)
     at += _HEAD.size
     keys = [data[start : start + _DIGEST_BYTES] for start in range(at, at + key_count * _DIGEST_BYTES, _DIGEST_BYTES)]
     at += key_count * _DIGEST_BYTES
+    paths = data[at : at + paths_length].split(b"\0") if uncaptured_count else []
+    at += paths_length
+    end = at + uncaptured_count * _KNOWN.size
+    uncaptured = dict(zip(paths, map(Known._make, _KNOWN.iter_unpack(data[at:end])), strict=False))
+    at = end
     known_rules: dict[tuple[int, int], DirectoryRules] = {}
     nodes: list[DirectoryNode] = []
     while at < len(data):
@@ -174,7 +189,7 @@ def _decode(data: bytes, at: int) -> Saved:
         nodes.append(node)
         if above is not None:
             above.directories[name] = node
-    return Saved(held, rules_digest, nodes[0])
+    return Saved(held, rules_digest, nodes[0], looked_at, uncaptured)
 
 
 def _remove(path: str) -> None:

@@ -14,14 +14,15 @@ import attrs
 from snapd.core.model import Coverage, RuleText, Skip, SkipReason
 from snapd.worktree.ignore.directory_rules import Scope
 
-from .file_state import Inodes
+from .file_state import Inodes, inode_of, signature_of
 from .nodes import DirectoryNode, Uncaptured
-from .uncaptured import UncapturedFiles
+from .uncaptured import Known, UncapturedFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from snapd.core.model import RelPath
+    from snapd.core.model import Origin, RelPath
+    from snapd.worktree.fs.listing import FileStatus
     from snapd.worktree.ignore.rules import WorkspaceRules
 
     from .file_state import PackedFiles, Record
@@ -61,6 +62,14 @@ class TreeState:
         unread: files that must be read, by directory; True for a symlink.
         linked: files with more than one name: a write through another name raises no event for this one.
         uncaptured: what happens to files that are not captured.
+        looked_at: when the last look began, nanoseconds since 1970; 0 before the first.
+        origins: the names that files and directories had before, the last one last, by path: of what was not captured
+            before it got its name, and of directories that were moved. An empty name is one outside what looks see.
+        arrived: names that came since the last `trace`, with their status; None for one that was there, uncaptured.
+        left: inode numbers of captured names that went since then, with their paths, and when the files were written.
+        is_recalled: whether there was no `trace` yet since `recall`.
+        departed: directories that went since then, and were found nowhere.
+        recent: what came lately, by path: it may be a copy of something uncaptured that goes later.
         knows_inodes: whether an inode number stands for one directory: some network file systems give the same to many.
     """
 
@@ -72,6 +81,13 @@ class TreeState:
         self.linked: dict[DirectoryNode, set[bytes]] = {}
         self.uncaptured = UncapturedFiles()
         self.knows_inodes = False
+        self.looked_at = 0
+        self.origins: dict[RelPath, tuple[Origin, ...]] = {}
+        self.arrived: dict[tuple[DirectoryNode, bytes], FileStatus | None] = {}
+        self.left: dict[int, tuple[RelPath, int]] = {}
+        self.departed: list[tuple[RelPath, DirectoryNode]] = []
+        self.is_recalled = False
+        self.recent: dict[RelPath, Known] = {}
         self._lost: dict[int, _LostDirectory] = {}
         self._notable: set[DirectoryNode] = set()
         self._used: OrderedDict[DirectoryNode, None] = OrderedDict()
@@ -81,7 +97,13 @@ class TreeState:
     def recall(self, root: DirectoryNode) -> None:
         """Takes over the state that an earlier process saved; the next look checks all of it."""
         self.root = root
+        self.is_recalled = True
         self.count = sum(node.file_count for _, node in root.walk())
+
+    def remember(self, origins: dict[RelPath, tuple[Origin, ...]]) -> None:
+        """Replaces what `origins` says."""
+        self.origins = origins
+        self._coverage = None
 
     def clear(self) -> None:
         """Forgets everything."""
@@ -90,7 +112,7 @@ class TreeState:
             self.drop(root, name)
         self.unread.clear()
         root.tree = root.rules = root.gitignore = None
-        root.inode = 0
+        root.inode = self.looked_at = 0
         self.uncaptured = UncapturedFiles()
 
     def path_of(self, node: DirectoryNode) -> RelPath | None:
@@ -176,10 +198,23 @@ class TreeState:
         lost, self._lost = self._lost, {}
         for directory in lost.values():
             self._forget(directory)
+            if directory.node.inode in self.left:
+                self.departed.append((self.left[directory.node.inode][0], directory.node))
 
     def _forget(self, lost: _LostDirectory) -> None:
         for _, node in lost.node.walk():
             self._forgotten(node)
+
+    def arrive(self, node: DirectoryNode, name: bytes, path: RelPath, status: FileStatus) -> None:
+        """Takes in, before a name is captured, that something is there that was not, for `trace`."""
+        known = self.uncaptured.forget(path)
+        if name in node.files:
+            self._leave(node.files[name], path)
+        if self.looked_at:
+            was_there = name in node.others and (known is None or known.inode == status.st_ino)
+            self.arrived[node, name] = None if was_there else status
+            if known is not None and not was_there:
+                self.uncaptured.gone[known.inode] = path, known
 
     def put_other(self, node: DirectoryNode, name: bytes, why: Uncaptured | SkipReason) -> None:
         """Adds a name that is not captured, in place of whatever had that name."""
@@ -207,13 +242,13 @@ class TreeState:
         above = self.path_of(node)
         if above is not None:
             path = above + b"/" + name if above else name
-            if name in node.others and node.others[name] is not Uncaptured.HIDDEN:
-                self.uncaptured.missed(path)
+            if name in node.others:
+                self.uncaptured.missed(path, noted=node.others[name] is not Uncaptured.HIDDEN)
             if name in node.directories:
+                self.left[node.directories[name].inode] = path, 0
                 for here, below in node.directories[name].walk(path):
                     for other, why in below.others.items():
-                        if why is not Uncaptured.HIDDEN:
-                            self.uncaptured.missed(here + b"/" + other)
+                        self.uncaptured.missed(here + b"/" + other, noted=why is not Uncaptured.HIDDEN)
         lost = self._take_out(node, name)
         if lost is not None and self.knows_inodes:
             before, self._lost[lost.node.inode] = self._lost.get(lost.node.inode), lost
@@ -230,11 +265,17 @@ class TreeState:
 
     def drop_file(self, node: DirectoryNode, name: bytes) -> None:
         """Drops the file of that name, if there is one."""
-        if node.files.pop(name, None) is not None:
+        record = node.files.pop(name, None)
+        if record is not None:
+            above = self.path_of(node)
+            self._leave(record, above + b"/" + name if above else name)
             self.count -= 1
             self.invalidate_tree(node)
         _discard(self.unread, node, name)
         self.set_linked(node, name, False)
+
+    def _leave(self, record: Record, path: RelPath) -> None:
+        self.left[inode_of(record)] = path, signature_of(record).mtime_ns
 
     def drop_directory(self, above: DirectoryNode, name: bytes) -> None:
         """Drops the directory of that name and all below it, if there is one."""
@@ -330,8 +371,17 @@ class TreeState:
             skipped=tuple(sorted(skipped, key=lambda skip: skip.path)),
             rules=(*rules.texts, *sorted(texts, key=lambda text: text.base)),
             forced=forced,
+            origins=tuple((path, self.origins[path]) for path in sorted(self.origins) if self.has(path)),
         )
         return self._coverage
+
+    def has(self, path: RelPath) -> bool:
+        """Whether a captured file or directory is at a path, read or not."""
+        above, _, name = path.rpartition(b"/")
+        node = self.root.directory(above)
+        return node is not None and (
+            name in node.files or name in node.directories or name in self.unread.get(node, ())
+        )
 
     def _is_notable(self, node: DirectoryNode) -> bool:
         return (

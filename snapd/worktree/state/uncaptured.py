@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import stat
+from typing import TYPE_CHECKING, NamedTuple
 
 from snapd.core.model import UncapturedChange
 
@@ -11,15 +12,38 @@ if TYPE_CHECKING:
     from snapd.worktree.fs.listing import FileStatus
 
 _MOST_KNOWN = 20_000
-"""How many files have their signatures kept; of the others, only deletions are noticed."""
+"""Up to how many names those of files are kept; of other files, only deletions are noticed."""
 _MOST_NOTED = 1_000
 
 
+class Known(NamedTuple):
+    """What tells a file or directory that is not captured from others: a rename changes none of it."""
+
+    mtime_ns: int
+    size: int
+    inode: int
+    is_directory: bool
+
+    @classmethod
+    def of(cls, status: FileStatus) -> Known:
+        """Takes it from a status; the size of a directory means nothing."""
+        is_directory = stat.S_ISDIR(status.st_mode)
+        return cls(status.st_mtime_ns, 0 if is_directory else status.st_size, status.st_ino, is_directory)
+
+
 class UncapturedFiles:
-    """The ignored and skipped files that looks have come by."""
+    """The ignored and skipped names that looks have come by.
+
+    Attributes:
+        known: what is there, by path.
+        gone: what went away since the last `trace`, by inode number, with its path.
+        is_changed: whether `known` changed since somebody set this to False.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[RelPath, tuple[int, int]] = {}
+        self.known: dict[RelPath, Known] = {}
+        self.gone: dict[int, tuple[RelPath, Known]] = {}
+        self.is_changed = False
         self._noted: dict[RelPath, bool] = {}
 
     @property
@@ -32,23 +56,40 @@ class UncapturedFiles:
         self._noted.clear()
 
     def saw(self, path: RelPath, status: FileStatus) -> None:
-        """Notes a file that is there."""
-        now = (status.st_mtime_ns, status.st_size)
-        before = self._known.get(path)
-        if before is not None or len(self._known) < _MOST_KNOWN:
-            self._known[path] = now
-        if before not in (None, now) or path in self._noted:
+        """Notes a name that is there."""
+        now = Known.of(status)
+        before = self.known.get(path)
+        self.is_changed = self.is_changed or before != now
+        if before is not None or now.is_directory or len(self.known) < _MOST_KNOWN:
+            self.known[path] = now
+        if before is not None and before.inode != now.inode:
+            self.gone[before.inode] = path, before
+        if not now.is_directory and (before not in (None, now) or path in self._noted):
             self._note(path, deleted=False)
 
-    def missed(self, path: RelPath) -> None:
-        """Notes a file, or an ignored directory, that is gone."""
-        self._known.pop(path, None)
-        self._note(path, deleted=True)
+    def missed(self, path: RelPath, *, noted: bool = True) -> None:
+        """Takes in that a name is gone.
 
-    def forget(self, path: RelPath) -> None:
-        """Forgets a file that is captured from now on."""
-        self._known.pop(path, None)
+        Args:
+            path: a file, or a directory.
+            noted: whether `changes` is to say so.
+        """
+        before = self.known.pop(path, None)
+        if before is not None:
+            self.gone[before.inode] = path, before
+            self.is_changed = True
+        if noted:
+            self._note(path, deleted=True)
+
+    def found(self, path: RelPath) -> None:
+        """Takes `missed` back: what was there has another name."""
+        if self._noted.get(path) and path not in self.known:
+            del self._noted[path]
+
+    def forget(self, path: RelPath) -> Known | None:
+        """Forgets a name that is captured from now on; gives what was known of it."""
         self._noted.pop(path, None)
+        return self.known.pop(path, None)
 
     def _note(self, path: RelPath, *, deleted: bool) -> None:
         if path in self._noted or len(self._noted) < _MOST_NOTED:

@@ -29,6 +29,7 @@ const REASONS: Readonly<Record<string, string>> = {
   purged: "its contents were purged",
   inTheWay: "something that is not in a snapshot stands in its place",
   directoryNotEmpty: "a folder with other files stands in its place",
+  onlyCopy: "it is the only copy of a file that was not captured before",
   clash: "another file of the same request stands in its place",
   storeCorrupt: "its snapshot is damaged",
 };

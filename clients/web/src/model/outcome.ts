@@ -48,6 +48,7 @@ const REASONS: Readonly<Record<string, string>> = {
   purged: "Its contents were purged.",
   inTheWay: "Something that is in no snapshot is in its place.",
   directoryNotEmpty: "A folder with other files is in its place.",
+  onlyCopy: "It is the only copy of a file that was not captured before.",
   clash: "Another file of the same request is in its place.",
   storeCorrupt: "Its snapshot is damaged.",
 };

@@ -45,6 +45,7 @@ local REASONS = {
   purged = "its contents were purged",
   inTheWay = "something that no snapshot has is in its place",
   directoryNotEmpty = "a folder with other files is in its place",
+  onlyCopy = "is the only copy of a file that was not captured before",
   clash = "another file of the request is in its place",
   storeCorrupt = "its snapshot is damaged",
 }

@@ -1,0 +1,185 @@
+"""Finds out where the names that a look came by were before: what was not captured is nowhere but there.
+
+A file or directory that got its name by a rename has the inode that another name had, and was born before the last
+look. What was copied is found by its size, once the name with the original is gone.
+"""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+import attrs
+
+from snapd.core.model import Origin
+from snapd.core.paths import parents
+from snapd.worktree.fs.birth import birth_ns
+from snapd.worktree.fs.directories import Directories
+from snapd.worktree.state.file_state import Inodes
+from snapd.worktree.state.uncaptured import Known
+
+from .walker import GONE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from snapd.core.model import RelPath
+    from snapd.worktree.fs.listing import FileStatus
+    from snapd.worktree.state.tree_state import TreeState
+
+_MOST_NAMES = 4
+"""How many former names of one file or directory are kept."""
+_MOST_RECENT = 256
+"""How many new names are kept in mind in case that they are copies of what goes later."""
+_TICK_NS = 20_000_000
+"""Twice the longest step of the clock that Linux takes the times of files from."""
+_GIT_DIRECTORY = (b"HEAD", b"objects", b"refs")
+_ELSEWHERE = (Origin(b"", uncaptured=True),)
+
+
+def trace(state: TreeState, root: int) -> None:
+    """Brings `TreeState.origins` up to date with the names that came and went.
+
+    Args:
+        state: after a look.
+        root: descriptor of the workspace.
+
+    Raises:
+        OSError: the disk is in trouble.
+    """
+    if state.arrived or state.uncaptured.gone or state.left:
+        with Directories(root) as directories:
+            _Trace(state, directories).run()
+    state.arrived.clear()
+    state.uncaptured.gone.clear()
+    state.left.clear()
+    state.departed.clear()
+    state.is_recalled = False
+
+
+@attrs.define(eq=False)
+class _Trace:
+    _state: TreeState
+    _directories: Directories
+    _origins: dict[RelPath, tuple[Origin, ...]] = attrs.field(init=False)
+    _replaced: set[RelPath] = attrs.field(init=False)
+    _came: dict[RelPath, RelPath] = attrs.field(init=False)
+
+    def run(self) -> None:
+        state, before = self._state, self._state.origins
+        there = {known.inode for known in state.uncaptured.known.values()} if before or state.uncaptured.gone else set()
+        arrived = {
+            above + b"/" + name if above else name: status
+            for (node, name), status in state.arrived.items()
+            if (above := state.path_of(node)) is not None
+        }
+        self._replaced = {path for path, _ in state.left.values()}
+        self._origins = {path: origins for path, origins in before.items() if state.has(path)}
+        self._came = {
+            path: was for path, status in arrived.items() if status and (was := self._moved_from(path, status, before))
+        }
+        moved = {path for inode, (path, _) in state.left.items() if inode in there}.union(self._came.values())
+        # whatever is in one of these came with it
+        whole: set[RelPath] = set()
+        for path, status in sorted(arrived.items()):
+            if status is None:
+                whole.add(path)
+            if status is None or not whole.isdisjoint(parents(path)):
+                continue
+            origins = self._of(path, status)
+            was = self._came.get(path)
+            if was is not None:
+                origins = (*before.get(was, ()), *origins)
+                if was != path and stat.S_ISDIR(status.st_mode):
+                    origins = (*origins, Origin(was, uncaptured=False))
+                    self._origins |= {
+                        path + below[len(was) :]: inside
+                        for below, inside in before.items()
+                        if below.startswith(was + b"/")
+                    }
+            elif not origins and (state.is_recalled or (path in self._replaced and path not in moved)):
+                # somebody saved the file under another name first; or an earlier process knew it
+                origins = before.get(path, ())
+            if any(origin.uncaptured for origin in origins):
+                whole.add(path)
+            last_first = dict.fromkeys(origin for origin in reversed(origins) if origin.path != path)
+            self._origins[path] = tuple(last_first)[:_MOST_NAMES][::-1]
+        self._trace_copies(arrived, there)
+        for inode, (path, _) in state.uncaptured.gone.items():
+            if inode in there:
+                state.uncaptured.found(path)
+        origins_now = {path: origins for path, origins in self._origins.items() if origins and state.has(path)}
+        if origins_now != before:
+            state.remember(origins_now)
+
+    def _moved_from(self, path: RelPath, status: FileStatus, before: Mapping[RelPath, object]) -> RelPath | None:
+        """Where something was captured before, if that is of interest: another file may have got its inode."""
+        was, written = self._state.left.get(status.st_ino, (None, 0))
+        if was is None and stat.S_ISDIR(status.st_mode):
+            inside = (found for top, node in self._state.departed for found in node.walk(top))
+            was = next((place for place, node in inside if node.inode == status.st_ino), None)
+        if was is None or was == path:
+            return was
+        if stat.S_ISDIR(status.st_mode) and (node := self._state.root.directory(path)) is not None:
+            is_same = any((node, name) not in self._state.arrived for name in (*node.files, *node.directories))
+            return was if is_same or self._is_old(path) else None
+        return was if was in before and self._is_old(path, written) else None
+
+    def _of(self, path: RelPath, status: FileStatus) -> tuple[Origin, ...]:
+        """The origin of what was not captured before; nothing for what is new, or was captured."""
+        state = self._state
+        gone = state.uncaptured.gone.get(status.st_ino)
+        if gone is not None:
+            was, known = gone
+            same = Known.of(status)
+            if known == same or (known.is_directory == same.is_directory and self._is_old(path, known.mtime_ns)):
+                state.uncaptured.found(was)
+                return (Origin(was, uncaptured=True),)
+            return ()
+        if not stat.S_ISDIR(status.st_mode) and status.st_nlink > 1:
+            # a second name of a file whose first name may go
+            known = Known.of(status)
+            return tuple(Origin(was, uncaptured=True) for was, each in state.uncaptured.known.items() if each == known)
+        # who saves a file under another name first writes it just then
+        is_saved = path in self._replaced and status.st_mtime_ns >= state.looked_at - _TICK_NS
+        if (
+            not state.knows_inodes
+            or path in self._came
+            or status.st_ino in state.left
+            or is_saved
+            or not self._is_old(path)
+        ):
+            return ()
+        inodes = Inodes((status.st_ino,))
+        was_captured = any(below.of_inodes(inodes) for _, node in state.departed for _, below in node.walk())
+        return () if was_captured else _ELSEWHERE
+
+    def _is_old(self, path: RelPath, written: int = 0) -> bool:
+        """Whether something was born before the last look, or before the file that it may be was written to."""
+        above, _, name = path.rpartition(b"/")
+        try:
+            born = birth_ns(self._directories.open(above), name)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            return False
+        return born is not None and born <= max(written, self._state.looked_at - _TICK_NS)
+
+    def _trace_copies(self, arrived: Mapping[RelPath, FileStatus | None], there: Collection[int]) -> None:
+        """Takes what was copied before the original went as the only copy."""
+        state = self._state
+        new = {path: status for path, status in arrived.items() if status is not None and not self._origins.get(path)}
+        state.recent |= {path: Known.of(status) for path, status in new.items()}
+        for path in list(state.recent)[:-_MOST_RECENT]:
+            del state.recent[path]
+        for was, known in state.uncaptured.gone.values():
+            if was in state.uncaptured.known or known.inode in there:
+                continue
+            for path, copy in state.recent.items():
+                if self._origins.get(path) or copy.is_directory != known.is_directory or not state.has(path):
+                    continue
+                if known.is_directory and was.rpartition(b"/")[2] == b".git":
+                    if all(state.has(path + b"/" + name) for name in _GIT_DIRECTORY):
+                        self._origins[path] = (Origin(was, uncaptured=True),)
+                elif copy.size == known.size > 0:
+                    self._origins[path] = _ELSEWHERE
