@@ -157,6 +157,7 @@ class Coverage:
         forced: ignored paths that were captured because the request named them.
         origins: what was moved to where it is: files and directories that were not captured before, and directories;
             see `Origins`.
+        permissions: those of files and directories that are not what the umask gives them; sorted by path.
     """
 
     prefix: bytes = b""
@@ -165,6 +166,7 @@ class Coverage:
     rules: tuple[RuleText, ...] = ()
     forced: tuple[RelPath, ...] = ()
     origins: Origins = ()
+    permissions: tuple[tuple[RelPath, int], ...] = ()
 
 
 @attrs.frozen

@@ -91,6 +91,7 @@ class Plan:
         moves: directories that can be moved as a whole, and what is not captured under its old or its new name. What is
             captured in one is among `deletes`, and among `writes` under its new path; where the move cannot be done,
             these are done file by file, but no uncaptured file is deleted.
+        permissions: of files to write and directories to make, as far as they are not what the umask gives.
     """
 
     writes: tuple[Write, ...] = ()
@@ -100,6 +101,7 @@ class Plan:
     settled: tuple[FileOutcome, ...] = ()
     linked: tuple[tuple[RelPath, ...], ...] = ()
     moves: tuple[MoveDirectory, ...] = ()
+    permissions: tuple[tuple[RelPath, int], ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -68,6 +68,8 @@ def encode(coverage: Coverage) -> bytes:
             [_text(path), [[_text(origin.path), origin.uncaptured] for origin in origins]]
             for path, origins in coverage.origins
         ]
+    if coverage.permissions:
+        document["permissions"] = [[_text(path), permissions] for path, permissions in coverage.permissions]
     return json.dumps(document, separators=(",", ":")).encode("ascii")
 
 
@@ -88,6 +90,7 @@ def decode(data: bytes) -> Coverage:
             (_raw(path), tuple(Origin(_raw(was), bool(uncaptured)) for was, uncaptured in origins))
             for path, origins in document.get("origins", ())
         ),
+        permissions=tuple((_raw(path), int(permissions)) for path, permissions in document.get("permissions", ())),
     )
 
 

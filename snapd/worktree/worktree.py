@@ -82,7 +82,7 @@ class WorkTree:
         self.identity = (status.st_dev, status.st_ino)
         self._rules = rules = RuleSource(root, self._descriptor, user)
         self._clock = open_clock(watcher, root, self._descriptor, OWN_TEMPORARY.fullmatch)
-        self._scanner = Scanner(self._descriptor, status.st_dev, rules, hidden, self._clock)
+        self._scanner = Scanner(self._descriptor, status.st_dev, rules, hidden, self._clock, umask)
 
     def close(self) -> None:
         """Closes the folder and saves its state."""

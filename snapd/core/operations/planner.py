@@ -7,32 +7,33 @@ somebody change it since the last snapshot?
 from __future__ import annotations
 
 import stat
-from hashlib import sha1
 from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.errors import PathOutsideWorkspace, StoreCorrupt
-from snapd.core.model import SYMLINK, TEN_MIB, TREE, FileOutcome
+from snapd.core.model import SYMLINK, TREE, FileOutcome
 from snapd.core.paths import folders_above, parents, shown
-from snapd.core.plan import Delete, MoveDirectory, Plan, Write
+from snapd.core.plan import Delete, Plan, Write
 from snapd.core.trees import changes, file_at, files, lookup
 
 from .directory_moves import with_directory_moves
+from .only_copies import uncaptured_origin, with_only_copies
+from .target import Clashes
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, OnConflict, Origin, RelPath, Snapshot
+    from snapd.core.model import Entry, ObjectId, OnConflict, RelPath, Snapshot
     from snapd.core.plan import CapturedFile
     from snapd.core.ports.objects import Objects
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Effect
 
     from .linked_files import LinkedFiles
-    from .target import Target
+    from .target import DirectoryGoals, Target
 
 
 @attrs.frozen
@@ -77,7 +78,7 @@ class Planner:
     _deletes: dict[RelPath, Delete] = attrs.field(factory=dict, init=False)
     _settled: dict[RelPath, FileOutcome] = attrs.field(factory=dict, init=False)
     _targets: dict[RelPath, Target] = attrs.field(factory=dict, init=False)
-    # what is not captured elsewhere, and the names that it gets instead of being deleted or replaced
+    # the new names of files that no snapshot has elsewhere
     _moved: dict[RelPath, RelPath] = attrs.field(factory=dict, init=False)
     _coming: dict[Entry, RelPath] = attrs.field(factory=dict, init=False)
     _skips: dict[RelPath, str] = attrs.field(init=False)
@@ -113,7 +114,7 @@ class Planner:
             StoreCorrupt: an object is missing or damaged.
         """
         goals: dict[RelPath, _Goal] = {}
-        clashes = _Clashes()
+        clashes = Clashes()
         for target, names in patches:
             added: list[_Goal] = []
             for path in self._expand_all(target, names, call):
@@ -125,7 +126,7 @@ class Planner:
                 else:
                     goals[path] = goal
                     added.append(goal)
-            clashes.add(added)
+            clashes.add(goal.path for goal in added if goal.wanted is not None)
         for goal in list(goals.values()):
             call.check()
             if (link := self._symlink_above(goal, goals)) is not None:
@@ -244,7 +245,7 @@ class Planner:
     def _keeps_only_copy(self, goal: _Goal, entry: Entry) -> bool:
         """Whether a file may be deleted or replaced: if no snapshot had it under its former name, it gets that back."""
         path = goal.path
-        was = next((origin.path for origin in self._uncaptured_origins(path)), None)
+        was = uncaptured_origin(self._work_tree.origins.get(path, ()))
         if was is None or (goal.wanted is not None and path in dict(goal.target.snapshot.coverage.origins)):
             return True
         found = self._work_tree.occupant(path)
@@ -256,18 +257,10 @@ class Planner:
         self._moved[path] = new
         return True
 
-    def _uncaptured_origins(self, path: RelPath) -> Iterator[Origin]:
-        """Gives the names that something had before it was captured, the last one first."""
-        return (origin for origin in reversed(self._work_tree.origins.get(path, ())) if origin.uncaptured)
-
     def _is_free(self, path: RelPath) -> bool:
         """Whether something can get this name."""
-        return (
-            bool(path)
-            and path not in self._moved.values()
-            and self._blocked_way(path) is None
-            and self._occupant(path) is None
-        )
+        is_new = bool(path) and path not in self._moved.values()
+        return is_new and self._blocked_way(path) is None and self._occupant(path) is None
 
     def _settle_presence(self, goal: _Goal, wanted: Entry, captured: CapturedFile | None) -> FileOutcome | None:
         path = goal.path
@@ -479,111 +472,28 @@ class Planner:
                 self._settled.setdefault(path, FileOutcome(path, "skipped", why))
         return makeable
 
-    def _plan(self, made: Iterable[RelPath], removed: Iterable[RelPath], linked: LinkedFiles | None = None) -> Plan:
+    def _plan(self, made: Collection[RelPath], removed: Iterable[RelPath], linked: LinkedFiles | None = None) -> Plan:
         leaving = set(removed)
         for path, write in self._writes.items():
             if write.captured is None and self._work_tree.is_directory(path):
                 leaving.update((path, *self._work_tree.directories_below(path)))
         needed = folders_above(self._writes)
         deepest_first = sorted(leaving - needed, key=lambda path: (-path.count(b"/"), path))
+        permissions = {found for path in self._writes for found in self._targets[path].permissions(path)}
+        permissions.update(
+            found for target in {*self._targets.values()} for path in made for found in target.permissions(path)
+        )
         plan = Plan(
             writes=tuple(self._writes[path] for path in sorted(self._writes)),
             deletes=tuple(self._deletes[path] for path in sorted(self._deletes)),
             make_directories=tuple(made),
+            permissions=tuple(sorted(permissions)),
             remove_directories=tuple(deepest_first),
             settled=tuple(self._settled.values()),
             linked=linked.within(self._writes.keys() | self._deletes.keys()) if linked is not None else (),
         )
         plan.check()
-        plan = self._with_uncaptured(with_directory_moves(plan, self._work_tree))
+        plan = with_directory_moves(plan, self._work_tree)
+        plan = with_only_copies(plan, self._work_tree, self._moved, set(self._targets.values()), self._is_free)
         plan.check()
         return plan
-
-    def _with_uncaptured(self, plan: Plan) -> Plan:
-        """Adds the moves of what no snapshot has, and leaves it where it is if it cannot be moved."""
-        moves = list(plan.moves)
-        around = {move.old for move in moves} | {move.new for move in moves}
-        kept: dict[RelPath, FileOutcome] = {}
-
-        def is_moving(path: RelPath) -> bool:
-            return not around.isdisjoint((path, *parents(path)))
-
-        for old, new in self._moved.items():
-            if not is_moving(old) and (old in self._deletes or old in self._writes):
-                moves.append(MoveDirectory(old, new, uncaptured=True))
-        for path, origins in self._work_tree.origins.items():
-            was = next((origin.path for origin in self._uncaptured_origins(path)), None)
-            below = [] if was is None or is_moving(path) else list(self._work_tree.captured_below(path))
-            inside = [name for name in below if name in self._deletes]
-            if was is not None and inside and len(inside) == len(below) and self._is_free(was):
-                moves.append(MoveDirectory(path, was, uncaptured=True))
-            else:
-                kept.update((name, FileOutcome(name, "kept", "onlyCopy")) for name in inside)
-            if was is None and not is_moving(path) and self._leaves_rest(path, origins):
-                kept[path] = FileOutcome(path, "kept", "directoryNotEmpty")
-        moves += self._again(is_moving)
-        return attrs.evolve(
-            plan,
-            deletes=tuple(delete for delete in plan.deletes if delete.path not in kept),
-            settled=(*plan.settled, *kept.values()),
-            moves=tuple(sorted(moves, key=lambda move: move.new)),
-        )
-
-    def _leaves_rest(self, path: RelPath, origins: Iterable[Origin]) -> bool:
-        """Whether the files of a directory go back to where it was, but not what is not captured in it."""
-        folders = folders_above(self._writes)
-        return any(origin.path in folders for origin in origins) and self._work_tree.holds_foreign(path)
-
-    def _again(self, is_moving: Callable[[RelPath], bool]) -> Iterator[MoveDirectory]:
-        """Finds what was not captured before it got a name that it is to have again, if it still is what it was."""
-        for target in set(self._targets.values()):
-            for path, origins in target.snapshot.coverage.origins:
-                coming = [
-                    write
-                    for write in self._writes.values()
-                    if write.captured is None and path in (write.path, *parents(write.path))
-                ]
-                if not coming or is_moving(path) or self._work_tree.occupant(path) is not None:
-                    continue
-                for was in (origin.path for origin in origins if origin.uncaptured and origin.path):
-                    if self._work_tree.captured(was) is None and all(
-                        self._has(was + write.path[len(path) :], write.entry.oid) for write in coming
-                    ):
-                        yield MoveDirectory(was, path, uncaptured=True)
-                        break
-
-    def _has(self, path: RelPath, oid: ObjectId) -> bool:
-        """Whether an uncaptured file has some contents."""
-        data = self._work_tree.content(path, TEN_MIB)
-        return data is not None and sha1(b"blob %d\0%b" % (len(data), data)).digest() == oid
-
-
-@attrs.frozen
-class DirectoryGoals:
-    """Empty directories to make and to remove.
-
-    Attributes:
-        made: to make, where they do not exist.
-        removed: to remove, if they are empty; each with the snapshot that says that it was really absent.
-    """
-
-    made: tuple[RelPath, ...] = ()
-    removed: tuple[tuple[RelPath, Target], ...] = ()
-
-
-class _Clashes:
-    """Finds paths that need a folder where an earlier patch wants a file, or the other way round."""
-
-    def __init__(self) -> None:
-        self._files: set[RelPath] = set()
-        self._folders: set[RelPath] = set()
-
-    def add(self, goals: Iterable[_Goal]) -> None:
-        """Adds what a patch wants, for the patches after it."""
-        for goal in goals:
-            if goal.wanted is not None:
-                self._files.add(goal.path)
-                self._folders.update(parents(goal.path))
-
-    def with_path(self, path: RelPath) -> bool:
-        return path in self._folders or any(above in self._files for above in parents(path))

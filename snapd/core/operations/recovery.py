@@ -46,6 +46,7 @@ def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...], step
         plan.linked,
         step_id,
         tuple((move.old, move.new, move.uncaptured) for move in plan.moves),
+        plan.permissions,
     )
 
 
@@ -114,7 +115,7 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
         settled=tuple(settled),
         linked=linked.within({*(write.path for write in writes), *(delete.path for delete in deletes)}),
     )
-    plan = with_directory_moves(plan, work_tree)
+    plan = with_directory_moves(attrs.evolve(plan, permissions=intent.permissions), work_tree)
     again = [move for move in moves if move.uncaptured and work_tree.occupant(move.old) is not None]
     return attrs.evolve(plan, moves=(*plan.moves, *again))
 

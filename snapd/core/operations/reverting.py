@@ -11,8 +11,7 @@ from snapd.core.timeline.model import Effect
 from snapd.core.trees import file_at
 
 from .linked_files import LinkedFiles
-from .planner import DirectoryGoals
-from .target import Target
+from .target import DirectoryGoals, Target
 
 if TYPE_CHECKING:
     from snapd.core.call import Call

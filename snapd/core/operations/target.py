@@ -6,6 +6,8 @@ from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+import attrs
+
 from snapd.core.model import EXECUTABLE, REGULAR, TREE
 from snapd.core.paths import parents
 from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile, IgnoreStack
@@ -53,10 +55,16 @@ class Target:
         self._empty = {above for path in coverage.empty_dirs for above in (path, *parents(path))}
         self._skipped = {skip.path: skip.reason.value for skip in coverage.skipped}
         self._forced = frozenset(coverage.forced)
+        self._permissions = dict(coverage.permissions)
 
     def entry(self, path: RelPath) -> Entry | None:
         """The file or symlink that it has at a path."""
         return file_at(self._objects.entry_in, self.snapshot.tree, path)
+
+    def permissions(self, path: RelPath) -> Iterator[tuple[RelPath, int]]:
+        """The permissions of a file and of the directories above it, as far as they are not what the umask gives."""
+        ways = (path, *parents(path)) if self._permissions else ()
+        return ((way, self._permissions[way]) for way in ways if way in self._permissions)
 
     def has_directory(self, path: RelPath) -> bool:
         """Whether it has a directory there, an empty one included."""
@@ -121,3 +129,34 @@ class Target:
             return None
         text = self._objects.read_small_blob(entry.oid, RULES_BYTES)
         return None if text is None else IgnoreFile.parse(text, directory)
+
+
+@attrs.frozen
+class DirectoryGoals:
+    """Empty directories to make and to remove.
+
+    Attributes:
+        made: to make, where they do not exist.
+        removed: to remove, if they are empty; each with the snapshot that says that it was really absent.
+    """
+
+    made: tuple[RelPath, ...] = ()
+    removed: tuple[tuple[RelPath, Target], ...] = ()
+
+
+class Clashes:
+    """Finds paths that need a folder where an earlier patch wants a file, or the other way round."""
+
+    def __init__(self) -> None:
+        self._files: set[RelPath] = set()
+        self._folders: set[RelPath] = set()
+
+    def add(self, paths: Iterable[RelPath]) -> None:
+        """Adds the files that a patch wants, for the patches after it."""
+        for path in paths:
+            self._files.add(path)
+            self._folders.update(parents(path))
+
+    def with_path(self, path: RelPath) -> bool:
+        """Whether a file at a path would need a folder that is a file, or the other way round."""
+        return path in self._folders or any(above in self._files for above in parents(path))

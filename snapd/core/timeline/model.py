@@ -276,6 +276,7 @@ class Intent:
         linked: groups of files; each group is done as a whole or not at all.
         step_id: the open step whose work it is: it ends with the operation, which leaves no event of its own.
         moves: what moves as a whole: its old name, its new one, and whether no snapshot has all of it.
+        permissions: see `Plan`.
     """
 
     operation: Operated
@@ -286,6 +287,7 @@ class Intent:
     linked: tuple[tuple[RelPath, ...], ...] = ()
     step_id: StepId | None = None
     moves: tuple[tuple[RelPath, RelPath, bool], ...] = ()
+    permissions: tuple[tuple[RelPath, int], ...] = ()
 
 
 @attrs.frozen

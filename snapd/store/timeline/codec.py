@@ -168,6 +168,7 @@ _INTENT = Record(
     Field("together", several(PATHS), "linked", missing=()),
     Field("step", optional(_STEP_ID), "step_id", missing=None),
     Field("moves", several(row(lambda *move: move, tuple, PATH, PATH, BOOLEAN)), missing=()),
+    Field("permissions", several(row(lambda *file: file, tuple, PATH, NUMBER)), missing=()),
 )
 
 

@@ -17,23 +17,23 @@ import attrs
 from snapd.core.call import Call
 from snapd.core.errors import FULL, Interrupted, from_os_error, os_errors
 from snapd.core.model import FileOutcome
-from snapd.core.paths import folders_above, parents
+from snapd.core.paths import parents
 from snapd.failpoints import failpoint
-from snapd.worktree.fs.opening import open_directory
+from snapd.worktree.fs.opening import open_directory, set_permissions
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.fs.syncing import can_sync_together, sync_together
 
-from .directory_move import DirectoryMove, directory_moves
+from .directory_move import DirectoryMove, MovedDirectories, directory_moves
 from .move_pairs import MovePairs
 from .new_files import TOGETHER_FROM, NewFile, NewFiles
-from .parallel import in_parallel
+from .parallel import by_file, in_parallel
 from .swap import replace, take_away
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.plan import CapturedFile, Delete, MoveDirectory, Plan, Write
+    from snapd.core.plan import Delete, Plan, Write
 
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
 _T = TypeVar("_T")
@@ -59,11 +59,8 @@ class Applier:
         self._made: list[RelPath] = []
         self._call = Call()
         self._new: NewFiles
-        # where files of a directory are written aside: one answer, however many files
         self._places: dict[RelPath, RelPath] = {}
-        # files that moved with their directories and are still to be replaced or deleted, by the names that they have
-        self._edits: dict[RelPath, Delete] = {}
-        self._moved: list[MoveDirectory] = []
+        self._moved = MovedDirectories()
         self._replaced: set[RelPath] = set()
         self._torn: set[RelPath] = set()
 
@@ -89,7 +86,7 @@ class Applier:
         self._call = call
         self._places = {}
         self._replaced = {write.path for write in plan.writes if write.captured is not None}
-        self._new = NewFiles(self._root, self._umask, self._chunks, call, len(plan.writes))
+        self._new = NewFiles(self._root, self._umask, self._chunks, call, len(plan.writes), dict(plan.permissions))
         try:
             self._carry_out(plan, call)
         finally:
@@ -132,11 +129,9 @@ class Applier:
             raise
 
     def _ready(self, moves: Sequence[DirectoryMove]) -> list[DirectoryMove]:
-        ready = []
+        ready = [move for move in moves if move.is_as_planned()]
         for move in moves:
-            if move.is_as_planned():
-                ready.append(move)
-            elif move.move.uncaptured:
+            if move.move.uncaptured and move not in ready:
                 self._keep(move, "changedMeanwhile")
         return ready
 
@@ -147,31 +142,25 @@ class Applier:
     def _move_all(self, plan: Plan, pairs: MovePairs, staged: Sequence[NewFile], call: Call) -> None:
         blocked = pairs.blocked(self._outcomes)
         self._outcomes |= blocked
-        written = {item.write.path for item in staged}
-        replaced = {path: delete for path, delete in self._edits.items() if path in written}
+        edits = self._moved.edits
+        replaced = {item.write.path: edits[item.write.path] for item in staged if item.write.path in edits}
         settled = self._outcomes.keys() | pairs.deferred | {delete.path for delete in replaced.values()}
         now = [delete for delete in plan.deletes if delete.path not in settled]
-        self._for_each(self._attempt_deletes, _by_file(now, lambda delete: delete.captured))
-        staying = self._remove_directories(self._emptied(plan), call)
+        self._for_each(self._attempt_deletes, by_file(now, lambda delete: delete.captured))
+        staying = self._remove_directories(self._moved.emptied(plan), call)
         missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
         for item in staged:
             if item.write.path in self._outcomes:
                 self._new.discard(item)
-        freed = {move.old for move in self._moved}
         ready = [
-            attrs.evolve(item, write=attrs.evolve(item.write, captured=replaced[item.write.path].captured))
-            if item.write.path in replaced
-            else attrs.evolve(item, write=attrs.evolve(item.write, captured=None))
-            if item.write.path in freed
-            else item
+            attrs.evolve(item, write=self._moved.adapted(item.write))
             for item in sorted(staged, key=lambda item: item.write.path)
             if item.write.path not in self._outcomes
         ]
-        self._for_each(self._attempt_moves, _by_file(ready, lambda item: item.write.captured))
+        self._for_each(self._attempt_moves, by_file(ready, lambda item: item.write.captured))
         for path, delete in replaced.items():
-            outcome = self._outcomes[path]
-            done = FileOutcome(delete.path, "deleted")
-            self._outcomes[delete.path] = attrs.evolve(outcome, path=delete.path) if outcome.is_left else done
+            outcome = attrs.evolve(self._outcomes[path], path=delete.path)
+            self._outcomes[delete.path] = outcome if outcome.is_left else FileOutcome(delete.path, "deleted")
         if self._delete_last(plan, pairs, call):
             # not those that are gone: by now, a file may have the name of one
             staying = self._remove_directories(staying, call)
@@ -186,6 +175,10 @@ class Applier:
             why = self._why_no_directory(path)
             if why is not None and path not in self._outcomes:
                 self._fail(path, why)
+        for path in self._made:
+            permissions = self._new.permissions.get(path, 0o700)
+            if permissions & 0o700 != 0o700:
+                self._attempt(path, lambda: set_permissions(self._root, path, permissions))  # noqa: B023
         self._sync()
 
     # -- writing aside
@@ -288,8 +281,7 @@ class Applier:
             # some file systems and mount points refuse it; what else is wrong shows at each file
             return False
         failpoint("apply.directory_moved")
-        self._moved.append(move.move)
-        self._edits |= move.edits
+        self._moved.add(move)
         self._touched.update(path.rpartition(b"/")[0] for path in (move.move.old, move.move.new))
         changed = {move.move.there(path) for path in move.changed_meanwhile()}
         gone = [delete.path for delete in move.deletes if delete.path not in self._replaced]
@@ -346,7 +338,11 @@ class Applier:
         descriptor = open_directory(self._root, above)
         try:
             failpoint("apply.make_directory")
-            os.mkdir(name, 0o777, dir_fd=descriptor)
+            permissions = self._new.permissions.get(path)
+            os.mkdir(name, 0o777 if permissions is None else 0o700, dir_fd=descriptor)
+            if permissions is not None:
+                # until the end, files are written into it
+                set_permissions(self._root, path, permissions | 0o700)
         except FileExistsError:
             found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
             if not stat.S_ISDIR(found.st_mode):
@@ -384,7 +380,7 @@ class Applier:
             self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
 
     def _delete(self, delete: Delete) -> None:
-        above, _, name = self._place_of(delete).rpartition(b"/")
+        above, _, name = self._moved.place_of(delete.path).rpartition(b"/")
         failpoint("apply.delete")
         descriptor = open_directory(self._root, above)
         try:
@@ -396,25 +392,6 @@ class Applier:
             self._outcomes[delete.path] = FileOutcome(delete.path, "deleted")
         else:
             self._outcomes[delete.path] = FileOutcome(delete.path, "conflict", "changedMeanwhile")
-
-    def _place_of(self, delete: Delete) -> RelPath:
-        """Where a file to delete is by now."""
-        moves = (move for move in self._moved if move.old in parents(delete.path))
-        return next((move.there(delete.path) for move in moves), delete.path)
-
-    def _emptied(self, plan: Plan) -> list[RelPath]:
-        """The directories to remove, where they are by now."""
-        if not self._moved:
-            return list(plan.remove_directories)
-        needed = folders_above(write.path for write in plan.writes).union(plan.make_directories)
-        needed |= folders_above(plan.make_directories)
-        found = []
-        for path in plan.remove_directories:
-            move = next((move for move in self._moved if move.old in (path, *parents(path))), None)
-            there = path if move is None else move.there(path)
-            if there not in needed and not (move and move.uncaptured):
-                found.append(there)
-        return found
 
     def _delete_last(self, plan: Plan, pairs: MovePairs, call: Call) -> bool:
         """Deletes the files that others are moved away from; gives whether there are any."""
@@ -521,26 +498,3 @@ class Applier:
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile | None]) -> list[list[_T]]:
-    """Puts together what changes names of one file: each name that goes changes the file's ctime.
-
-    A thread that compares the bytes of a file because its ctime changed must not see that happen again and again.
-
-    Args:
-        items: writes or deletes, in order.
-        captured_of: gives the file that one replaces or deletes.
-    """
-    groups: list[list[_T]] = []
-    known: dict[int, list[_T]] = {}
-    for item in items:
-        captured = captured_of(item)
-        group = known.get(captured.signature.ino) if captured is not None else None
-        if group is None:
-            group = []
-            groups.append(group)
-            if captured is not None:
-                known[captured.signature.ino] = group
-        group.append(item)
-    return groups

@@ -6,6 +6,8 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+import attrs
+
 from snapd.core.paths import folders_above, parents
 from snapd.core.plan import Delete
 from snapd.failpoints import failpoint
@@ -147,6 +149,43 @@ class DirectoryMove:
             finally:
                 os.close(directory)
         return changed
+
+
+class MovedDirectories:
+    """What has moved.
+
+    Attributes:
+        edits: files that moved along and are still to be replaced or deleted, by the names that they have.
+        old_names: those of what moved.
+    """
+
+    def __init__(self) -> None:
+        self.edits: dict[RelPath, Delete] = {}
+        self.old_names: dict[RelPath, MoveDirectory] = {}
+
+    def add(self, moved: DirectoryMove) -> None:
+        """Takes in that one has moved."""
+        self.edits |= moved.edits
+        self.old_names[moved.move.old] = moved.move
+
+    def place_of(self, path: RelPath) -> RelPath:
+        """Where a file to delete is by now."""
+        move = _move_of(path, self.old_names)
+        return path if move is None else move.there(path)
+
+    def adapted(self, write: Write) -> Write:
+        """A write as it is to be done now: what it replaces came along, or made room for it."""
+        if write.path in self.edits:
+            return attrs.evolve(write, captured=self.edits[write.path].captured)
+        return attrs.evolve(write, captured=None) if write.path in self.old_names else write
+
+    def emptied(self, plan: Plan) -> list[RelPath]:
+        """The directories to remove, where they are by now."""
+        moves = {path: _move_of(path, self.old_names) for path in plan.remove_directories}
+        needed = folders_above([*(write.path for write in plan.writes), *plan.make_directories])
+        needed.update(plan.make_directories)
+        places = {path: self.place_of(path) for path, move in moves.items() if move is None or not move.uncaptured}
+        return [place for path, place in places.items() if moves[path] is None or place not in needed]
 
 
 def directory_moves(root: int, plan: Plan) -> list[DirectoryMove]:

@@ -18,11 +18,11 @@ from snapd.worktree.fs.syncing import can_sync_together, check_written, sync_tog
 from .parallel import in_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, RelPath, Signature
+    from snapd.core.model import ObjectId, RelPath
     from snapd.core.plan import Write
 
 TOGETHER_FROM = 16
@@ -51,6 +51,7 @@ class NewFiles:
         chunks: returns a blob's bytes.
         call: the request.
         count: how many files the plan writes.
+        permissions: see `Plan`.
 
     Attributes:
         is_together: whether `sync` makes them durable, and not `write` each of them; `write` then has nothing to wait
@@ -58,10 +59,17 @@ class NewFiles:
     """
 
     def __init__(
-        self, root: int, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call, count: int
+        self,
+        root: int,
+        umask: int,
+        chunks: Callable[[ObjectId], Iterator[bytes]],
+        call: Call,
+        count: int,
+        permissions: Mapping[RelPath, int],
     ) -> None:
         self._root = root
         self._umask = umask
+        self.permissions = permissions
         self._chunks = chunks
         self._call = call
         # finds the files even after somebody moved their directory
@@ -131,7 +139,7 @@ class NewFiles:
         if entry.mode == SYMLINK:
             os.symlink(b"".join(self._chunks(entry.oid)), file.name, dir_fd=directory)
             return
-        permissions = self._permissions(entry, file.write.captured.signature if file.write.captured else None)
+        permissions = self._permissions(file.write)
         descriptor = os.open(file.name, _NEW_FILE, 0o600, dir_fd=directory)
         try:
             size = 0
@@ -154,12 +162,15 @@ class NewFiles:
         if self._unsynced_bytes >= _SYNC_BYTES:
             self.sync()
 
-    def _permissions(self, entry: Entry, replaced: Signature | None) -> int:
-        """644 or 755, limited by the umask and the permissions of the replaced file."""
-        wanted = (0o755 if entry.mode == EXECUTABLE else 0o644) & ~self._umask
-        if replaced is not None and stat.S_ISREG(replaced.mode):
-            readable = stat.S_IMODE(replaced.mode) & 0o666
-            wanted &= readable | (readable & 0o444) >> 2
+    def _permissions(self, write: Write) -> int:
+        """What the file had, or the umask gives it, limited by the permissions of the replaced file."""
+        is_executable = write.entry.mode == EXECUTABLE
+        wanted = self.permissions.get(write.path)
+        if wanted is None or bool(wanted & stat.S_IXUSR) is not is_executable:
+            wanted = (0o777 if is_executable else 0o666) & ~self._umask
+        if write.captured is not None and stat.S_ISREG(write.captured.signature.mode):
+            readable = stat.S_IMODE(write.captured.signature.mode) & 0o666
+            wanted &= ~0o777 | readable | (readable & 0o444) >> 2
         return wanted
 
     def _with(self, file: NewFile, act: Callable[[int], None]) -> None:

@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from snapd.core.plan import CapturedFile
 
 PARALLEL_FROM = 16
 """From this many files on, threads are worth their start."""
@@ -63,3 +65,26 @@ def in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Calla
             for future in futures:
                 future.cancel()
             raise
+
+
+def by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile | None]) -> list[list[_T]]:
+    """Puts together what changes names of one file: each name that goes changes the file's ctime.
+
+    A thread that compares the bytes of a file because its ctime changed must not see that happen again and again.
+
+    Args:
+        items: writes or deletes, in order.
+        captured_of: gives the file that one replaces or deletes.
+    """
+    groups: list[list[_T]] = []
+    known: dict[int, list[_T]] = {}
+    for item in items:
+        captured = captured_of(item)
+        group = known.get(captured.signature.ino) if captured is not None else None
+        if group is None:
+            group = []
+            groups.append(group)
+            if captured is not None:
+                known[captured.signature.ino] = group
+        group.append(item)
+    return groups

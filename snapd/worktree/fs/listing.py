@@ -72,9 +72,10 @@ class Listing(NamedTuple):
     largest: bytes = b""
 
     @property
-    def directory_inodes(self) -> list[int]:
-        """The inodes of the directories, in the order of their names."""
-        return [fields[-1] for fields in SIGNATURE.iter_unpack(self.directory_signatures)]
+    def directory_identities(self) -> list[tuple[int, int]]:
+        """The inodes and permissions of the directories, in the order of their names."""
+        found = SIGNATURE.iter_unpack(self.directory_signatures)
+        return [(fields[-1], stat.S_IMODE(fields[0])) for fields in found]
 
     def found(self, without: Container[bytes] = ()) -> dict[bytes, ListedFile]:
         """The status of each name that is not in `without`."""

@@ -80,3 +80,18 @@ def open_directory(root: int, path: RelPath) -> int:
             os.close(descriptor)
         descriptor = below
     return descriptor
+
+
+def set_permissions(root: int, path: RelPath, permissions: int) -> None:
+    """Sets the permissions of a directory; raises `OSError`.
+
+    Args:
+        root: as of `open_directory`.
+        path: as of `open_directory`.
+        permissions: as of `os.chmod`.
+    """
+    descriptor = open_directory(root, path)
+    try:
+        os.fchmod(descriptor, permissions)
+    finally:
+        os.close(descriptor)

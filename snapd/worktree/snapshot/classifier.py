@@ -207,6 +207,7 @@ class NameClassifier:
         """Takes in a directory; `visit` is how to visit it, but for its node."""
         child = above.directories.get(name)
         if child is not None and child.inode == status.st_ino:
+            self.state.set_permissions(child, stat.S_IMODE(status.st_mode))
             if visit.deep or child.rules is None or child.rules.scope is not visit.rules.scope:
                 self.pending.append(visit._replace(node=child))
             return
@@ -215,7 +216,9 @@ class NameClassifier:
             self.state.lose(above, name)
         self.state.arrive(above, name, visit.path, status)
         self.state.drop(above, name)
-        self.pending.append(visit._replace(node=self.state.put_directory(above, name, status.st_ino), deep=True))
+        child = self.state.put_directory(above, name, status.st_ino)
+        self.state.set_permissions(child, stat.S_IMODE(status.st_mode))
+        self.pending.append(visit._replace(node=child, deep=True))
 
     def _consider_file(self, node: DirectoryNode, name: bytes, status: FileStatus, *, is_link: bool) -> None:
         state = self.state

@@ -62,15 +62,18 @@ class Scanner:
         rules: where the ignore rules come from.
         hidden: a directory that is never captured (a store inside the workspace), if any.
         clock: marks what may have changed.
+        umask: of the user.
     """
 
-    def __init__(self, root: int, device: int, rules: RuleSource, hidden: RelPath | None, clock: Clock) -> None:
+    def __init__(
+        self, root: int, device: int, rules: RuleSource, hidden: RelPath | None, clock: Clock, umask: int = 0o022
+    ) -> None:
         self._root = root
         self._device = device
         self._source = rules
         self._hidden = hidden
         self._clock = clock
-        self.state = TreeState(clock.forget)
+        self.state = TreeState(clock.forget, umask)
         self.captured: Snapshot | None = None
         self.relied_on: ObjectId | None = None
         self.full_look: FullLook | None = None

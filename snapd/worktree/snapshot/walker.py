@@ -391,7 +391,8 @@ class Walker:
             and node not in self.state.unread
             and all(child.rules is not None for child in node.directories.values())
             and listing.directories == _ended(node.directories)
-            and listing.directory_inodes == [child.inode for child in node.directories.values()]
+            and listing.directory_identities
+            == [(child.inode, child.permissions) for child in node.directories.values()]
             and node.has_just(listing.names, listing.signatures)
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ class DirectoryNode:
         name: in the directory above; empty for the root.
         parent: the directory above; None for the root, and for a directory that was dropped.
         inode: its inode number; 0 before the first look.
+        permissions: its own; 0 for the root.
         files: captured files and symlinks by name; packed records are unpacked when one of them is used.
         directories: subdirectories by name.
         others: the names that are not captured, and why.
@@ -57,6 +59,7 @@ class DirectoryNode:
     gitignore: IgnoreFile | None = None
     rules: DirectoryRules | None = None
     watch: int = -1
+    permissions: int = 0
 
     @property
     def files(self) -> dict[bytes, Record]:
@@ -88,6 +91,17 @@ class DirectoryNode:
         if isinstance(self._files, PackedFiles):
             return self._files.tree_lines()
         return tree_lines(self._files)
+
+    def unusual(self, umask: int) -> dict[bytes, int]:
+        """The permissions of files that are not what the umask gives a file, by name; quick if there is none."""
+        usual = {stat.S_IFREG | 0o666 & ~umask, stat.S_IFREG | 0o777 & ~umask, stat.S_IFLNK | 0o777}
+        if isinstance(self._files, PackedFiles):
+            signatures = self._files.signatures
+            low = zip(signatures[::SIGNATURE_BYTES], signatures[1::SIGNATURE_BYTES], strict=True)
+            if {one | two << 8 for one, two in set(low)} <= usual:
+                return {}
+        modes = ((name, int.from_bytes(record[:4], "little")) for name, record in self.files.items())
+        return {name: stat.S_IMODE(mode) for name, mode in modes if mode not in usual and not stat.S_ISLNK(mode)}
 
     def of_inodes(self, inodes: Inodes) -> list[bytes]:
         """The names of the files with one of these inodes; packed files stay packed."""

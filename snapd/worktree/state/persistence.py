@@ -36,7 +36,7 @@ _MAGIC = b"snapd memory 3\n\0"
 _DIGEST_BYTES = 20
 _HEAD = struct.Struct("<20s20sIQII")
 _KNOWN = struct.Struct("<qQQ?")
-_NODE = struct.Struct("<IHQ20sBIIII")
+_NODE = struct.Struct("<IHQH20sBIIII")
 _UNCAPTURED: tuple[Uncaptured | SkipReason, ...] = (*Uncaptured, *SkipReason)
 _UNCAPTURED_CODES = {why: bytes((number,)) for number, why in enumerate(_UNCAPTURED, 1)}
 _SCOPES = tuple(Scope)
@@ -136,6 +136,7 @@ def _encode(state: TreeState, tree: ObjectId, rules_digest: bytes) -> Iterator[b
             _NO_PARENT if node.parent is None else numbers[node.parent],
             len(node.name),
             node.inode,
+            node.permissions,
             node.tree or _NO_TREE,
             _SCOPES.index(scope),
             keys[key],
@@ -163,7 +164,9 @@ def _decode(data: bytes, at: int) -> Saved:
     known_rules: dict[tuple[int, int], DirectoryRules] = {}
     nodes: list[DirectoryNode] = []
     while at < len(data):
-        parent, name_length, inode, tree, scope, key, others_length, names_length, count = _NODE.unpack_from(data, at)
+        parent, name_length, inode, permissions, tree, scope, key, others_length, names_length, count = (
+            _NODE.unpack_from(data, at)
+        )
         at += _NODE.size
         name = data[at : at + name_length]
         at += name_length
@@ -173,6 +176,7 @@ def _decode(data: bytes, at: int) -> Saved:
             # the first look reads the ignore files; until then the key alone shows whether they are the same
             rules = known_rules[scope, key] = DirectoryRules(_SCOPES[scope], IgnoreStack(), (), keys[key])
         node = DirectoryNode(name, above, inode, tree=None if tree == _NO_TREE else tree, rules=rules)
+        node.permissions = permissions
         if others_length:
             others = data[at : at + others_length].split(b"\0")
             node.others = {other[1:]: _UNCAPTURED[other[0] - 1] for other in others}

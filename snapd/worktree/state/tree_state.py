@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .file_state import PackedFiles, Record
 
 
+_MOST_PERMISSIONS = 10_000
+"""For how many files and directories a snapshot has permissions at most."""
 _UNPACKED = 512
 """Directories whose files stay unpacked; a thousand of them take some 8 MiB more than packed."""
 
@@ -55,6 +57,7 @@ class TreeState:
 
     Args:
         forgotten: called with each directory that is dropped.
+        umask: of the user.
 
     Attributes:
         root: the workspace itself.
@@ -73,8 +76,9 @@ class TreeState:
         knows_inodes: whether an inode number stands for one directory: some network file systems give the same to many.
     """
 
-    def __init__(self, forgotten: Callable[[DirectoryNode], None]) -> None:
+    def __init__(self, forgotten: Callable[[DirectoryNode], None], umask: int = 0o022) -> None:
         self._forgotten = forgotten
+        self._umask = umask
         self.root = DirectoryNode()
         self.count = 0
         self.unread: dict[DirectoryNode, dict[bytes, bool]] = {}
@@ -353,6 +357,7 @@ class TreeState:
         empty: list[RelPath] = []
         skipped: list[Skip] = []
         texts: list[RuleText] = []
+        permissions: list[tuple[RelPath, int]] = []
         for node in self._notable:
             path = self.path_of(node)
             assert path is not None
@@ -360,6 +365,9 @@ class TreeState:
                 empty.append(path)
             prefix = path + b"/" if path else b""
             skipped += [Skip(prefix + name, why) for name, why in node.others.items() if isinstance(why, SkipReason)]
+            permissions += [(prefix + name, unusual) for name, unusual in node.unusual(self._umask).items()]
+            if path and self._is_unusual(node):
+                permissions.append((path, node.permissions))
             if node.gitignore is not None and node.gitignore.unreadable:
                 texts.append(RuleText("unreadable", prefix + b".gitignore", b""))
             elif node.gitignore is not None and _holds_uncaptured_rules(node):
@@ -372,6 +380,7 @@ class TreeState:
             rules=(*rules.texts, *sorted(texts, key=lambda text: text.base)),
             forced=forced,
             origins=tuple((path, self.origins[path]) for path in sorted(self.origins) if self.has(path)),
+            permissions=tuple(sorted(permissions)[:_MOST_PERMISSIONS]),
         )
         return self._coverage
 
@@ -389,7 +398,18 @@ class TreeState:
             or any(isinstance(why, SkipReason) for why in node.others.values())
             or _holds_uncaptured_rules(node)
             or (node.gitignore is not None and node.gitignore.unreadable)
+            or bool(node.unusual(self._umask))
+            or self._is_unusual(node)
         )
+
+    def _is_unusual(self, node: DirectoryNode) -> bool:
+        return node.permissions not in (0, 0o777 & ~self._umask)
+
+    def set_permissions(self, node: DirectoryNode, permissions: int) -> None:
+        """Takes in the permissions of a directory."""
+        if node.permissions != permissions:
+            node.permissions = permissions
+            self.update_coverage((node,))
 
 
 def _is_vacant(node: DirectoryNode) -> bool:

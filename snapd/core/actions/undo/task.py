@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from snapd.core.operations.planner import DirectoryGoals
+from snapd.core.operations.target import DirectoryGoals
 from snapd.core.paths import parents
 from snapd.core.timeline.model import Step, Turned
 

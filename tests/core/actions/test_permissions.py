@@ -1,0 +1,121 @@
+"""A file or directory that comes back has the permissions that it had, as far as they were not what the umask gives."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import workspace
+from tests.support.failures import killed_at
+from tests.support.sessions import Agents
+from tests.support.workspace import Bench, make
+
+MODES = {"plain": 0o644, "secret": 0o600, "group": 0o664, "tool": 0o750, "read-only": 0o444, "d/inside": 0o640}
+DIRECTORIES = {"d": 0o2775, "private": 0o700, "empty": 0o750}
+
+
+@pytest.fixture(params=[0o022, 0o002, 0o077], ids="{:03o}".format)
+def umask(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    monkeypatch.setattr(workspace, "UMASK", request.param)
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+@pytest.fixture
+def agents(umask: int, tmp_path: Path) -> Agents:
+    bench = make(tmp_path, dict.fromkeys((*MODES, "private/p"), b"1\n") | {"empty/": None})
+    for name, mode in {**MODES, **DIRECTORIES}.items():
+        os.chmod(bench.path(name), mode)
+    made = Agents(bench)
+    made.start("s")
+    bench.track()
+    return made
+
+
+def permissions(bench: Bench) -> dict[str, int]:
+    found = (os.path.join(above, name) for above, *names in os.walk(bench.root) for each in names for name in each)
+    return {os.path.relpath(path, bench.root): stat.S_IMODE(os.lstat(path).st_mode) for path in found}
+
+
+def delete(bench: Bench) -> None:
+    for name in (*MODES, "private", "empty", "d"):
+        if os.path.lexists(bench.path(name)):
+            shutil.rmtree(bench.path(name)) if os.path.isdir(bench.path(name)) else os.unlink(bench.path(name))
+
+
+def test_what_was_deleted_comes_back_with_them(agents: Agents) -> None:
+    bench = agents.bench
+    before, tree = permissions(bench), bench.track()
+    agents.step("s", lambda: delete(bench))
+    bench.reopen()
+    agents.undo("s")
+    assert permissions(bench) == before
+    agents.redo("s")
+    assert not permissions(bench)
+    bench.restore(tree)
+    assert permissions(bench) == before
+
+
+@pytest.mark.parametrize("point", ["apply.commit", "apply.move", "writer.conclude"])
+def test_it_does_after_a_kill(agents: Agents, point: str) -> None:
+    bench = agents.bench
+    before = permissions(bench)
+    agents.step("s", lambda: delete(bench))
+    with killed_at(point):
+        agents.undo("s")
+    bench.reopen()
+    bench.track()
+    assert permissions(bench) == before
+
+
+def test_what_was_edited_has_them(agents: Agents) -> None:
+    bench = agents.bench
+    before = permissions(bench)
+
+    def edit() -> None:
+        for name in MODES:
+            with open(bench.path(name), "r+b") as file:
+                file.write(b"2")
+
+    agents.step("s", edit)
+    agents.undo("s")
+    assert permissions(bench) == before
+    agents.redo("s")
+    assert permissions(bench) == before
+
+
+def test_a_secret_that_was_written_anew_is_secret_again(agents: Agents) -> None:
+    bench = agents.bench
+    before = permissions(bench)
+    agents.step("s", lambda: bench.write({"secret": b"2\n", "new": b"2\n"}))
+    os.chmod(bench.path("new"), 0o600)
+    assert permissions(bench)["secret"] == 0o644
+    bench.track()
+    agents.undo("s")
+    assert permissions(bench) == before
+    agents.redo("s")
+    assert permissions(bench)["new"] == 0o600
+
+
+def test_what_the_user_has_made_narrower_since_stays_so(agents: Agents) -> None:
+    bench = agents.bench
+    agents.step("s", {"plain": b"2\n"})
+    os.chmod(bench.path("plain"), 0o600)
+    agents.undo("s")
+    assert permissions(bench)["plain"] == 0o600
+
+
+def test_a_change_of_permissions_alone_is_noticed(agents: Agents) -> None:
+    bench = agents.bench
+    os.chmod(bench.path("plain"), 0o640)
+    os.chmod(bench.path("private"), 0o711)
+    bench.track()
+    agents.step("s", lambda: bench.remove("plain", "private"))
+    agents.undo("s")
+    assert (permissions(bench)["plain"], permissions(bench)["private"]) == (0o640, 0o711)
