@@ -190,7 +190,9 @@ class NameClassifier:
             self._see_uncaptured(here, status)
         else:
             record = node.files.get(name)
-            if record is None or inode_of(record) != status.st_ino:
+            # an unread name came by in an earlier look
+            is_new = name not in state.unread.get(node, ()) if record is None else inode_of(record) != status.st_ino
+            if is_new:
                 state.arrive(node, name, here, status)
             self._consider_file(node, name, status, is_link=kind == stat.S_IFLNK)
 

@@ -85,6 +85,7 @@ class Scanner:
         self._saved_at: str | None = None
         self._saved_rules_digest: bytes | None = None
         self._unsaved = 0
+        self._begun = 0
         self._saving: threading.Thread | None = None
 
     def attach(
@@ -185,6 +186,7 @@ class Scanner:
         try:
             walker = self._look(settings, forced, taken, call)
             if walker is None:
+                self.state.looked_at = self._begun
                 return self._unchanged(forced)
             learnt: list[tuple[DirectoryNode, bytes]] = []
             try:
@@ -200,6 +202,7 @@ class Scanner:
             raise
         for node, tree in trees.items():
             node.tree = tree
+        self.state.looked_at = self._begun
         self.state.pack_all_but((*walker.visited, *dict.fromkeys(node for node, _ in learnt)))
         self._unsaved += len(learnt) + len(trees)
         assert self.state.root.tree is not None
@@ -288,7 +291,7 @@ class Scanner:
     def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Walker | None:
         """Brings the state up to date, but for unread files; returns None if nothing can have changed."""
         self._wait_for_saving()
-        begun = time.time_ns()
+        self._begun = time.time_ns()
         # before other processes watch anything: the next `take` reports what an overflow loses from here on
         marks = self._take(taken)
         lister: ListerPool[Visit] | None = None
@@ -351,7 +354,6 @@ class Scanner:
             walker.unfinished = True
         with os_errors(b"."):
             trace(self.state, self._root)
-        self.state.looked_at = begun
         self._unsaved += self.state.uncaptured.is_changed
         self.state.uncaptured.is_changed = False
         return walker

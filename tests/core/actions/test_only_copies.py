@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from snapd.core.call import Call
 from tests.support.failures import killed_at
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, make, outcomes
@@ -157,11 +158,11 @@ STAYS: dict[str, Work] = {
 def test_it_stays_and_is_named(agents: Agents, name: str, by: str) -> None:
     bench = agents.bench
     (bench.folder / "elsewhere").write_bytes(b"the only copy\n")
-    # snapd must be certain that it was born before the last look
-    while time.time_ns() < os.stat(bench.folder / "elsewhere").st_ctime_ns + 50_000_000:
-        bench.track()
     tree = bench.track()
     bench.write({"a.txt": b"b\n"})
+    # snapd must be certain that it was born before the last look
+    while time.time_ns() < os.stat(bench.folder / "elsewhere").st_ctime_ns + 50_000_000:
+        pass
     bench.track()
     if by == "step":
         agents.step("s", lambda: STAYS[name](bench))
@@ -237,3 +238,22 @@ def test_a_killed_undo_is_finished(agents: Agents, point: str) -> None:
     bench.track()
     now = everything(bench)
     assert now == before or {name: now.get(name) for name in before if ".git" in name or name == ".env"}
+
+
+def test_a_file_that_a_watching_client_saw_under_another_name_is_new(agents: Agents) -> None:
+    bench = agents.bench
+    before = everything(bench)
+    step = agents.begin("s")
+    bench.write({"draft": b"d\n"})
+    writer = bench.workspace._writer
+    tree = writer._store.last
+    assert tree is not None
+    writer.work_tree.drift(
+        tree, writer._store.read_tree, writer.settings, Call(), forced=(), max_files=9, max_bytes=9000
+    )
+    while time.time_ns() < os.stat(bench.path("draft")).st_ctime_ns + 50_000_000:
+        pass
+    os.rename(bench.path("draft"), bench.path("final"))
+    agents.end(step)
+    assert agents.undo("s") == {"final": "deleted"}
+    assert everything(bench) == before
