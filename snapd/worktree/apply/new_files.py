@@ -170,8 +170,9 @@ class NewFiles:
             wanted = (0o777 if is_executable else 0o666) & ~self._umask
         if write.captured is not None and stat.S_ISREG(write.captured.signature.mode):
             readable = stat.S_IMODE(write.captured.signature.mode) & 0o666
-            wanted &= ~0o777 | readable | (readable & 0o444) >> 2
-        return wanted
+            wanted &= readable | (readable & 0o444) >> 2
+        # nothing that comes out of a store runs as somebody else
+        return wanted & 0o777
 
     def _with(self, file: NewFile, act: Callable[[int], None]) -> None:
         """Does something with the descriptor of a file; raises `StorageFull`, `IoError`."""
