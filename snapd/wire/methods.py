@@ -72,9 +72,14 @@ class Method(Generic[P, R]):
 
     @property
     def changes(self) -> bool | None:
-        """Whether it changes something, here or elsewhere; None if `access_of` says that."""
+        """Whether it changes something, here or elsewhere; None if `access_of` says that.
+
+        A snapshot by itself changes nothing that anybody has.
+        """
         if callable(self.access):
             return None
+        if self.params is snapshot.TrackParams:
+            return False
         return self.access == "writes" or self.idempotent is False or hasattr(self.params, "dry_run")
 
     def may_repeat(self, params: Mapping[str, Any]) -> bool:

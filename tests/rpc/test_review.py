@@ -132,7 +132,7 @@ def test_files_that_are_no_text(reviewed: Raw, folder: Path) -> None:
     assert {name: (row["status"], row["binary"], row["hunks"]) for name, row in rows.items()} == {
         "bin": ("added", True, 0),
         "f.txt": ("modified", False, 2),
-        "link": ("added", False, 0),
+        "link": ("added", False, 1),
     }
     shown = reviewed.result("review/file", {"file": "f.txt"})
     assert (shown["oldMode"], shown["newMode"]) == ("100644", "100755")

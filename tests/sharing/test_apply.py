@@ -172,4 +172,4 @@ def test_what_cannot_be_taken_in(here: Agents, there: Agents, remote: str) -> No
     # what is there already needs no step
     there.bench.write({"a.txt": text(l2=b"1")})
     again = apply(there, steps=[step])
-    assert (again.step_id, outcomes(again.outcome)) == (None, {"a.txt": "unchanged"})
+    assert (again.step_id, outcomes(again.outcome)) == (None, {"a.txt": "unchanged:already"})

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _BOM = b"\xef\xbb\xbf"
 _FRESH_SECONDS = 0.05
 """An editor that reads a file again reports it at least this long after the file changed: it waits for quiet first."""
+_TICK_SECONDS = 0.01
+"""A ctime is as old as the last tick of the system's clock, so a file may have changed that long after it."""
 _MOST_BYTES = 4 << 20
 """Longer texts are not kept; what was typed into them is taken from the disk when they are saved."""
 
@@ -151,11 +153,11 @@ class _Document:
         if self.was_on_disk:
             is_late = Saved() in to_come
             # the editor read the file again, maybe after somebody discarded what they had typed; a save is fresh.
-            # Without typing, no time has to pass: what somebody types is reported before it is saved
+            # Without typing, a tick is enough: what somebody types is reported before it is saved
             if self.is_typed or is_late:
                 was_read = not disk.is_fresh and not (self.is_typed and is_late)
             else:
-                was_read = disk.changed_ago >= 0
+                was_read = disk.changed_ago >= _TICK_SECONDS
             self.read_again = disk.changed_at if was_read else self.read_again
         elif self.text is None or self.text != self.shown:
             self.is_typed = True
