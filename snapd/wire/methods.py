@@ -149,7 +149,9 @@ EXPORT = Method(
 )
 RESTORE = Method("snapshot/restore", snapshot.RestoreParams, Outcome, "writes", (*_SNAPSHOT_FILES, "planChanged"))
 REVERT = Method("snapshot/revert", snapshot.RevertParams, Outcome, "writes", (*_SNAPSHOT_FILES, "planChanged"))
-STATUS = Method("snapshot/status", snapshot.StatusParams, snapshot.StatusResult, "reads", quick=True)
+STATUS = Method(
+    "snapshot/status", snapshot.StatusParams, snapshot.StatusResult, "reads", ("pathOutsideWorkspace",), quick=True
+)
 CLEANUP = Method("snapshot/cleanup", snapshot.CleanupParams, snapshot.CleanupResult, "writes")
 PURGE = Method(
     "snapshot/purge",

@@ -18,6 +18,7 @@ MAX_HEADER_BYTES = 16 << 10
 _LINE_BYTES = 4 * MAX_HEADER_BYTES
 _INTEGERS = range(-(2**63), 2**64)
 _DEEPEST = 200
+_HEADER_BLOCK = re.compile(rb"(?:[A-Za-z0-9_.-]+[ \t]*:[^\r\n]*\r\n)+\r\n")
 _HTTP = re.compile(rb"[A-Z]+ |[A-Za-z-]+ [^ ]+ HTTP/")
 
 END, ERROR, HTTP = "the end", "an error", "HTTP"
@@ -31,18 +32,17 @@ def frames(data: bytes, limit: int) -> tuple[list[bytes], str]:
     """The bodies in a stream, and how it ends for the one who reads it."""
     bodies: list[bytes] = []
     while True:
-        header, blank, rest = data.partition(b"\r\n\r\n")
-        first_line, line_end, _ = data.partition(b"\r\n")
+        block = _HEADER_BLOCK.match(data)
+        first_line, line_end, _ = data.partition(b"\n")
         # of a line that is longer than a reader keeps, the beginning alone is looked at
         if _HTTP.match((first_line + line_end)[: 64 if len(first_line) > _LINE_BYTES else None]):
             return bodies, HTTP
         if not line_end and len(data) <= _LINE_BYTES and not data.strip():
             return bodies, END
-        lines = header.split(b"\r\n")
-        too_long = len(header) + 2 > MAX_HEADER_BYTES
-        if not blank or not first_line or too_long or not all(b":" in line for line in lines):
+        if block is None or len(block[0]) - 2 > MAX_HEADER_BYTES:
             return bodies, ERROR
-        fields = [line.split(b":", 1) for line in lines]
+        rest = data[block.end() :]
+        fields = [line.split(b":", 1) for line in block[0].split(b"\r\n")[:-2]]
         lengths = [value.strip() for name, value in fields if name.strip().lower() == b"content-length"]
         if len(lengths) != 1 or not re.fullmatch(rb"[0-9]{1,19}", lengths[0]) or int(lengths[0]) > limit:
             return bodies, ERROR

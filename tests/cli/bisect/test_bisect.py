@@ -181,7 +181,7 @@ def test_a_step_that_says_it_wrote_nothing_is_not_accused(it: Bisecting) -> None
     it.steps("good 1")
     step = it.home.ok(it.project, "step", "begin", "--session", "s1").strip()
     put(it.project, {"state": b"broken"})
-    it.home.ok(it.project, "step", "end", step, "--file", "elsewhere")
+    assert "no named file changed" in it.home.run(it.project, "step", "end", step, "--file", "elsewhere").err
     (suspect,) = it.answer("--", "sh", "-c", NOT_BROKEN)["suspects"]
     assert (suspect["steps"], suspect["others"]) == ([], ["state"])
 

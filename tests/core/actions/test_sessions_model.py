@@ -121,6 +121,7 @@ class Machine:
         self.taken: list[bytes] = []
         self.lost: set[str] = set()
         self.conflicted = False
+        self.changed = False
 
     def finish(self) -> None:
         store = Path(self.bench.store)
@@ -249,10 +250,12 @@ class Machine:
         return [step for step in found if step.session == session and step.redoable]
 
     def turn(self, steps: list[Step], state: str, *, by_revert: bool = False) -> None:
-        if len(steps) > 1:
-            # a file that conflicts in one of them may be told as what another made of it
-            told = self.told()
-            self.conflicted |= any(told[step.name].state != state for step in steps)
+        told = self.told()
+        if any(told[step.name].state != state for step in steps):
+            # a file that conflicts in one of several may be told as what another made of it; and a step of which
+            # nothing was left to turn stays as it is
+            assert len(steps) > 1 or self.conflicted or not self.changed
+            self.conflicted = True
         if self.conflicted:
             self.adopt(steps, state)
             return
@@ -306,6 +309,7 @@ class Machine:
         after = self.seen = self.bench.read()
         changed = {name for name in before | after if before.get(name) != after.get(name) and not name.endswith("/")}
         touched = {name for name, word in said.items() if word in ("restored", "deleted", "merged")}
+        self.changed = before != after
         assert changed <= touched
         assert not any(word.startswith("failed") for word in said.values())
         for name, status in self.stats().items():
