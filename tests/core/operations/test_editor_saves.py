@@ -200,7 +200,7 @@ def test_an_editor_that_reads_a_file_again_claims_nothing(agents: Agents, *, aga
 @pytest.mark.parametrize("ago", [0.011, 0.04, 1.0])
 @pytest.mark.parametrize("typed", [False, True])
 def test_what_was_read_again_and_saved_is_the_agents(agents: Agents, ago: float, *, writes: bool, typed: bool) -> None:
-    """However soon the editor reads what the agent wrote: only what is typed after that is the user's."""
+    """Only what is typed after the editor read what the agent wrote is the user's, though it reads it after a tick."""
     editor = Editor(agents.bench, "a.txt")
     editor.deliver()
     step = agents.begin("one")
