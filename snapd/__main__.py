@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import site
 import sys
 
 
@@ -13,14 +14,11 @@ def main() -> int:
         # `scripts/snapd` did not start it, and a project may have set this
         given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         library = os.path.dirname(os.__file__)
-        # what Python would have anyway, and where this program lies
-        own = {
-            library,
-            os.path.join(library, "lib-dynload"),
-            os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
-        }
-        own.add(os.path.join(sys.prefix, os.path.relpath(library, sys.base_prefix), "site-packages"))
+        program = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        own = {library, os.path.join(library, "lib-dynload"), program}
         sys.path[:] = [path for path in sys.path if path in own or path not in given]
+        # site adds what the variable may have named before it: where packages are, and what their .pth files name
+        site.main()
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
         # an agent waits for it: nothing else is loaded, and nothing is taken down. A hook leaves nothing unwritten
         from snapd.hook.main import main as hook

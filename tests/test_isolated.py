@@ -107,3 +107,9 @@ def test_the_daemon_gets_none_of_these_variables(monkeypatch: pytest.MonkeyPatch
     for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP"):
         monkeypatch.setenv(name, "src")
     assert not {name for name in _environment() if name.startswith("PYTHON")}
+
+
+def test_what_a_variable_names_that_python_has_anyway_stays(tmp_path: Path) -> None:
+    everything = os.pathsep.join(path for path in sys.path if path)
+    program = "import sys; sys.argv[1:] = ['--version']; from snapd.__main__ import main; main(); import snapd_client"
+    run([sys.executable, "-c", program], tmp_path, tmp_path, PYTHONPATH=everything)

@@ -35,7 +35,8 @@ class Diary:
             raise Broken("\n".join(self.problems))
 
     def last(self) -> str:
-        return "\n".join(self._events)
+        """The last events, as text that can be printed and sent: some names of files are no UTF-8."""
+        return "\n".join(self._events).encode(errors="backslashreplace").decode()
 
 
 def holds(condition: object, what: str) -> None:
