@@ -15,7 +15,7 @@ import attrs
 from snapd.core.model import EMPTY_TREE, REGULAR, TREE, Coverage, TreeEntry
 from snapd.core.timeline.model import Event, SessionEnded, SessionStarted, Span, StepBegun, StepEnded
 from snapd.store.objects.codec import encode_tree, object_id
-from snapd.store.objects.pack_encoding import pack_object
+from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.sharing.outgoing import OutgoingRepository
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from snapd.core.model import ObjectId
 from snapd.store.objects.codec import ObjectKind, object_id
 from snapd.store.objects.loose import LooseWriter, encode_loose
-from snapd.store.objects.pack_encoding import pack_object, packed_blob
+from snapd.store.objects.pack_entry import pack_object, packed_blob
 from snapd.store.objects.pack_writer import PackWriter
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.maintenance.retention_run import Maintenance
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
 
+from .adopt import ProjectBlobs
 from .log import SnapshotLog
 from .object_store import ObjectStore, part
-from .project_blobs import ProjectBlobs
 from .repository import ShadowRepository, refuse_newer
 from .timeline import IntentFile, Timeline
 

@@ -22,6 +22,7 @@ from snapd.core.errors import IoError, StorageFull
 from snapd.core.model import REGULAR, Coverage, Entry, ObjectId, Snapshot
 from snapd.core.rules.retention import Limits
 from snapd.core.timeline.model import Event, SessionStarted
+from snapd.store.adopt import ProjectBlobs
 from snapd.store.files.disk_errors import EXHAUSTED
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance import packing
@@ -29,7 +30,6 @@ from snapd.store.maintenance.cancel_token import CancelToken
 from snapd.store.maintenance.packing import NOW
 from snapd.store.maintenance.repack import repack
 from snapd.store.objects.pack_index import PackIndexes
-from snapd.store.project_blobs import ProjectBlobs
 from snapd.store.repository import refuse_newer
 from snapd.store.usage.usage import usage
 from tests.store.fsck.damage import blob_id, loose

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from snapd.core.model import RecordKind
-from snapd.store.record_index import Record, RecordIndex
+from snapd.store.log import Record, RecordIndex
 from tests.support.amounts import amount
 
 CASES = amount(200, 3000)

@@ -11,7 +11,7 @@ import attrs
 
 from snapd.core.check_report import CheckReport, Leftovers, Problem
 from snapd.core.errors import StoreCorrupt, os_errors
-from snapd.store.journal.replay import replayed
+from snapd.store.journal.journal import replayed
 from snapd.store.log import COVERAGE, SNAPSHOTS
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import References, read_references

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId
     from snapd.core.timeline.model import StepId
-    from snapd.store.record_index import Record
+    from snapd.store.log import Record
     from snapd.store.refs.database import References
 
     from .holdings import Holdings

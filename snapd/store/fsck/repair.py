@@ -20,7 +20,7 @@ from snapd.store.journal.journal import JOURNAL
 from snapd.store.log import COVERAGE
 from snapd.store.objects.codec import ObjectKind, decode_tree, object_id
 from snapd.store.objects.loose import object_path
-from snapd.store.objects.pack_encoding import pack_object
+from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_writer import PackWriter, encode_index
 from snapd.store.refs.database import ReferenceDatabase
 from snapd.store.refs.packed import PACKED

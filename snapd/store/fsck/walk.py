@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, TreeEntry
     from snapd.core.timeline.model import SessionId
-    from snapd.store.record_index import Record
+    from snapd.store.log import Record
     from snapd.store.refs.database import References
     from snapd.store.timeline.chain import Link
 

@@ -14,8 +14,7 @@ import attrs
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.store.files.disk_errors import Damaged
 from snapd.store.objects.codec import ID_BYTES
-from snapd.store.objects.pack_encoding import CRC_BYTES, pack_object
-from snapd.store.objects.pack_entry import HEADER_BYTES, offset_delta_head, read_head
+from snapd.store.objects.pack_entry import CRC_BYTES, HEADER_BYTES, offset_delta_head, pack_object, read_head
 from snapd.store.objects.pack_writer import PackWriter
 
 if TYPE_CHECKING:

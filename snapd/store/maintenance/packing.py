@@ -24,7 +24,7 @@ from snapd.store.files.walking import status_if_there
 from snapd.store.objects.codec import KINDS, decode_commit, decode_tree
 from snapd.store.objects.libgit2 import with_packs
 from snapd.store.objects.loose import loose_files, read_whole
-from snapd.store.objects.pack_encoding import pack_object
+from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_writer import PackWriter
 

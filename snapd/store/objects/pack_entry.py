@@ -1,12 +1,22 @@
-"""The entries of a pack (gitformat-pack(5)): the head before the stream of each, and deltas."""
+"""The entries of a pack (gitformat-pack(5)): the head before the stream of each, and deltas.
+
+A *packed* object is the CRC-32 for the index of the pack, big-endian, followed by its entry in the pack: type, size,
+and the bytes as a zlib stream. Any process can make one.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import zlib
+from typing import TYPE_CHECKING, NamedTuple
 
 from snapd.store.files.disk_errors import Damaged
 
-from .codec import ID_BYTES, KINDS, ObjectKind
+from .codec import ID_BYTES, KINDS, NUMBERS, ObjectKind, object_id
+from .compression import deflate
+
+if TYPE_CHECKING:
+    from snapd.core.model import ObjectId
+
 
 _SIZE_BITS = 63
 HEADER_BYTES = 32
@@ -17,6 +27,8 @@ DEEPEST = 5000
 
 _OFFSET_DELTA = 6
 _NAMED_DELTA = 7
+
+CRC_BYTES = 4
 
 
 class EntryHead(NamedTuple):
@@ -196,3 +208,14 @@ def _number(delta: bytes, at: int) -> tuple[int, int]:
         shift += 7
         if byte < 0x80:
             return value, at
+
+
+def pack_object(kind: ObjectKind, data: bytes) -> bytes:
+    """Packs an object, given as its bytes."""
+    entry = entry_start(NUMBERS[kind], len(data)) + deflate(data)
+    return zlib.crc32(entry).to_bytes(CRC_BYTES, "big") + entry
+
+
+def packed_blob(data: bytes) -> tuple[ObjectId, bytes]:
+    """The id of the blob with the bytes of a file, and the packed blob."""
+    return object_id("blob", data), pack_object("blob", data)

@@ -17,7 +17,7 @@ from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there, sync_directory
 
-from .pack_encoding import CRC_BYTES
+from .pack_entry import CRC_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

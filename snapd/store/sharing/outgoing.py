@@ -14,7 +14,7 @@ from snapd.core.sharing.continuation import identities
 from snapd.core.timeline.model import SnapshotId
 from snapd.store.coverage import encode as encode_coverage
 from snapd.store.objects.codec import decode_tree, object_id
-from snapd.store.objects.pack_encoding import pack_object
+from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.timeline.chain import chain_of_session, encode_link
 from snapd.store.timeline.codec import encode_event

@@ -16,7 +16,7 @@ from snapd.core.timeline.attribution import Delta, own_moves
 from snapd.core.timeline.model import Effect, SnapshotId, Span
 from snapd.core.trees import changes, files
 from snapd.store.merging import merge as merge_files
-from snapd.store.renames import renames
+from snapd.store.object_store import renames
 from snapd.store.repository import ShadowRepository
 from tests.support.git import run_git
 from tests.support.workspace import Executable, Item, Symlink

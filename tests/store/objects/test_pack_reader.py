@@ -11,7 +11,7 @@ from snapd.core.model import ObjectId
 from snapd.store.files.disk_errors import Damaged
 from snapd.store.objects import pack_reader
 from snapd.store.objects.codec import object_id
-from snapd.store.objects.pack_encoding import packed_blob
+from snapd.store.objects.pack_entry import packed_blob
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_reader import PackReader, object_cache
 from snapd.store.objects.pack_writer import PackWriter

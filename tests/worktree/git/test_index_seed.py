@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.paths import parents
-from snapd.store.project_blobs import ProjectBlobs
+from snapd.store.adopt import ProjectBlobs
 from snapd.worktree.fs.listing import list_directory
 from snapd.worktree.git.index_seed import IndexSeed
 from snapd.worktree.git.objects import object_directories

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from snapd.store.project_blobs import ProjectBlobs
+from snapd.store.adopt import ProjectBlobs
 from snapd.worktree.fs import stat_cache as stat_cache
 from snapd.worktree.fs.listing import list_directory
 from snapd.worktree.git.repository import GitUser
