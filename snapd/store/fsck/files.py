@@ -17,10 +17,7 @@ from snapd.store.journal.frames import decode_frames, has_gap, newer_format
 from snapd.store.journal.journal import JOURNAL, journal_numbers
 from snapd.store.maintenance.repack import PACKING
 from snapd.store.repository import check_version
-from snapd.store.timeline.intent import NAME as INTENT
-from snapd.store.timeline.intent import decode_file
-from snapd.store.timeline.numbers import NAME as NUMBERS
-from snapd.store.timeline.numbers import decode_numbers
+from snapd.store.timeline.small_files import INTENT, NUMBERS, decode_file, decode_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

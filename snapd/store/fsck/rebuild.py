@@ -18,10 +18,9 @@ from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.log import SNAPSHOTS, day_of, decode_record
 from snapd.store.objects.codec import decode_commit, object_id
 from snapd.store.refs.packed import PACKED
-from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link, encode_link
+from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link, encode_link, pins
 from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.database import Database
-from snapd.store.timeline.pins import pins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

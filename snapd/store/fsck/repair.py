@@ -25,7 +25,7 @@ from snapd.store.objects.pack_writer import PackWriter, encode_index
 from snapd.store.refs.database import ReferenceDatabase
 from snapd.store.refs.packed import PACKED
 from snapd.store.repository import write_config
-from snapd.store.timeline.numbers import Numbers
+from snapd.store.timeline.small_files import Numbers
 
 from .examine import is_needed, is_only_in_flawed
 from .files import ROOT

@@ -8,7 +8,7 @@ import attrs
 
 from snapd.core.check_report import TouchedFile, TouchedStep
 from snapd.core.timeline.model import Edited, Kept, Operated, StepBegun, StepEnded, StepsLeft
-from snapd.store.timeline.pins import effect_blobs, snapshots
+from snapd.store.timeline.chain import effect_blobs, snapshots
 
 if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath

@@ -16,8 +16,7 @@ from snapd.store.coverage import decode as decode_coverage
 from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.log import COVERAGE, SNAPSHOTS, decode_record
 from snapd.store.objects.codec import decode_commit, decode_tree
-from snapd.store.timeline.chain import OPERATIONS, SESSIONS, decode_link
-from snapd.store.timeline.pins import pins
+from snapd.store.timeline.chain import OPERATIONS, SESSIONS, decode_link, pins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

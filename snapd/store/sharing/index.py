@@ -22,7 +22,7 @@ from snapd.core.timeline.model import Session
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there
 from snapd.store.timeline import codec
 from snapd.store.timeline.chain import chain_of_session
-from snapd.store.timeline.paging import beside
+from snapd.store.timeline.rows import beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -19,8 +19,15 @@ from snapd.core.timeline.model import Edited, Kept, Operated, StepBegun, StepEnd
 from snapd.store.coverage import decode, encode
 from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.objects.codec import decode_commit, encode_tree, object_id
-from snapd.store.timeline.chain import chain_of_session, decode_link, encode_link, host_of
-from snapd.store.timeline.pins import effect_blobs, pins, snapshots
+from snapd.store.timeline.chain import (
+    chain_of_session,
+    decode_link,
+    effect_blobs,
+    encode_link,
+    host_of,
+    pins,
+    snapshots,
+)
 
 from . import handover_commit
 from .outgoing import is_host

@@ -25,7 +25,7 @@ from snapd.store.refs.database import read_references, references_below
 from snapd.store.refs.packed import PACKED, encode_packed
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.chain import SESSIONS, host_of, walk
-from snapd.store.timeline.fetched import FetchedTimeline
+from snapd.store.timeline.view import FetchedTimeline
 
 from .handover_commit import HANDOVERS, decode
 from .index import Entry, IndexedStep

@@ -16,9 +16,8 @@ from snapd.store.coverage import encode as encode_coverage
 from snapd.store.objects.codec import decode_tree, object_id
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_writer import PackWriter
-from snapd.store.timeline.chain import chain_of_session, encode_link
+from snapd.store.timeline.chain import chain_of_session, effect_blobs, encode_link, pins
 from snapd.store.timeline.codec import encode_event
-from snapd.store.timeline.pins import effect_blobs, pins
 
 from .handover_commit import HANDOVERS, encode, tree_of
 from .signature_tag import decode_tag, payload_of, signature_of

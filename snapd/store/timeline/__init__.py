@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .intent import IntentFile
+from .small_files import IntentFile
 from .timeline import Timeline
 
 __all__ = ["IntentFile", "Timeline"]

@@ -1,8 +1,12 @@
 """The chains of events: a commit for each event, and a reference for each session.
 
 `refs/snapd/sessions/<first 16 digits of the sha1 of the session's id>` has the events of a session, and
-`refs/snapd/operations/<day>` those without a session. A commit's message is the event, its tree keeps the objects of
-the event, its parent is the previous event of the same chain. Across chains, the events' `seq` gives the order.
+`refs/snapd/operations/<day>` those without a session. A commit's message is the event, its parent is the previous event
+of the same chain. Across chains, the events' `seq` gives the order.
+
+The tree of the commit makes all objects of the event reachable, so that git does not drop them. Snapshots are in it by
+their role (`head`, `seen.after`, ...), each with its coverage, so that `git show <commit>:head/some/file` shows a file.
+The blobs of an operation's effects are in `effects`, by their ids.
 """
 
 from __future__ import annotations
@@ -15,21 +19,25 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import StoreCorrupt
-from snapd.core.model import EMPTY_TREE
+from snapd.core.model import EMPTY_TREE, REGULAR, TREE, TreeEntry
+from snapd.core.timeline.model import Kept, Operated
 from snapd.store.log import day_of
-from snapd.store.objects.codec import encode_commit, object_id
+from snapd.store.objects.codec import encode_commit, encode_tree, object_id
 from snapd.store.objects.loose import encode_loose
 from snapd.store.refs.database import read_references
 
 from .codec import decode_event, encode_event, name_of
-from .pins import pins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from snapd.core.model import ObjectId
-    from snapd.core.timeline.model import Event, SessionId
+    from snapd.core.model import ObjectId, RelPath
+    from snapd.core.timeline.model import Event, SessionId, SnapshotId
     from snapd.store.repository import ShadowRepository
+
+
+EFFECTS = b"effects"
+"""The directory of the blobs that an operation named."""
 
 SESSIONS = "refs/snapd/sessions/"
 OPERATIONS = "refs/snapd/operations/"
@@ -43,6 +51,67 @@ _COMMIT = re.compile(
     r"author [^\n]*\ncommitter [^\n]*\n\n(?P<name>[a-zA-Z]+)\n\n(?P<payload>[^\n]*)\n"
 )
 _HOST = re.compile(rb"^committer [^\n]*<[^\n@]*@([^\n>]*)>", re.MULTILINE)
+
+
+@attrs.frozen
+class Pins:
+    """The trees that keep the objects of an event.
+
+    Attributes:
+        tree: the id of the tree of its commit.
+        trees: the bytes of that tree and of `effects`, by id.
+        named: the objects of the event.
+    """
+
+    tree: ObjectId
+    trees: Mapping[ObjectId, bytes]
+    named: Collection[ObjectId]
+
+
+def snapshots(event: Event) -> dict[bytes, SnapshotId]:
+    """The snapshots of an event, by their role."""
+    found = {
+        b"head": event.head,
+        b"seen.before": event.seen.before if event.seen is not None else None,
+        b"seen.after": event.seen.after if event.seen is not None else None,
+        b"before": event.what.before if isinstance(event.what, Operated) else None,
+    }
+    return {role: snapshot for role, snapshot in found.items() if snapshot is not None}
+
+
+def pins(event: Event) -> Pins:
+    """The trees that keep the objects of an event."""
+    entries: list[TreeEntry] = []
+    for role, snapshot in snapshots(event).items():
+        entries += (
+            TreeEntry(role, TREE, snapshot.tree),
+            TreeEntry(role + b".coverage", REGULAR, snapshot.coverage),
+        )
+    named = {entry.oid for entry in entries}
+    blobs = {oid for _, oid in effect_blobs(event)}
+    named |= blobs
+    trees = {}
+    if blobs:
+        data = encode_tree(TreeEntry(oid.hex().encode(), REGULAR, oid) for oid in blobs)
+        effects = object_id("tree", data)
+        trees[effects] = data
+        entries.append(TreeEntry(EFFECTS, TREE, effects))
+    data = encode_tree(entries)
+    tree = object_id("tree", data)
+    trees[tree] = data
+    return Pins(tree, trees, named)
+
+
+def effect_blobs(event: Event) -> Iterator[tuple[RelPath, ObjectId]]:
+    """The files in the effects of an operation, with the blobs before and after; and what was kept of files."""
+    if isinstance(event.what, Kept):
+        for path, entry in event.what.files:
+            if entry is not None:
+                yield path, entry.oid
+    if isinstance(event.what, Operated):
+        for effects in (event.what.effects or (), *(turned.effects for turned in event.what.turned)):
+            for effect in effects:
+                yield from ((effect.path, entry.oid) for entry in (effect.old, effect.new) if entry is not None)
 
 
 @attrs.frozen

@@ -31,9 +31,9 @@ from snapd.failpoints import failpoint
 from . import codec
 from .chain import chain_of_session
 from .codec import decode_event, encode_claims, encode_summary, encode_uncaptured
-from .paging import AFTER_ALL, bounds, search
 from .rows import (
     ABOUT,
+    AFTER_ALL,
     EVENT,
     HEARD,
     IN_FORCE,
@@ -45,7 +45,9 @@ from .rows import (
     TALLY,
     UNDONE,
     WITHIN,
+    bounds,
     operation,
+    search,
     snapshot,
     step,
     undone,
@@ -77,7 +79,7 @@ class Database:
     """An open database. Only one thread at a time may use it.
 
     Nothing of it is ever synced, and its own journal is in memory: a process that dies within a transaction may leave a
-    file that is none any more. See `sealed`.
+    file that is none any more. See `verify`.
 
     Args:
         path: a file, empty or of `create`; None for one that is in memory alone.

@@ -1,6 +1,14 @@
-"""The tables of the timeline's database."""
+"""The tables of the timeline's database, and which chains belong together."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from snapd.core.model import ObjectId
+
 
 VERSION = 12
 """The version of the tables: a database of another version is rebuilt from the events."""
@@ -188,3 +196,14 @@ GO_ON = """
 UPDATE steps SET to_tree = ?, to_coverage = ?, summary = NULL, is_empty = NULL WHERE step_id = ? AND state != 'open'
 """
 """Has a step that has ended go on to another snapshot."""
+
+
+def links(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """The pairs of chains of which one has an event that refers to the other."""
+    return connection.execute(LINKS).fetchall()
+
+
+def roots(connection: sqlite3.Connection) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
+    """The chain of each event, its commit, and the tree of that commit."""
+    rows = connection.execute("SELECT chain, commit_id, pins FROM events")
+    return [(chain, (commit, tree)) for chain, commit, tree in rows]

@@ -1,7 +1,7 @@
 """The sessions, steps and operations of a workspace; implements `core.ports.Timeline`.
 
 The commits of `chain` are the truth. The database is made from them to answer queries fast. It is used only if it was
-closed in order (`sealed`) and has the same newest commits as the references; otherwise it is rebuilt. So an event is
+closed in order (`verify`) and has the same newest commits as the references; otherwise it is rebuilt. So an event is
 added in this order:
 
 1. A transaction of the database adds the event. One that cannot follow is refused, and nothing is written.
@@ -26,14 +26,12 @@ from snapd.core.rules.retention import Chain
 from snapd.core.timeline.model import StepBegun, StepEnded
 from snapd.failpoints import failpoint
 
-from .chain import NO_OBJECT, SESSIONS, Chains, Link, chain_of
+from .chain import NO_OBJECT, SESSIONS, Chains, Link, chain_of, effect_blobs, snapshots
 from .codec import encode_event
 from .database import Database
-from .numbers import Numbers
-from .pins import effect_blobs, snapshots
-from .sealed import fresh, is_sealed, remove, seal
-from .tables.chains import links, roots
-from .verify import rows, rows_of
+from .schema import links, roots
+from .small_files import Numbers
+from .verify import fresh, is_sealed, remove, rows, rows_of, seal
 from .view import TimelineView
 
 if TYPE_CHECKING:

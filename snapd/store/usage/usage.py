@@ -21,8 +21,7 @@ from snapd.store.objects.codec import decode_tree
 from snapd.store.objects.loose import object_path, read_whole
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.refs.database import read_references
-from snapd.store.timeline.chain import OPERATIONS, SESSIONS, decode_link
-from snapd.store.timeline.pins import snapshots
+from snapd.store.timeline.chain import OPERATIONS, SESSIONS, decode_link, snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

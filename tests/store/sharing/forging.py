@@ -15,8 +15,8 @@ import pygit2
 
 from snapd.core.errors import SnapdError
 from snapd.store.sharing.signature_tag import SIGNATURES
+from snapd.store.timeline.chain import pins
 from snapd.store.timeline.codec import decode_event
-from snapd.store.timeline.pins import pins
 from tests.support.git import run_git
 
 _COMMIT = re.compile(

@@ -8,7 +8,7 @@ from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE, REGULAR, Coverage, Entry, ObjectId, RecordKind, Snapshot
 from snapd.core.timeline.model import Effect, Event, Operated, SnapshotId, Turned
 from snapd.store.store import Store
-from snapd.store.timeline.pins import pins
+from snapd.store.timeline.chain import pins
 from tests.store.steps import read_files
 
 from .telling import Telling

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.timeline.model import Message
-from snapd.store.timeline.paging import bounds
+from snapd.store.timeline.rows import bounds
 
 if TYPE_CHECKING:
     import sqlite3

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.timeline.queries import Touched
-from snapd.store.timeline.fields import ENTRY
+from snapd.store.timeline.codec import ENTRY
 
 if TYPE_CHECKING:
     import sqlite3

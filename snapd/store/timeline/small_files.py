@@ -1,10 +1,17 @@
-"""The intent: a private file with the changes of an operation, from before the first one until after the last."""
+"""The small files of a store beside its timeline.
+
+`intent` is private, and has the changes of an operation, from before the first one until after the last.
+`notifications` has the numbers of notifications, reserved in blocks; none is ever used twice, even after a crash.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
+import re
+import threading
+import time
 import zlib
 from typing import TYPE_CHECKING
 
@@ -13,19 +20,25 @@ from snapd.failpoints import failpoint
 from snapd.store.files.durable import remove_if_there, sync_directory, write_file
 from snapd.store.files.free_space import ensure_space_to_record
 from snapd.store.files.quarantine import Quarantine
+from snapd.store.files.walking import read_if_there
 
 from .codec import decode_intent, encode_intent
 
 if TYPE_CHECKING:
     from snapd.core.timeline.model import Intent
 
+
 logger = logging.getLogger(__name__)
 
-NAME = "intent"
+INTENT = "intent"
 
 _FORMAT = b"snapdI1\n"
 _SUM_BYTES = 4
 _COPIES = 4
+
+NUMBERS = "notifications"
+
+_LINE = re.compile(rb"([1-9][0-9]*) ([0-9a-f]{8})\n")
 
 
 class IntentFile:
@@ -37,7 +50,7 @@ class IntentFile:
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
-        self._path = os.path.join(directory, NAME)
+        self._path = os.path.join(directory, INTENT)
 
     def keep(self, intent: Intent) -> None:
         """Writes the intent durably, in place of the previous one, if there is also space to record it later.
@@ -116,3 +129,55 @@ def decode_file(data: bytes) -> Intent:
 
 def _sum(data: bytes) -> bytes:
     return zlib.crc32(data).to_bytes(_SUM_BYTES, "big")
+
+
+class Numbers:
+    """The numbers of a store. Safe to use from several threads.
+
+    The next free number is in a file of its own, because the database may be rebuilt. The file is durable before a
+    number is used, so without a file none was. If it is damaged, the milliseconds since 1970 are higher than any number
+    before.
+
+    Args:
+        directory: of the store, which the caller owns.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._path = os.path.join(directory, NUMBERS)
+        self._lock = threading.Lock()
+        self._next: int | None = None
+
+    def reserve(self, count: int) -> int:
+        """Reserves numbers, durably.
+
+        Args:
+            count: how many.
+
+        Returns:
+            The first of them.
+
+        Raises:
+            StorageFull, IoError: none was reserved.
+        """
+        with self._lock:
+            first = self._next if self._next is not None else self._read()
+            shown = b"%d" % (first + count)
+            write_file(self._path, b"%s %08x\n" % (shown, zlib.crc32(shown)))
+            self._next = first + count
+        return first
+
+    def _read(self) -> int:
+        data = read_if_there(self._path)
+        if data is None:
+            return 1
+        number = decode_numbers(data)
+        if number is None:
+            logger.warning("%s is damaged: notifications are numbered by the clock from now on", self._path)
+            return int(time.time() * 1000)
+        return number
+
+
+def decode_numbers(data: bytes) -> int | None:
+    """The number in the bytes of the file; None if they are damaged."""
+    found = _LINE.fullmatch(data)
+    return int(found[1]) if found is not None and zlib.crc32(found[1]) == int(found[2], 16) else None
