@@ -286,8 +286,7 @@ class Store(ObjectStore):
             IoError, StorageFull, Cancelled: the check was not finished.
         """
         # imported late: a twentieth of the daemon's code, and hardly ever needed
-        from snapd.store.fsck.checker import check_apart
-        from snapd.store.fsck.checkers import check
+        from snapd.store.fsck.checkers import check, check_apart
 
         self._repository.check_present()
         if alone:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from snapd.store.fsck import checker
+from snapd.store.fsck import checkers
 from snapd.store.maintenance import worker
 from snapd.workers import job
 from snapd.workers.processes import ChildProcess
@@ -18,7 +18,7 @@ from tests.store.steps import Steps
 @pytest.fixture(autouse=True)
 def jobs_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checks and repacks run in this process, which is quicker; `test_checker` and `test_worker` test the others."""
-    for module in (checker, worker):
+    for module in (checkers, worker):
         monkeypatch.setattr(module, "can_start", lambda: False)
 
 

@@ -1,21 +1,27 @@
-"""Checks and repairs a store, open or not; it need not be possible to open it."""
+"""Checks and repairs a store, open or not; it need not be possible to open it.
+
+An open store is checked in a process of its own: nobody waits for the interpreter lock while all objects are hashed.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.check_report import CheckReport, after_repair
-from snapd.core.errors import StoreCorrupt
+from snapd.core.call import Call
+from snapd.core.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep, after_repair
+from snapd.core.errors import IoError, StoreCorrupt
 from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline import Timeline
+from snapd.workers.job import WorkerEnded, run_job, serve
+from snapd.workers.processes import can_start
 
-from .examine import examine
+from .examine import disagreement, examine
 from .files import has_newer_journal
 from .holdings import Holdings, Sources
 from .repair import Elsewhere, keep_coverages, repair_chains, repair_files, repair_objects
@@ -23,8 +29,8 @@ from .repair import Elsewhere, keep_coverages, repair_chains, repair_files, repa
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from snapd.core.call import Call
     from snapd.core.model import RelPath
+    from snapd.workers.job import Report
 
     from .examine import Examination
 
@@ -128,3 +134,91 @@ def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckRep
 def _examined(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | None) -> Iterator[Examination]:
     with Holdings(os.path.join(store, "objects")) as holdings:
         yield examine(store, holdings, call, quick=quick, agrees=agrees)
+
+
+@attrs.frozen
+class _Checked:
+    """What the other process answers.
+
+    Attributes:
+        report: what the check found.
+        asks_timeline: whether the open timeline is to be compared too: the events fit together.
+    """
+
+    report: CheckReport
+    asks_timeline: bool
+
+
+def check_apart(store: str, call: Call, agrees: Callable[[], bool]) -> CheckReport:
+    """Checks a store that this process has open, as `check`; in this process only if no other can be started.
+
+    Args:
+        store: its directory.
+        call: the request; cancelling it ends the process.
+        agrees: whether the database of the timeline matches the events.
+
+    Raises:
+        StoreCorrupt, StorageFull, IoError, Cancelled: as `check`; `IoError` also if the process cannot be
+            started, or ended before it had answered.
+    """
+    if not can_start():
+        return check(store, call, quick=False, agrees=agrees)
+    try:
+        answer = run_job(
+            __name__,
+            {"store": store},
+            in_background=True,
+            check=call.check,
+            report=call.progress,
+        )
+    except WorkerEnded as error:
+        raise IoError(
+            f"the process that checks {store} ended with {error.status}", hint="try again", path=store
+        ) from error
+    report = _report(answer["report"])
+    if not answer["asks_timeline"]:
+        return report
+    problems, _ = disagreement(agrees)
+    return attrs.evolve(report, problems=(*report.problems, *problems))
+
+
+def main(_: str) -> None:
+    """Runs in the other process."""
+    serve(_check)
+
+
+def _check(question: dict[str, Any], report: Report) -> _Checked:
+    asked: list[bool] = []
+
+    def agrees() -> bool:
+        # only the process that has the timeline open can compare it
+        asked.append(True)
+        return True
+
+    found = check(question["store"], Call(report), quick=False, agrees=agrees)
+    return _Checked(found, bool(asked))
+
+
+def _report(report: dict[str, Any]) -> CheckReport:
+    return CheckReport(
+        **{
+            **report,
+            "problems": tuple(_problem(**problem) for problem in report["problems"]),
+            "repaired": tuple(_problem(**problem) for problem in report["repaired"]),
+            "broken": _ids(report["broken"]),
+            "leftovers": Leftovers(**report["leftovers"]),
+        }
+    )
+
+
+def _problem(files: list[Any], snapshots: list[str], steps: list[Any], **rest: Any) -> Problem:
+    return Problem(
+        **rest,
+        files=tuple(TouchedFile(bytes.fromhex(file["path"]), _ids(file["snapshots"])) for file in files),
+        snapshots=_ids(snapshots),
+        steps=tuple(TouchedStep(**step) for step in steps),
+    )
+
+
+def _ids(hexes: list[str]) -> tuple[bytes, ...]:
+    return tuple(map(bytes.fromhex, hexes))

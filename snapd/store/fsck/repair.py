@@ -29,8 +29,8 @@ from snapd.store.timeline.small_files import Numbers
 
 from .examine import is_needed, is_only_in_flawed
 from .files import ROOT
+from .holdings import RebuiltIndex
 from .rebuild import rebuild
-from .rebuilt_index import RebuiltIndex
 from .scan import flaw_of
 
 if TYPE_CHECKING:

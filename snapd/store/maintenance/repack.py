@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from snapd.store.repository import ShadowRepository
 
-    from .cancel_token import CancelToken
     from .packing import Due, PackResult
+    from .worker import CancelToken
 
 PACKING = "packing"
 """The directory of the store in which new packs are written."""

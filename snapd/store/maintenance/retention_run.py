@@ -1,28 +1,30 @@
 """Keeps a store small: drops what retention does not keep, and repacks the rest.
 
 Packing needs space for a second copy of what it packs; without it, packing is skipped with a line in the log. Dropping
-needs hardly any space, so it works on a full disk.
+needs hardly any space, so it works on a full disk. A note says from before references are removed until their objects
+are gone that these are to be swept: without it, a crash would leave objects until something is dropped again.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import StorageFull
+from snapd.core.errors import StorageFull, os_errors
 from snapd.core.model import ObjectId
 from snapd.core.rules.retention import Inventory, Removal, SnapshotDate, droppable, expired, union
 from snapd.failpoints import failpoint
+from snapd.store.files.durable import remove_if_there, sync_directory, write_file
 from snapd.store.files.quarantine import remove_quarantine
+from snapd.store.files.walking import read_if_there
 
-from .cancel_token import Revoked
 from .erase import MIRRORS
-from .pending_sweep import PendingSweep
 from .repack import drop_packing, drop_unindexed
 from .sizes import own_bytes, sizes
-from .sweep import expire, reach
-from .tempfiles import remove_tempfiles
+from .sweep import expire, reach, remove_tempfiles
+from .worker import Revoked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +37,52 @@ if TYPE_CHECKING:
 
     from .scheduler import MaintenanceScheduler
 
+
+NAME = "unswept"
+
+_PARTLY = b"partly\n"
+_WHOLLY = b"wholly\n"
+
 logger = logging.getLogger(__name__)
+
+
+class PendingSweep:
+    """The note of a store.
+
+    Args:
+        directory: the store's, which the caller owns.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._path = os.path.join(directory, NAME)
+
+    def note(self, *, wholly: bool) -> None:
+        """Notes durably that references are about to be removed.
+
+        Args:
+            wholly: whether no pack may keep their objects, whatever it costs to rewrite it.
+
+        Raises:
+            StorageFull, IoError: the note was not written.
+        """
+        write_file(self._path, _WHOLLY if wholly or self.wholly else _PARTLY)
+
+    def __bool__(self) -> bool:
+        """Whether a sweep is pending; raises `IoError`."""
+        with os_errors(self._path):
+            return os.path.exists(self._path)
+
+    @property
+    def wholly(self) -> bool:
+        """Whether a sweep is pending that was noted with `wholly`; raises `IoError`."""
+        return read_if_there(self._path) == _WHOLLY
+
+    def forget(self) -> None:
+        """Removes the note, after a sweep; raises `IoError`."""
+        with os_errors(self._path):
+            remove_if_there(self._path)
+            sync_directory(self._directory)
 
 
 class Maintenance:

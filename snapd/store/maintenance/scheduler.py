@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import SnapdError
 from snapd.heap import give_back
 
-from .cancel_token import CancelToken, Revoked
 from .packing import NOW, Due
 from .repack import ensure_space_to_pack, repack, tidy
+from .worker import CancelToken, Revoked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

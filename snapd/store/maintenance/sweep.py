@@ -1,12 +1,20 @@
-"""Removes objects that no snapshot and no event needs from a shadow repository.
+"""Removes objects that no snapshot and no event needs from a shadow repository, and files that a dead process left.
 
 Mark and sweep: everything that is reachable from them stays, other loose objects are removed. A pack with no reachable
 object is removed; a pack with some is rewritten with only those, if that is worth it (`_is_worth_it`).
+
+The names of temporary files mark them as such. While this process owns the store and nobody writes to it, nobody will
+rename or remove them any more. Only the state of the work tree may be written at any time: of its files, those older
+than this process's ownership are removed. Locks and temporary files of git may belong to a git command run on the
+store: they are left for an hour.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import stat
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -15,8 +23,11 @@ from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import remove_any, remove_if_there
 from snapd.store.files.free_space import ensure_space, free_bytes
+from snapd.store.files.lock import OWNER
+from snapd.store.files.walking import names_if_there, status_if_there, walked
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_index import PackIndex
+from snapd.store.refs.database import LOCK
 
 from .pack_rewrite import PackRewrite
 
@@ -26,6 +37,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.store.repository import ShadowRepository
 
+
 CHEAP_BYTES = 64 << 20
 """A pack of up to this size is rewritten to remove even one object."""
 
@@ -34,6 +46,15 @@ RESERVE_BYTES = 16 << 20
 
 PACK_ENDINGS = ("idx", "pack", "rev", "bitmap", "mtimes")
 """The files of a pack, in the order in which they are removed."""
+
+AGE = 3600
+"""How long files of git are left, in seconds."""
+
+_OWN = re.compile(r"tmp_[a-z]+_[0-9a-f]{16}.*|.+\.[0-9a-f]{12}\.tmp")
+"""The names of `loose`, `pack_writer` and `adopt`; and those of `durable` and of the state of the work tree."""
+_GITS = re.compile(r"\.?tmp[-_].+|.+\.lock")
+"""The names of git; `refs.database` uses git's locks."""
+_BESIDE = "worktree."
 
 
 def expire(
@@ -158,3 +179,45 @@ def _sweep_loose(repository: ShadowRepository, held: set[ObjectId], call: Call) 
                 call.check()
                 failpoint("expire.loose")
                 os.unlink(file.path)
+
+
+def remove_tempfiles(path: str, *, at_once: bool = False) -> int:
+    """Removes temporary files.
+
+    Args:
+        path: the directory of a store that this process owns, or of a mirror in it; nobody writes to it meanwhile.
+        at_once: whether to remove young files of a git command run on the store too, which then fails: they may hold
+            contents that must not stay. Its locks are never removed.
+
+    Returns:
+        The number of removed files.
+
+    Raises:
+        IoError: some may be left.
+    """
+    count = 0
+    with os_errors(path):
+        owner = status_if_there(os.path.join(path, OWNER))
+        owned = 0 if owner is None else owner.st_ctime_ns
+        for file, name in _files(path):
+            is_own = _OWN.fullmatch(name)
+            status = status_if_there(file) if is_own or _GITS.fullmatch(name) else None
+            if status is None or not stat.S_ISREG(status.st_mode):
+                continue
+            made = status.st_ctime_ns
+            if is_own:
+                is_left = made < owned or not name.startswith(_BESIDE)
+            else:
+                is_old = made < time.time_ns() - AGE * 10**9
+                is_left = is_old or (at_once and not name.endswith(LOCK))
+            if is_left:
+                remove_if_there(file)
+                count += 1
+    return count
+
+
+def _files(path: str) -> list[tuple[str, str]]:
+    """The paths and names of the files among which temporary ones can be."""
+    above = [path, *(os.path.join(path, name) for name in ("info", "objects", os.path.join("objects", "pack")))]
+    above += [directory for directory, _, _ in walked(os.path.join(path, "refs"))]
+    return [(os.path.join(directory, name), name) for directory in above for name in names_if_there(directory)]

@@ -1,9 +1,14 @@
-"""Packs in a process of its own: it frees the memory that libgit2 takes, and does not hold our interpreter lock."""
+"""Packs in a process of its own: it frees the memory that libgit2 takes, and does not hold our interpreter lock.
+
+It may change a repository until somebody else takes that right back.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,12 +24,68 @@ from .packing import Due, PackResult
 from .sweep import RESERVE_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from snapd.workers.job import Report
 
-    from .cancel_token import CancelToken
 
 _BUS_ERROR = getattr(signal, "SIGBUS", None)
 """libgit2 writes through maps: if the disk is full, it gets this signal and no error."""
+
+
+class Revoked(Exception):
+    """The token was revoked; nothing was dropped."""
+
+
+class CancelToken:
+    """Lets a repack drop files until the token is revoked. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._lock = threading.Lock()
+        self._on_cancel: Callable[[], None] | None = None
+        self.revoked = False
+
+    def revoke(self) -> None:
+        """Revokes the token, and waits for a change under way: afterwards the job changes nothing any more."""
+        self.cancel()
+        with self._changing:
+            pass
+
+    def cancel(self) -> None:
+        """Revokes the token without waiting."""
+        with self._lock:
+            self.revoked = True
+            if self._on_cancel is not None:
+                self._on_cancel()
+
+    def check(self) -> None:
+        """Raises `Revoked` if the token was revoked."""
+        if self.revoked:
+            raise Revoked
+
+    @contextlib.contextmanager
+    def on_cancel(self, end: Callable[[], None]) -> Iterator[None]:
+        """Calls `end` if the token is revoked while the block runs.
+
+        Raises:
+            Revoked: it was revoked before.
+        """
+        with self._lock:
+            self.check()
+            self._on_cancel = end
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._on_cancel = None
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """Surrounds a change of the repository, for which `revoke` waits; raises `Revoked` if the token was revoked."""
+        with self._changing:
+            self.check()
+            yield
 
 
 def pack(store: str, directory: str, due: Due, token: CancelToken) -> PackResult:

@@ -9,11 +9,10 @@ from snapd.core.errors import StorageFull
 from snapd.core.model import TREE
 from snapd.core.timeline.model import MessageSent, StepBegun
 from snapd.core.trees import everything_in, lookup
-from snapd.store.maintenance.cancel_token import Revoked
 from snapd.store.maintenance.repack import drop_packing, drop_unindexed
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
-from snapd.store.maintenance.sweep import expire, pack_names
-from snapd.store.maintenance.tempfiles import remove_tempfiles
+from snapd.store.maintenance.sweep import expire, pack_names, remove_tempfiles
+from snapd.store.maintenance.worker import Revoked
 from snapd.store.objects.codec import decode_commit
 
 if TYPE_CHECKING:

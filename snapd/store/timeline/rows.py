@@ -1,4 +1,4 @@
-"""Steps and snapshots as rows of the timeline's database; pages of them and searches for them as parts of statements."""
+"""Steps and snapshots as rows of the timeline's database; and parts of statements that page through and find them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The questions that a timeline answers from its database; and the timeline of a session that came from another machine."""
+"""The questions that a timeline answers from its database; and the timeline of a session from another machine."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ from snapd.store import log
 from snapd.store import store as store_module
 from snapd.store.log import SnapshotLog
 from snapd.store.maintenance import erase, scheduler
-from snapd.store.maintenance.pending_sweep import PendingSweep
 from snapd.store.maintenance.purge import PurgePlan
+from snapd.store.maintenance.retention_run import PendingSweep
 from snapd.store.objects.loose import encode_loose
 from snapd.store.usage import catalog
 from tests.support.failures import Killed, at_failpoint, killed_at

@@ -14,7 +14,7 @@ from snapd.core.errors import IoError, StoreCorrupt
 from snapd.core.model import ObjectId
 from snapd.store.fsck.files import check_access, find_leftovers
 from snapd.store.maintenance.sizes import own_bytes, sizes
-from snapd.store.maintenance.tempfiles import remove_tempfiles
+from snapd.store.maintenance.sweep import remove_tempfiles
 from snapd.store.objects.loose import loose_files
 from snapd.store.usage.usage import usage
 from tests.store.fsck import damage

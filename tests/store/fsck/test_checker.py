@@ -14,9 +14,8 @@ import pytest
 from snapd.core.call import Call
 from snapd.core.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep
 from snapd.core.errors import Cancelled, IoError, StoreCorrupt
-from snapd.store.fsck import checker
-from snapd.store.fsck.checker import check_apart
-from snapd.store.fsck.checkers import check
+from snapd.store.fsck import checkers
+from snapd.store.fsck.checkers import check, check_apart
 from snapd.store.fsck.holdings import Holdings
 from snapd.store.fsck.scan import _in_order
 from snapd.store.objects.pack_index import PackIndex
@@ -120,7 +119,7 @@ def test_its_death_is_told(steps: Steps, gate: Gate, children: list[ChildProcess
 
 
 def test_without_processes_it_checks_here(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker, "can_start", lambda: False)
+    monkeypatch.setattr(checkers, "can_start", lambda: False)
     monkeypatch.setattr(job, "ChildProcess", None)
     assert check_apart(str(steps.path), Call(), lambda: True).problems == ()
 
@@ -135,8 +134,8 @@ def test_a_report_arrives_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
         (TouchedStep("s", None, "o"),),
     )
     report = CheckReport("/s", False, 1, 2, 3, 4, (problem,), (problem,), (b"z" * 20,), Leftovers(5, 6), True, None)
-    line = job._line({"result": attrs.asdict(checker._Checked(report, False))})
-    monkeypatch.setattr(checker, "run_job", lambda *_, **__: json.loads(line)["result"])
+    line = job._line({"result": attrs.asdict(checkers._Checked(report, False))})
+    monkeypatch.setattr(checkers, "run_job", lambda *_, **__: json.loads(line)["result"])
     assert check_apart("/s", Call(), lambda: True) == report
 
 

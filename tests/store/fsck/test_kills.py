@@ -15,9 +15,9 @@ from snapd.core.errors import SnapdError
 from snapd.core.model import ObjectId
 from snapd.store.files.lock import Ownership
 from snapd.store.fsck.checkers import check, repair
-from snapd.store.maintenance.cancel_token import CancelToken
 from snapd.store.maintenance.packing import NOW
 from snapd.store.maintenance.repack import repack
+from snapd.store.maintenance.worker import CancelToken
 from snapd.store.repository import ShadowRepository
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, loose

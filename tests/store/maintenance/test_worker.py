@@ -15,9 +15,9 @@ import pytest
 from snapd.core.errors import IoError, StoreCorrupt
 from snapd.store.maintenance import packing, scheduler
 from snapd.store.maintenance import repack as module
-from snapd.store.maintenance.cancel_token import CancelToken, Revoked
 from snapd.store.maintenance.packing import NOW, Due
 from snapd.store.maintenance.repack import repack
+from snapd.store.maintenance.worker import CancelToken, Revoked
 from snapd.workers import job
 from snapd.workers.processes import ChildProcess
 from tests.store.gate import Gate

@@ -14,7 +14,7 @@ import pytest
 from snapd import failpoints
 from snapd.core.errors import StorageFull
 from snapd.core.model import ObjectId
-from snapd.store.maintenance.tempfiles import AGE, remove_tempfiles
+from snapd.store.maintenance.sweep import AGE, remove_tempfiles
 from snapd.store.refs import database as refdb
 from snapd.store.refs.database import ReferenceDatabase, read_references
 from tests.store.steps import Steps
