@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.errors import InvalidParams, IoError, NothingToRedo, NothingToUndo, UnknownStep
+from snapd.core.errors import InvalidParams, IoError, NothingToUndo, PlanChanged, UnknownStep
 
 from .messages import Offer
-from .telling import NOTHING_RECORDED, done, turn_lines
+from .telling import NOTHING_RECORDED, done, file_lines, turn_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,9 @@ _LOOKED_AT = 100
 """Steps that are asked for at first: a session may have thousands."""
 _LISTS = "`/steps` lists what it changed"
 _LISTED = 5
-"""Prompts that `/steps` lists."""
+"""Prompts that `/steps` lists, and that a question names."""
+_MOST_STEPS = 1000
+"""Steps that are taken back at once, at most."""
 
 
 @attrs.frozen
@@ -51,14 +53,44 @@ class Command:
     rest: str | None
 
 
+@attrs.frozen
+class Question:
+    """What the person has to agree to, before files change.
+
+    Attributes:
+        method: of the request.
+        params: of the request, without `dryRun` and `expect`.
+        name: of what is taken back or done again, in words.
+        plan: the result of the dry run that the person is shown.
+        was_other: whether the person was shown another plan before.
+    """
+
+    method: str
+    params: dict[str, Any]
+    name: str
+    plan: dict[str, Any]
+    was_other: bool = False
+
+    @property
+    def title(self) -> str:
+        """The question in a line."""
+        return f"{'Take back' if self.method == 'session/undo' else 'Do again'} {self.name}?"
+
+    @property
+    def text(self) -> str:
+        """What would be done, as Markdown."""
+        why = "Something changed meanwhile. This would be done now:\n\n" if self.was_other else ""
+        return why + file_lines(self.plan, redone=self.method == "session/redo")
+
+
 def command_in(prompt: str) -> Command | None:
     """The command that a prompt is; None where it is a prompt for the agent."""
     found = _COMMAND.fullmatch(prompt.strip())
     return None if found is None else Command(found["name"], found["rest"])
 
 
-def answer(found: Backend, turns: Turns, command: Command, *, is_busy: bool) -> str:
-    """Does what a command says, and tells it, as Markdown.
+def answer(found: Backend, turns: Turns, command: Command, *, is_busy: bool) -> str | Question:
+    """Does what a command says, and tells it, as Markdown; or gives what the person has to agree to.
 
     Args:
         found: the daemon.
@@ -67,59 +99,59 @@ def answer(found: Backend, turns: Turns, command: Command, *, is_busy: bool) -> 
         is_busy: whether the agent was at work then.
 
     Raises:
-        SnapdError: it was not done, or not as a whole.
+        SnapdError: it was not done.
     """
     if command.name == "steps":
         return _steps(found, turns, command)
     if is_busy:
         return f"The agent is still at work. Stop it, or wait until it is done; then type `/{command.name}` again."
-    if command.name == "redo":
-        return _redo(found, turns, _count(command) or 1)
     count = _count(command)
-    if command.rest is None or count is not None:
-        return _undo_turns(found, turns, count or 1)
-    step = _step(found, turns, command.rest)
-    result = found.request("session/undo", {"sessionId": turns.name, "stepId": step["stepId"], "details": "counts"})
-    return done(result, f"step `{step['stepId'][:8]}`", turns.recording.folder)
+    if command.name == "redo" or command.rest is None or count is not None:
+        return _of_turns(found, turns, f"session/{command.name}", count or 1)
+    step = _step(found, turns, command.rest)["stepId"]
+    return _planned(found, turns, "session/undo", {"stepId": step}, f"step `{step[:8]}`")
 
 
-def _undo_turns(found: Backend, turns: Turns, count: int) -> str:
-    told: list[str] = []
-    for _ in range(count):
-        try:
-            plan = found.request("session/undo", {"sessionId": turns.name, "count": 1, "dryRun": True})
-        except NothingToUndo as error:
-            if not told:
-                said = "nothing that the agent changed in this session is left to take back"
-                raise NothingToUndo(said, hint=_LISTS) from error
-            break
-        last = plan["steps"][0]
-        message = last.get("messageId")
-        which = {"stepId": last["stepId"]} if message is None else {"messageId": message}
-        result = found.request("session/undo", {"sessionId": turns.name, **which, "details": "counts"})
-        told.append(done(result, _turn_name(found, turns, message, last), turns.recording.folder))
-        if not result["applied"] or any(row["outcome"] == "conflict" for row in result["files"]):
-            # what came before it is likely to be in the way of the same changes
-            break
-    return "\n\n".join(told)
+def carry_out(found: Backend, turns: Turns, question: Question) -> str | Question:
+    """Does what the person agreed to, and tells it; or gives what would be done now, if that is something else.
+
+    Raises:
+        SnapdError: it was not done, or not as a whole.
+    """
+    try:
+        result = found.request(question.method, {**question.params, "expect": question.plan["plan"]})
+    except PlanChanged as error:
+        return attrs.evolve(question, plan=error.data["outcome"], was_other=True)
+    return done(result, question.name, turns.recording.folder, redone=question.method == "session/redo")
 
 
-def _redo(found: Backend, turns: Turns, count: int) -> str:
-    params: dict[str, Any] = {"sessionId": turns.name}
-    told: list[str] = []
-    for _ in range(count):
-        try:
-            plan = found.request("session/redo", {**params, "count": 1000, "dryRun": True})
-        except NothingToRedo:
-            if not told:
-                raise
-            break
-        _, steps = next(groupby(plan["steps"], lambda step: step.get("messageId") or step["stepId"]))
-        number = len(list(steps))
-        result = found.request("session/redo", {**params, "count": number, "details": "counts"})
-        name = _turn_name(found, turns, plan["steps"][0].get("messageId"), plan["steps"][0])
-        told.append(done(result, name, turns.recording.folder, redone=True))
-    return "\n\n".join(told)
+def _planned(found: Backend, turns: Turns, method: str, which: dict[str, Any], name: str) -> str | Question:
+    params = {"sessionId": turns.name, **which, "details": "counts"}
+    question = Question(method, params, name, found.request(method, {**params, "dryRun": True}))
+    is_change = any(row["outcome"] != "unchanged" for row in question.plan["files"])
+    return question if is_change else carry_out(found, turns, question)
+
+
+def _of_turns(found: Backend, turns: Turns, method: str, count: int) -> str | Question:
+    """What takes back the last turns, or does them again."""
+    looked_at = 1 if (method, count) == ("session/undo", 1) else _MOST_STEPS
+    try:
+        plan = found.request(method, {"sessionId": turns.name, "count": looked_at, "dryRun": True})
+    except NothingToUndo as error:
+        said = "nothing that the agent changed in this session is left to take back"
+        raise NothingToUndo(said, hint=_LISTS) from error
+    by_turn = groupby(plan["steps"], lambda step: step.get("messageId") or step["stepId"])
+    chosen = [list(steps) for _, steps in by_turn][:count]
+    names = [_turn_name(found, turns, steps[0]) for steps in chosen[:_LISTED]]
+    if len(chosen) > _LISTED:
+        names.append(f"{len(chosen) - _LISTED} more")
+    name = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    last = chosen[0][0]
+    if looked_at > 1:
+        which = {"count": sum(map(len, chosen))}
+    else:
+        which = {"messageId": last["messageId"]} if "messageId" in last else {"stepId": last["stepId"]}
+    return _planned(found, turns, method, which, name)
 
 
 def _steps(found: Backend, turns: Turns, command: Command) -> str:
@@ -164,7 +196,8 @@ def _count(command: Command) -> int | None:
     return int(command.rest) if command.rest is not None and _COUNT.fullmatch(command.rest) else None
 
 
-def _turn_name(found: Backend, turns: Turns, message: str | None, step: dict[str, Any]) -> str:
+def _turn_name(found: Backend, turns: Turns, step: dict[str, Any]) -> str:
+    message = step.get("messageId")
     if message is None:
         return f"step `{step['stepId'][:8]}`"
     prompt = _prompt(found, turns, message)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from . import messages
-from .commands import OFFERS, answer, command_in
+from .commands import OFFERS, Question, answer, carry_out, command_in
 from .messages import part, text, tool_news
 from .recording import Recording
 from .telling import refusal
@@ -87,6 +87,8 @@ class Conversation:
         self._sessions: dict[str, Turns] = {}
         self._answers: dict[str, Callable[[Message], Then]] = {}
         """What to do with the answer to a request of the editor's, by its key; it gives what to do afterwards."""
+        self._questions: dict[str, Callable[[Message], None]] = {}
+        """What to do with the answer to a request of our own, by its key."""
         self._requests: dict[str, Callable[[Message], Callable[[Message], Then] | None]] = {
             "initialize": self._initialize,
             "session/new": self._open,
@@ -109,6 +111,9 @@ class Conversation:
             return Verdict(line)
         method = text(message, "method") or ""
         with self._lock:
+            if not method and (decided := self._questions.pop(messages.request_key(message), None)) is not None:
+                decided(message)
+                return Verdict(None)
             if method == "session/prompt":
                 return self._prompt(message, line)
             answered = self._requests[method](part(message, "params")) if method in self._requests else None
@@ -275,18 +280,45 @@ class Conversation:
 
         return partial(turns.recording.start, turns.name, self._agent, partial(self._tell_editor, commands))
 
-    def _obey(self, turns: Turns, command: Command, message: Message) -> None:
+    # -- commands
+
+    def _obey(self, turns: Turns, command: Command, prompt: Message) -> None:
         is_busy = turns.current is not None
+        self._work(turns, prompt, lambda found: answer(found, turns, command, is_busy=is_busy))
 
-        def reply(told: str) -> None:
-            names = (secrets.token_hex(8), secrets.token_hex(8))
-            lines = b"".join(messages.answers(message, told, self._version, names))
-            self._tell_editor(lambda: lines)
-
+    def _work(self, turns: Turns, prompt: Message, make: Callable[[Backend], str | Question]) -> None:
         def work(found: Backend) -> None:
-            reply(answer(found, turns, command, is_busy=is_busy))
+            told = make(found)
+            if isinstance(told, str):
+                self._reply(prompt, told)
+                return
+            name = f"snapd-{secrets.token_hex(8)}"
+            line = messages.permission(turns.name, name, told.title, told.text, self._version)
+            with self._lock:
+                self._questions[messages.request_key({"id": name})] = partial(self._decided, turns, prompt, name, told)
+            self._tell_editor(lambda: line)
 
-        turns.recording.ask(work, lambda error: reply(refusal(error)))
+        # the recording goes on while a person thinks
+        turns.recording.ask(work, lambda error: self._reply(prompt, refusal(error)))
+
+    def _reply(self, prompt: Message, told: str, reason: str = "end_turn") -> None:
+        names = (secrets.token_hex(8), secrets.token_hex(8))
+        lines = b"".join(messages.answers(prompt, told, self._version, names, reason))
+        self._tell_editor(lambda: lines)
+
+    def _decided(self, turns: Turns, prompt: Message, name: str, question: Question, told: Message) -> None:
+        """Does what a person was asked about, if the editor's answer agrees to it."""
+        outcome = part(told, "result", "outcome")
+        agreed = text(outcome, "outcome") == "selected" and text(outcome, "optionId") == messages.ALLOW
+        if messages.ends_with_its_answer(self._version):
+            line = messages.call_over(turns.name, name, is_done=agreed)
+            self._tell_editor(lambda: line)
+        if agreed and turns.current is None:
+            self._work(turns, prompt, lambda found: carry_out(found, turns, question))
+            return
+        why = ": the agent is at work again" if agreed else ": the editor cannot ask" if "error" in told else ""
+        reason = "cancelled" if text(outcome, "outcome") == "cancelled" else "end_turn"
+        self._reply(prompt, f"Nothing was changed{why}.", reason)
 
 
 def known_agent(told: str) -> str | None:

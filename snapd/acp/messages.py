@@ -200,7 +200,40 @@ def _spliced(line: bytes, commands: list[Message], *, at_first: bool) -> bytes |
     return f"{written_line[: end - 1]}{comma}{ours}{written_line[end - 1 :]}".encode()
 
 
-def answers(request: Message, told: str, version: int, names: tuple[str, str]) -> list[bytes]:
+ALLOW = "allow"
+"""The option of `permission` that agrees."""
+
+
+def permission(session: str, name: str, title: str, told: str, version: int) -> bytes:
+    """A `session/request_permission` of our own.
+
+    Args:
+        session: in which a person is asked.
+        name: of the request; version 1 shows it as a call of a tool that has this name, too.
+        title: the question.
+        told: what would be done, as Markdown.
+        version: of the protocol.
+    """
+    options = [
+        {"optionId": ALLOW, "name": "Go on", "kind": "allow_once"},
+        {"optionId": "reject", "name": "Change nothing", "kind": "reject_once"},
+    ]
+    shown: Message = {"title": title, "description": told}
+    if version < _DRAFT:
+        content = [{"type": "content", "content": {"type": "text", "text": told}}]
+        call = {"toolCallId": name, "title": title, "kind": "edit", "status": "pending", "content": content}
+        shown = {"toolCall": call}
+    params = {"sessionId": session, **shown, "options": options}
+    return written({"id": name, "method": "session/request_permission", "params": params})
+
+
+def call_over(session: str, name: str, *, is_done: bool) -> bytes:
+    """A line that ends the call that `permission` shows in version 1."""
+    status = "completed" if is_done else "failed"
+    return _update(session, {"sessionUpdate": "tool_call_update", "toolCallId": name, "status": status})
+
+
+def answers(request: Message, told: str, version: int, names: tuple[str, str], reason: str = "end_turn") -> list[bytes]:
     """The lines that answer a `session/prompt` with a text, as an agent would.
 
     Args:
@@ -208,6 +241,7 @@ def answers(request: Message, told: str, version: int, names: tuple[str, str]) -
         told: the answer.
         version: of the protocol.
         names: two new message ids, for the prompt and for the answer.
+        reason: why the turn ends.
     """
     params = part(request, "params")
     session = str(params.get("sessionId"))
@@ -216,7 +250,7 @@ def answers(request: Message, told: str, version: int, names: tuple[str, str]) -
     if version < _DRAFT:
         return [
             _update(session, {"sessionUpdate": "agent_message_chunk", "content": content}),
-            written({"id": request_id, "result": {"stopReason": "end_turn"}}),
+            written({"id": request_id, "result": {"stopReason": reason}}),
         ]
     # the answer only acknowledges the prompt, which is told once more; that the session is idle ends the turn
     prompt, answer = names
@@ -225,7 +259,7 @@ def answers(request: Message, told: str, version: int, names: tuple[str, str]) -
         _update(session, {"sessionUpdate": "user_message", "messageId": prompt, "content": params.get("prompt")}),
         written({"id": request_id, "result": {"messageId": prompt}}),
         _update(session, {"sessionUpdate": "agent_message_chunk", "messageId": answer, "content": content}),
-        _update(session, {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}),
+        _update(session, {"sessionUpdate": "state_update", "state": "idle", "stopReason": reason}),
     ]
 
 

@@ -59,15 +59,26 @@ def done(result: dict[str, Any], name: str, folder: str, *, redone: bool = False
         head = f"{verb} {name}, but not in every file."
     else:
         head = f"Nothing was changed: {name} {'was not done again' if redone else 'was not taken back'}."
+    paragraphs = [head, file_lines(result, redone=redone), *_advice(result, left, folder, redone=redone)]
+    if changed and not redone:
+        paragraphs.append("`/redo` does it again.")
+    return "\n\n".join(filter(None, paragraphs))
+
+
+def file_lines(result: dict[str, Any], *, redone: bool) -> str:
+    """Tells what becomes of each file, as a list.
+
+    Args:
+        result: the daemon's answer, with `details`.
+        redone: whether it is a redo.
+    """
+    rows = result["files"]
     words = {**_OUTCOMES, **(_REDONE if redone else {})}
     why = _whys(result)
     lines = [f"- {_code(row['file'])}: {words.get(row['outcome'], row['outcome'])}{why(row)}" for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         lines.append(f"- and {len(rows) - _SHOWN} more files")
-    paragraphs = [head, "\n".join(lines), *_advice(result, left, folder, redone=redone)]
-    if changed and not redone:
-        paragraphs.append("`/redo` does it again.")
-    return "\n\n".join(filter(None, paragraphs))
+    return "\n".join(lines)
 
 
 def turn_lines(steps: list[dict[str, Any]], prompt: str | None) -> list[str]:

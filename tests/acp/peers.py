@@ -128,10 +128,17 @@ class Proxied:
         return self.at_editor.line()
 
     def command(self, line: Line) -> tuple[str, Any]:
-        """Says a prompt that the proxy answers; gives the text, and the answer."""
+        """Says a prompt that the proxy answers, and agrees to what it asks; gives the text, and the answer."""
         self.editor_says(line.data)
-        chunk, answer = json.loads(self.at_editor.line()), json.loads(self.at_editor.line())
-        return chunk["params"]["update"]["content"]["text"], answer
+        told = ""
+        while "result" not in (message := json.loads(self.at_editor.line())):
+            if message["method"] == "session/request_permission":
+                agreed = {"outcome": {"outcome": "selected", "optionId": "allow"}}
+                answer = {"jsonrpc": "2.0", "id": message["id"], "result": agreed}
+                self.editor_says(json.dumps(answer).encode() + b"\n")
+            elif message["params"]["update"]["sessionUpdate"] == "agent_message_chunk":
+                told = message["params"]["update"]["content"]["text"]
+        return told, message
 
     def hang_up(self) -> None:
         """Ends the agent, with its exit code."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,14 @@ from snapd.acp.messages import request_key
 from snapd.backend import Backend, open_local
 from snapd.locations import Locations
 from tests.acp.ledger import Talk
-from tests.acp.streams import Line, opening, prompt, request, result, update
+from tests.acp.streams import Line, opening, prompt, request, result, said, update
+
+Decision = Callable[["Work"], dict[str, Any]]
+"""What an editor answers to a question, with what happens in the folder before."""
+
+
+def allow(_: Work) -> dict[str, Any]:
+    return {"result": {"outcome": {"outcome": "selected", "optionId": "allow"}}}
 
 
 class OwnDaemon:
@@ -40,6 +48,10 @@ class Work:
         self.backend = self.daemon.open(str(self.folder))
         self._ids = iter(range(100, 10_000))
         self._calls = iter(range(10_000))
+        self.questions: list[dict[str, Any]] = []
+        """What the last command asked."""
+        self.ended: dict[str, Any] = {}
+        """The answer to the last command."""
         self.say(*opening("S", str(self.folder)))
         self.talk.inserted.clear()
 
@@ -73,10 +85,10 @@ class Work:
             os.path.relpath(path, self.folder): path.read_text() for path in self.folder.rglob("*") if path.is_file()
         }
 
-    def turn(self, said: str, *edits: dict[str, str | None], kind: str = "edit") -> None:
+    def turn(self, typed: str, *edits: dict[str, str | None], kind: str = "edit") -> None:
         """A prompt, and a call for each of some edits."""
         number = next(self._ids)
-        self.say(prompt(number, "S", said))
+        self.say(prompt(number, "S", typed))
         for edit in edits:
             name = f"t{next(self._calls)}"
             self.say(
@@ -88,19 +100,32 @@ class Work:
             self.say(update("S", "tool_call_update", toolCallId=name, status="completed", locations=places))
         self.say(result(number, stopReason="end_turn"))
 
-    def command(self, typed: str) -> str:
-        """What the proxy answers."""
+    def command(self, typed: str, *decisions: Decision) -> str:
+        """What the proxy answers.
+
+        Args:
+            typed: the command.
+            decisions: on each question, in turn; those that are not given agree.
+        """
         number = next(self._ids)
         line = prompt(number, "S", typed)
         assert self.talk.say(line) is None
-        chunk, answer = (json.loads(each) for each in b"".join(self.talk.inserted).splitlines())
-        self.talk.inserted.clear()
-        assert request_key(answer) == request_key(line.message)
-        assert answer["result"] == {"stopReason": "end_turn"}
-        update_ = chunk["params"]["update"]
+        self.questions.clear()
+        left = iter(decisions)
+        while True:
+            told = [json.loads(each) for each in b"".join(self.talk.inserted).splitlines()]
+            self.talk.inserted.clear()
+            if told[-1].get("method") != "session/request_permission":
+                break
+            self.questions.append(told[-1]["params"])
+            decision = next(left, allow)
+            assert self.talk.say(said("client", id=told[-1]["id"], **decision(self))) is None
+        self.ended, *chunks = told[::-1]
+        assert request_key(self.ended) == request_key(line.message)
+        update_ = chunks[0]["params"]["update"]
         assert update_["sessionUpdate"] == "agent_message_chunk"
-        told: str = update_["content"]["text"]
-        return told
+        text: str = update_["content"]["text"]
+        return text
 
     def steps(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.ask("session/steps", sessionId="S")["steps"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.acp.real import Work
+from tests.acp.real import Decision, Work, allow
+from tests.acp.streams import prompt, result
 
 
 @pytest.fixture
@@ -41,14 +43,87 @@ def test_several_prompts_at_once(work: Work) -> None:
     for number in range(4):
         work.turn(f"prompt {number}", {"a": f"{number}\n"}, {f"b{number}": "x\n"})
     said = work.command("/undo 3")
-    assert re.findall("Took back the prompt “(.*)”", said) == ["prompt 3", "prompt 2", "prompt 1"]
+    assert said.startswith("Took back the prompt “prompt 3”, the prompt “prompt 2” and the prompt “prompt 1”.\n")
+    assert len(work.questions) == 1
     assert work.files() == {"a": "0\n", "b0": "x\n"}
     said = work.command("/redo 2")
-    assert re.findall("Did again the prompt “(.*)”", said) == ["prompt 1", "prompt 2"]
+    assert said.startswith("Did again the prompt “prompt 1” and the prompt “prompt 2”.\n")
+    assert len(work.questions) == 1
     assert work.files() == {"a": "2\n", "b0": "x\n", "b1": "x\n", "b2": "x\n"}
-    assert re.findall("“(.*)”", work.command("/undo 999")) == ["prompt 2", "prompt 1", "prompt 0"]
+    assert re.findall("“(.*?)”", work.command("/undo 999")) == ["prompt 2", "prompt 1", "prompt 0"]
     assert work.files() == {}
-    assert len(re.findall("Did again", work.command("/redo 999"))) == 4
+    assert len(re.findall("“", work.command("/redo 999"))) == 4
+
+
+def test_what_is_agreed_to_is_what_happens(work: Work) -> None:
+    work.turn("add a", {"a": "1\n"})
+    work.turn("change a", {"a": "2\n"})
+
+    def meanwhile(work: Work) -> dict[str, Any]:
+        work.write("a", "3\n")
+        return allow(work)
+
+    before = work.ask("snapshot/list")
+    said = work.command("/undo", meanwhile, reject)
+    assert said == "Nothing was changed."
+    assert work.files() == {"a": "3\n"}
+    first, second = (asked["toolCall"] for asked in work.questions)
+    assert first["title"] == "Take back the prompt “change a”?"
+    assert first["content"][0]["content"]["text"] == "- `a`: as it was before"
+    assert second["content"][0]["content"]["text"].startswith("Something changed meanwhile.")
+    assert "**left as it is** (changed since" in second["content"][0]["content"]["text"]
+    assert work.ask("snapshot/list") == before
+    work.write("a", "2\n")
+    work.command("/undo")
+    assert work.files() == {"a": "1\n"}
+    # a redo asks, too; and another undo meanwhile leaves something else to do again
+    said = work.command("/redo", undo_the_first, allow)
+    assert len(work.questions) == 2
+
+
+def undo_the_first(work: Work) -> dict[str, Any]:
+    work.ask("session/undo", sessionId="S")
+    return allow(work)
+
+
+def reject(_: Work) -> dict[str, Any]:
+    return {"result": {"outcome": {"outcome": "selected", "optionId": "reject"}}}
+
+
+def dismiss(_: Work) -> dict[str, Any]:
+    return {"result": {"outcome": {"outcome": "cancelled"}}}
+
+
+def cannot_ask(_: Work) -> dict[str, Any]:
+    return {"error": {"code": -32601, "message": "Method not found"}}
+
+
+@pytest.mark.parametrize("command", ["/undo", "/undo 2", "/undo {step}", "/redo"])
+@pytest.mark.parametrize("decision", [reject, dismiss, cannot_ask, lambda _: {"result": None}])
+def test_nothing_happens_without_a_yes(work: Work, command: str, decision: Decision) -> None:
+    work.turn("add a", {"a": "1\n"}, {"b": "1\n"})
+    work.turn("change a", {"a": "2\n"})
+    work.turn("change b", {"b": "2\n"})
+    work.command("/undo")
+    before = (work.files(), work.ask("snapshot/list"), work.steps())
+    said = work.command(command.format(step=work.steps()[0]["stepId"]), decision)
+    assert said.startswith("Nothing was changed")
+    assert len(work.questions) == 1
+    assert (work.files(), work.ask("snapshot/list"), work.steps()) == before
+    assert work.ended["result"]["stopReason"] == ("cancelled" if decision is dismiss else "end_turn")
+
+
+def test_the_agent_goes_on_while_the_person_thinks(work: Work) -> None:
+    work.turn("add a", {"a": "1\n"})
+
+    def another_prompt(work: Work) -> dict[str, Any]:
+        work.say(prompt(8, "S", "more"))
+        return allow(work)
+
+    assert "the agent is at work again" in work.command("/undo", another_prompt)
+    work.say(result(8, stopReason="end_turn"))
+    assert work.files() == {"a": "1\n"}
+    assert len(work.steps()) == 3
 
 
 def test_one_step(work: Work) -> None:
@@ -154,8 +229,6 @@ def test_strange_names_are_shown_so_that_they_are_seen(work: Work) -> None:
 
 def test_what_the_agent_wrote_outside_of_its_calls_is_the_prompts(work: Work) -> None:
     """A call may have run before the agent says so: its changes are taken back with the prompt."""
-    from tests.acp.streams import prompt, result
-
     work.say(prompt(5, "S", "run"))
     work.write("early", "1\n")
     work.say(result(5, stopReason="end_turn"))
@@ -169,7 +242,6 @@ def test_what_the_agent_wrote_outside_of_its_calls_is_the_prompts(work: Work) ->
 
 
 def test_what_the_agent_wrote_before_it_said_so_is_the_prompts_though_another_call_was_at_work(work: Work) -> None:
-    from tests.acp.streams import prompt, result
     from tests.acp.test_turns import call, over
 
     work.say(prompt(5, "S", "run"))

@@ -14,6 +14,7 @@ from snapd.acp.messages import (
     asked_for,
     offered,
     parse,
+    permission,
     request_key,
     said,
     tool_news,
@@ -170,6 +171,17 @@ def test_what_a_permission_is_asked_for() -> None:
     call = {"toolCallId": "t"}
     assert asked_for({"toolCall": call}) == asked_for({"subject": {"type": "tool_call", "toolCall": call}}) == call
     assert asked_for({"subject": {"type": "command", "command": "ls"}}) == asked_for({}) == {}
+
+
+def test_a_permission_of_our_own_in_each_version() -> None:
+    first, second = (json.loads(permission("S", "q", "Take back a?", "- `a`", version)) for version in (1, 2))
+    assert first["params"]["toolCall"]["title"] == second["params"]["title"] == "Take back a?"
+    assert first["params"]["toolCall"]["content"] == [{"type": "content", "content": {"type": "text", "text": "- `a`"}}]
+    assert second["params"]["description"] == "- `a`"
+    # version 2 knows permissions that are about no call
+    assert asked_for(first["params"])["toolCallId"] == "q"
+    assert asked_for(second["params"]) == {}
+    assert [option["kind"] for option in second["params"]["options"]] == ["allow_once", "reject_once"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from .shared_options import FOLDER, common
 
 _ACP = (
     "Stand between an editor and an agent that speak the Agent Client Protocol: each prompt becomes a step, each tool "
-    "call that can write a part of it, and /undo, /redo and /steps work in the conversation. In the editor's settings, "
+    "call that can write a part of it, and /undo, /redo and /steps work in the conversation. What changes files shows "
+    "its plan and asks. In the editor's settings, "
     "put 'snapd acp --' before the agent's command. SNAPD_LOG=info tells on standard error what snapd does."
 )
 
