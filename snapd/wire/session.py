@@ -332,7 +332,11 @@ class StepBeginParams(RequestParams):
         "The step does not depend on this connection: for a hook that exits at once. See [Sessions and "
         "steps](#sessions-and-steps).",
     ] = False
-    agent: Annotated[AgentProcess | None, "With `detached`, who works in the step."] = None
+    agent: Annotated[
+        AgentProcess | None,
+        "With `detached`, who works in the step. Without a process, the step owns nothing more once the agent starts "
+        "another session, unless `step/end` names it.",
+    ] = None
     began: Annotated[
         str | None,
         "When it began, as RFC 3339, if that is reported late. The step then begins on the newest snapshot that there "

@@ -1399,7 +1399,7 @@ export interface StepBeginParams extends RequestParams {
   ends?: string;
   /** The step does not depend on this connection: for a hook that exits at once. See Sessions and steps. */
   detached?: boolean;
-  /** With `detached`, who works in the step. */
+  /** With `detached`, who works in the step. Without a process, the step owns nothing more once the agent starts another session, unless `step/end` names it. */
   agent?: AgentProcess;
   /** When it began, as RFC 3339, if that is reported late. The step then begins on the newest snapshot that there is, and no new one is taken: a new one would have what the step did already. With `ends`, one is taken. */
   began?: string;

@@ -47,6 +47,11 @@ class AgentAtWork:
         self._words = re.compile(rb'(?<!\\)"(?:%s)' % b"|".join(re.escape(word.encode()) for word in interrupted))
         self._first = self._read = self._size()
 
+    @property
+    def is_known(self) -> bool:
+        """Whether its process is known."""
+        return self._process >= 0 or self._id is not None
+
     def close(self) -> None:
         """Stops watching."""
         if self._process >= 0:
@@ -99,7 +104,7 @@ class Presence:
 
     def watch(self, step_id: StepId, agent: AgentAtWork) -> None:
         """Has a step left by its agent once that is gone."""
-        self._writer.attendance.attend(step_id, agent)
+        self._writer.attendance.attend(step_id, agent, shows_end=agent.is_known)
         with self._lock:
             self._agents.append(agent)
             if len(self._agents) == 1:

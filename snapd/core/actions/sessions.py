@@ -90,6 +90,9 @@ class Sessions(SessionViews):
     def start(self, session_id: SessionId | None, agent: str | None, title: str | None, call: Call) -> SessionId:
         """Starts a session, or resumes one that was started before.
 
+        An agent of which no process is known may have been killed: its steps in other sessions do not own what changed
+        since the last event, unless it ends them by name after all.
+
         Args:
             session_id: its name; None to make up a name.
             agent: who works in it.
@@ -101,6 +104,17 @@ class Sessions(SessionViews):
         """
         name = session_id if session_id is not None else secrets.token_hex(16)
         with self._writer.turn(call):
+            attendance = self._writer.attendance
+            silent = [
+                step.step_id
+                for step in self._timeline.open_steps()
+                if step.session_id != name
+                and attendance.may_have_ended(step)
+                and self.known(step.session_id).agent == agent
+            ]
+            if silent:
+                self._writer.note(StepsLeft(tuple(silent)))
+                attendance.leave(silent)
             self._writer.note(SessionStarted(name, agent, title))
             self.notify(name, None)
         return name

@@ -24,18 +24,26 @@ class Attendance:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._clients: dict[StepId, Hashable] = {}
+        self._shown: set[StepId] = set()
         self._left: set[StepId] = set()
         self._booted = booted_at()
 
-    def attend(self, step_id: StepId, client: Hashable) -> None:
-        """Notes that a client works in a step."""
+    def attend(self, step_id: StepId, client: Hashable, *, shows_end: bool = True) -> None:
+        """Notes that a client works in a step, and whether it would be noticed if it ended."""
         with self._lock:
             self._clients[step_id] = client
+            if shows_end:
+                self._shown.add(step_id)
 
     def has_client(self, step_id: StepId) -> bool:
         """Whether a client is known that works in a step."""
         with self._lock:
             return step_id in self._clients
+
+    def may_have_ended(self, step: Step) -> bool:
+        """Whether the client of an open step may have ended unnoticed."""
+        with self._lock:
+            return step.begun.detached and step.step_id not in self._shown
 
     def of(self, client: Hashable) -> tuple[StepId, ...]:
         """Lists the steps that a client works in."""
@@ -47,6 +55,7 @@ class Attendance:
         with self._lock:
             for step in steps:
                 self._clients.pop(step, None)
+                self._shown.discard(step)
                 self._left.discard(step)
 
     def leave(self, steps: Iterable[StepId]) -> None:

@@ -115,10 +115,32 @@ def test_an_end_that_the_agent_reports_speaks_for_it(agents: Agents, process: su
     assert agents.files(step) == {"b.txt": "modified"}
 
 
+@pytest.mark.parametrize("known", ["nothing", "transcript", "process"])
+def test_a_session_starts_beside_a_step_that_is_silent(
+    agents: Agents, process: subprocess.Popen[bytes], known: str
+) -> None:
+    step = agents.begin("one")
+    if known != "nothing":
+        pid = process.pid if known == "process" else None
+        agents.bench.workspace.watch_agent(step, AgentAtWork(pid, "/nowhere/x", WORDS))
+    agents.bench.write({"a.txt": b"by either\n"})
+    agents.start("two")
+    agents.bench.workspace.sessions.finish(step, None, Call(), is_left=True)
+    assert agents.files(step) == ({"a.txt": "modified"} if known == "process" else {})
+
+
+def test_a_silent_step_that_its_agent_ends_after_all(agents: Agents) -> None:
+    step = agents.begin("one")
+    agents.bench.write({"a.txt": b"by the agent\n"})
+    agents.start("two")
+    agents.end(step)
+    assert agents.files(step) == {"a.txt": "modified"}
+
+
 def test_nothing_outlives_the_machine(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    agents.start("two")
     step = agents.begin("one")
     agents.bench.write({"a.txt": b"agent\n"})
-    agents.start("two")
     agents.end(agents.begin("two"), [])
     assert attendance.booted_at() < time.time() * 1000
     monkeypatch.setattr(attendance, "booted_at", lambda: int(time.time() * 1000) + 1)
