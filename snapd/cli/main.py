@@ -74,8 +74,8 @@ def _parse(words: Sequence[str]) -> argparse.Namespace | int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    module, function = (COMMANDS | HIDDEN)[options.command]
-    code: int = getattr(import_module(f"snapd.cli.{module}"), function)(options)
+    module = import_module(f"snapd.cli.{(COMMANDS | HIDDEN)[options.command]}")
+    code: int = getattr(module, options.command.replace("-", "_"))(options)
     return code
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.cli.parsing.groups import GROUPS
-from snapd.cli.parsing.parser import COMMANDS, build_parser
+from snapd.cli.parsing.parser import COMMANDS, GROUPS, build_parser
 from snapd.cli.parsing.usage import subcommands
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def test_help_is_the_same_either_way(home: Home, project: str) -> None:
 
 def test_each_command_is_in_one_group() -> None:
     listed = [name for names in GROUPS.values() for name in names]
-    assert sorted(listed) == sorted(COMMANDS), "each command belongs to one group of snapd/cli/parsing/groups.py"
+    assert sorted(listed) == sorted(COMMANDS), "each command belongs to one group of snapd/cli/parsing/parser.py"
     assert set(subcommands(build_parser())) == set(COMMANDS)
     # a parser for one command has that one
     for name in COMMANDS:

@@ -240,7 +240,7 @@ def _import_all() -> None:
     from snapd.cli.parsing.parser import COMMANDS, build_parser
 
     others = ("snapd.daemon", "snapd.web.server", "tests.rpc.watched")
-    for module in (*others, *(f"snapd.cli.{module}" for module, _ in COMMANDS.values())):
+    for module in (*others, *(f"snapd.cli.{module}" for module in COMMANDS.values())):
         import_module(module)
     # which keeps what it made
     build_parser()

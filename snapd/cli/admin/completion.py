@@ -1,4 +1,4 @@
-"""`snapd completion`, and `snapd complete`, which its scripts call."""
+"""`snapd completion`, `snapd complete`, which its scripts call at every Tab, and `snapd help`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,68 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from snapd.cli.completing.scripts import SCRIPTS
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.parser import build_parser
+from snapd.cli.parsing.usage import subcommands
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
+
+_BASH = r"""
+# completes the words of snapd in bash, by eval "$(snapd completion bash)"
+_snapd() {
+  local reply
+  COMPREPLY=()
+  while IFS= read -r reply; do
+    COMPREPLY+=("$reply")
+  done < <(command "$1" complete bash "$COMP_WORDBREAKS" "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+}
+# a reply that is a whole word ends with a blank of its own
+complete -o nospace -o nosort -F _snapd snapd 2>/dev/null || complete -o nospace -F _snapd snapd
+"""
+_ZSH = r"""
+#compdef snapd
+# completes the words of snapd in zsh, by eval "$(snapd completion zsh)", or this text as the file _snapd in $fpath
+_snapd() {
+  local reply value text
+  local -a whole whole_shown open open_shown
+  while IFS= read -r reply; do
+    value=${reply%%$'\t'*}
+    text=${reply#*$'\t'}
+    if [[ $value == *' ' ]]; then
+      value=${value% }
+      whole+=("$value")
+      whole_shown+=("$value${text:+  -- $text}")
+    else
+      open+=("$value")
+      open_shown+=("$value${text:+  -- $text}")
+    fi
+  done < <(command $words[1] complete zsh "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)
+  local found=1
+  (( $#whole )) && compadd -l -V snapd -d whole_shown -a whole && found=0
+  (( $#open )) && compadd -l -V snapd -S '' -d open_shown -a open && found=0
+  return found
+}
+if [[ $funcstack[1] == _snapd ]]; then
+  _snapd "$@"
+else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+  compdef _snapd snapd
+fi
+"""
+_FISH = r"""
+# completes the words of snapd in fish, by snapd completion fish | source
+function __snapd_complete
+    set -l words (commandline -opc)
+    set -l last (commandline -ct | string unescape; or commandline -ct)
+    # fish adds a blank by itself, but for what ends like a directory or an open FILE@
+    command $words[1] complete fish $words[2..-1] "$last" 2>/dev/null | string replace -r ' (\t|$)' '$1'
+end
+complete -c snapd -f -k -a '(__snapd_complete)'
+"""
+SCRIPTS = {"bash": _BASH.lstrip(), "zsh": _ZSH.lstrip(), "fish": _FISH.lstrip()}
+"""The script of each shell."""
 
 
 def completion(options: argparse.Namespace) -> int:
@@ -47,3 +102,15 @@ def _lines(shell: str, words: list[str]) -> Iterator[str]:
         line = Line(text, breaks)
         return (f"{line.reply(candidate)}\n" for candidate, _ in candidates(parser, line.words[1:]))
     return (f"{candidate}\t{description}\n" for candidate, description in candidates(parser, words))
+
+
+def help(options: argparse.Namespace) -> int:  # noqa: A001 - the command's name
+    """Prints what `--help` prints for the same words."""
+    parser = build_parser()
+    for word in options.words:
+        below = subcommands(parser)
+        if word not in below:
+            parser.refuse("COMMAND", word, list(below))
+        parser = below[word]
+    parser.print_help()
+    return DONE

@@ -1,4 +1,4 @@
-"""`snapd fsck`: checks the store of a folder, or all stores, and repairs them."""
+"""`snapd fsck`: checks the store of a folder, or all stores, and repairs them; also those that nobody can open."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.core.errors import SnapdError, StoreCorrupt, StoreLocked
-from snapd.locations import Locations
+from snapd.locations import Locations, project_id, store_path
+from snapd.refusal import canonical_root
+from snapd.root import folder_of_store
 
 if TYPE_CHECKING:
     import argparse
+
+    from snapd.settings.table import Settings
 
 _MANY = 12
 _LOST = ("lostRecord", "lostEvent")
@@ -32,16 +36,14 @@ def fsck(options: argparse.Namespace) -> int:
         answer = check_folder(options, folder_of(options), repair=options.repair)
         _print(options, [answer])
         return _code(options, answer)
-    from snapd.cli.admin.closed_stores import check_store, stores
-
     answers = []
     code = DONE
-    for store, folder in stores(Locations.from_environment(os.environ)):
+    for store, folder in _stores(Locations.from_environment(os.environ)):
         try:
             if folder is not None:
                 answer = check_folder(options, folder, repair=options.repair)
             else:
-                answer = check_store(store, quick=False, repair=options.repair)
+                answer = _check_store(store, quick=False, repair=options.repair)
         except SnapdError as error:
             # one that cannot be checked must not keep the others from it
             answer = {"store": store, "error": {"kind": error.kind, "message": error.message, "hint": error.hint}}
@@ -91,14 +93,13 @@ def _ask(options: argparse.Namespace, folder: str, params: dict[str, Any]) -> An
 
 
 def _check_closed(folder: str, *, repair: bool, quick: bool, reason: StoreCorrupt) -> Any:
-    from snapd.cli.admin.closed_stores import check_store, store_of
     from snapd.settings.sources import read_file
     from snapd.settings.table import Settings
 
     locations = Locations.from_environment(os.environ)
     settings = Settings.of(read_file(locations.config_file))
     try:
-        return check_store(store_of(locations, settings, folder), quick=quick, repair=repair)
+        return _check_store(_store_of(locations, settings, folder), quick=quick, repair=repair)
     except StoreLocked:
         # it is open after all, and what is wrong with it is what its owner said
         raise reason from None
@@ -186,3 +187,60 @@ def _tell_what_to_do(painter: Painter, answer: dict[str, Any]) -> None:
         print(
             "hint: what is still wrong cannot be repaired from here; restore it from a backup of the store or the files"
         )
+
+
+def _store_of(locations: Locations, settings: Settings, folder: str) -> str:
+    """The directory of the store of a folder, which may not be there.
+
+    Raises:
+        WorkspaceRefused: there is no such folder.
+    """
+    root = canonical_root(os.fsencode(folder))
+    data = os.path.join(os.fsdecode(root), settings.data_dir) if settings.data_dir else locations.data
+    return store_path(os.path.realpath(data), project_id(root))
+
+
+def _stores(locations: Locations) -> list[tuple[str, str | None]]:
+    """All stores of a user's data directory, each with the folder that it says that it belongs to.
+
+    The folder is None where that cannot be read, or is not there any more.
+    """
+    above = os.path.dirname(store_path(locations.data, "any"))
+    try:
+        names = sorted(os.listdir(above))
+    except FileNotFoundError:
+        return []
+    found = []
+    for name in names:
+        store = os.path.join(above, name)
+        if os.path.isdir(store):
+            found.append((store, _folder_named(store, name)))
+    return found
+
+
+def _check_store(store: str, *, quick: bool, repair: bool) -> Any:
+    """Checks a store that nobody has open; the answer is that of `snapshot/check`.
+
+    Args:
+        store: its directory.
+        quick: read no objects but records and events.
+        repair: repair it too, from itself alone.
+
+    Raises:
+        StoreLocked: another process has it open.
+        StoreCorrupt, StorageFull, IoError: it could not be checked, or not be repaired.
+    """
+    from snapd.core.call import Call
+    from snapd.handlers.check import result
+    from snapd.store.fsck.checkers import check_closed
+    from snapd.wire.converter import unstructure
+
+    found = check_closed(store, Call(), quick=quick, mend=repair)
+    return unstructure(result(os.fsencode(folder_of_store(store) or "/"), found))
+
+
+def _folder_named(store: str, name: str) -> str | None:
+    folder = folder_of_store(store)
+    if folder is None or not os.path.isdir(folder) or project_id(os.path.realpath(os.fsencode(folder))) != name:
+        return None
+    return folder

@@ -43,13 +43,11 @@ def gc(options: argparse.Namespace) -> int:
 
 def _is_wanted() -> bool:
     """Asks whether to drop everything that can be dropped; raises `InvalidParams` if nobody can be asked."""
-    if not sys.stdin.isatty():
-        raise InvalidParams(
-            "--older-than 0 drops all that nothing else needs, and standard input is no terminal to ask on",
-            hint="confirm with --yes",
-            field="--yes",
-        )
-    return confirmed("Drop every snapshot and every ended session that nothing else needs? They do not come back.")
+    return confirmed(
+        "Drop every snapshot and every ended session that nothing else needs? They do not come back.",
+        "--older-than 0 drops all that nothing else needs",
+        "confirm with --yes",
+    )
 
 
 def _all(options: argparse.Namespace) -> int:
@@ -114,8 +112,10 @@ def _missing(options: argparse.Namespace, found: Found) -> dict[str, Any]:
     from snapd.store.usage.catalog import remove
 
     assert found.root is not None
-    question = f"{shell_name(found.root)} no longer exists. Remove its snapshots for good?"
-    if not options.missing and not (sys.stdin.isatty() and confirmed(question)):
+    gone = f"{shell_name(found.root)} no longer exists"
+    if not options.missing and not (
+        sys.stdin.isatty() and confirmed(f"{gone}. Remove its snapshots for good?", gone, "")
+    ):
         return {}
     return {"freedBytes": remove(found.path), "gone": True}
 

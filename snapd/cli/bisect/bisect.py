@@ -9,18 +9,18 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
-from snapd.cli.requests.connection import backend, pages
+from snapd.cli.requests.connection import ask, backend, pages
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import all_sessions, find_session, latest_session
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.core.errors import InvalidParams
+from snapd.core.paths import absolute, from_uri, to_uri
 from snapd.worktree.export.scratch import Scratch
 
 from . import telling
 from .changes import Change, changes_of, span
 from .command import Command
-from .exports import Exports
 from .trials import Found, Trial, find
 
 if TYPE_CHECKING:
@@ -173,3 +173,48 @@ def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
             if asked.get(message["messageId"]) == session and "text" in message:
                 prompts[message["text"]] = None
     return list(prompts)
+
+
+class Exports:
+    """The exports into one folder.
+
+    Args:
+        found: who answers.
+        root: the workspace, absolute and canonical.
+        scratch: the folder.
+        reuse: whether what commands made in it stays, as far as no snapshot has it.
+    """
+
+    def __init__(self, found: Backend, root: bytes, scratch: Scratch, *, reuse: bool) -> None:
+        self._found = found
+        self._root = root
+        self._scratch = scratch
+        self._reuse = reuse
+        self._tree: str | None = None
+
+    def bring(self, tree: str) -> bytes:
+        """Has the folder be a snapshot; gives its path.
+
+        Args:
+            tree: the hash of the snapshot.
+
+        Raises:
+            SnapdError: it could not be exported; the folder is of no use any more.
+        """
+        about = {"hash": tree, "directory": to_uri(self._scratch.path)}
+        if self._tree is None:
+            ask(self._found, "snapshot/export", about)
+            self._scratch.note(None)
+        else:
+            patch = ask(self._found, "snapshot/patch", {"hash": self._tree, "to": tree})
+            wrong = self._scratch.clear(map(self._relative, patch["files"]), keep=self._reuse)
+            names = [absolute(self._root, path) for path in sorted(wrong)]
+            ask(self._found, "snapshot/export", {**about, "files": names})
+            self._scratch.note(wrong)
+        self._tree = tree
+        return self._scratch.path
+
+    def _relative(self, name: str) -> bytes:
+        """The path of a file in a patch, which is absolute, or a URI where it is not UTF-8."""
+        path = from_uri(name, "files") if name.startswith("file:/") else os.fsencode(name)
+        return path[len(self._root.rstrip(b"/")) + 1 :]

@@ -10,7 +10,7 @@ from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_message
 from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.filenames import printable, shell_name
-from snapd.cli.terminal.output import print_json, size
+from snapd.cli.terminal.output import counted, print_json, size
 from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
@@ -33,9 +33,12 @@ def purge(options: argparse.Namespace) -> int:
             if options.dry_run:
                 return _show_plan(options, told)
             _check(told)
-            for line in _plan(told, everything=options.workspace):
-                print(line, file=sys.stderr)
-            if not confirmed("Remove this for good? It cannot be undone."):
+            if not confirmed(
+                "Remove this for good? It cannot be undone.",
+                "this cannot be undone",
+                "see what would go with --dry-run, then confirm with --yes",
+                _plan(told, everything=options.workspace),
+            ):
                 return declined(options)
         result = ask(found, "snapshot/purge", params)
     if options.json:
@@ -72,19 +75,13 @@ def _show_plan(options: argparse.Namespace, told: dict[str, Any]) -> int:
 
 
 def _check(told: dict[str, Any]) -> None:
-    """Makes sure that it can be done and that somebody can be asked; raises `InvalidParams`."""
+    """Makes sure that it can be done; raises `InvalidParams`."""
     here = [shell_name(row["file"]) for row in told["files"] if row["inFolder"]]
     if here:
         raise InvalidParams(
             f"{', '.join(here)}: still in the folder, so the next snapshot would have it again",
             hint="delete it, or ignore it and take it out of git's index, then purge again",
             field="FILE",
-        )
-    if not sys.stdin.isatty():
-        raise InvalidParams(
-            "this cannot be undone, and standard input is no terminal to ask on",
-            hint="see what would go with --dry-run, then confirm with --yes",
-            field="--yes",
         )
 
 
@@ -93,14 +90,14 @@ def _plan(told: dict[str, Any], *, everything: bool) -> list[str]:
     lines = []
     for row in rows:
         here = "; still in the folder: delete or ignore it first" if row["inFolder"] else ""
-        about = f"{_number(row['versions'], 'version')}, {size(row['bytes'])}{here}"
+        about = f"{counted(row['versions'], 'version')}, {size(row['bytes'])}{here}"
         lines.append(f"  {shell_name(row['file'])}  ({about})")
     total = ""
     if rows:
         versions, count = (sum(row[key] for row in rows) for key in ("versions", "bytes"))
-        total = f": {_number(versions, 'version')} of {_number(len(rows), 'file')}, {size(count)}"
+        total = f": {counted(versions, 'version')} of {counted(len(rows), 'file')}, {size(count)}"
     if told["fetched"]:
-        lines.append(f"{_number(told['fetched'], 'fetched session')} to be dropped")
+        lines.append(f"{counted(told['fetched'], 'fetched session')} to be dropped")
     if told["remotes"]:
         lines.append(f"it was sent elsewhere, and stays there: {_remotes(told)}")
     return [f"{_counted(told, everything=everything)}{total}", *lines]
@@ -111,19 +108,15 @@ def _remotes(told: dict[str, Any]) -> str:
 
 
 def _counted(result: dict[str, Any], *, everything: bool) -> str:
-    snapshots = _number(result["snapshots"], "snapshot")
+    snapshots = counted(result["snapshots"], "snapshot")
     if result["messages"]:
-        words = f"{_number(result['messages'], 'prompt')} {'removed' if result['applied'] else 'to be removed'}"
+        words = f"{counted(result['messages'], 'prompt')} {'removed' if result['applied'] else 'to be removed'}"
         return f"{words}; {_rewritten(result)}" if result["snapshots"] else words
     if everything:
         verb = "purged" if result["applied"] else "to be purged"
-        return f"{snapshots} and {_number(result['sessions'], 'session')} {verb}"
+        return f"{snapshots} and {counted(result['sessions'], 'session')} {verb}"
     return _rewritten(result)
 
 
 def _rewritten(result: dict[str, Any]) -> str:
-    return f"{_number(result['snapshots'], 'snapshot')} {'rewritten' if result['applied'] else 'to be rewritten'}"
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    return f"{counted(result['snapshots'], 'snapshot')} {'rewritten' if result['applied'] else 'to be rewritten'}"

@@ -1,4 +1,4 @@
-"""`snapd step begin` and `end`: for the hooks of agents that know no more than a shell."""
+"""`snapd step begin` and `end`, and `snapd session end`: for the hooks of agents that know no more than a shell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder
-from snapd.cli.requests.names import all_sessions, step_id
+from snapd.cli.requests.names import all_sessions, find_session, step_id
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_error, print_json, printable, summary
 from snapd.core.errors import InvalidParams, SnapdError, UnknownSession
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import argparse
 
     from snapd.backend import Backend
-
 
 _SHOWN = 3
 _DONE = {"begin": "begun", "end": "ended"}
@@ -127,3 +126,12 @@ def _ended(found: Backend, step: str, named: dict[str, str] | None = None) -> An
         written = printable((named or {}).get(name, name))
         print(f"snapd: {written} is not counted: it is no file in this folder", file=sys.stderr)
     return result
+
+
+def session(options: argparse.Namespace) -> int:
+    """Ends a session; one that has ended stays so."""
+    with backend(options) as found:
+        result = ask(found, "session/end", {"sessionId": find_session(found, options.session)["sessionId"]})
+    if options.json:
+        print_json(result)
+    return DONE

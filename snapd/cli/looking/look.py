@@ -1,4 +1,4 @@
-"""`snapd track`, `patch`, `diff`, `show` and `files`."""
+"""`snapd track`, `patch`, `diff`, `show`, `files` and `export`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from snapd.cli.requests.similar import suggesting
 from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import file_name, shell_name
-from snapd.cli.terminal.output import Painter, print_json, summary
+from snapd.cli.terminal.output import Painter, counted, print_json, size, summary
 from snapd.core.errors import InvalidParams
 from snapd.reasons import in_words
 
@@ -106,4 +106,16 @@ def files(options: argparse.Namespace) -> int:
         # a script gets the very bytes
         sys.stdout.buffer.writelines(os.fsencode(f"{name}\n") for name in exact)
         sys.stdout.buffer.flush()
+    return DONE
+
+
+def export(options: argparse.Namespace) -> int:
+    """Writes a snapshot to another folder."""
+    with backend(options) as found:
+        params = {"hash": find_snapshot(found, options.hash), "directory": in_folder(options, options.to)}
+        result = ask(found, "snapshot/export", params)
+    if options.json:
+        print_json(result)
+    else:
+        print(f"wrote {counted(result['files'], 'file')}, {size(result['bytes'])}, to {shell_name(options.to)}")
     return DONE

@@ -13,18 +13,18 @@ from snapd_client.notifications import DISCONNECTED
 
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
-from snapd.cli.terminal.layout import terminal_width
-from snapd.cli.terminal.output import Painter, print_error, printable
+from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad, terminal_width
+from snapd.cli.terminal.naming import changed, said_of, short, step_name
+from snapd.cli.terminal.output import Painter, count_words, counts, letter_of, print_error, printable
 from snapd.cli.terminal.times import local_now
 from snapd.core.errors import IoError
 from snapd.launch import ensure_daemon
 from snapd.locations import Locations
 
-from .happening import Happening
-
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import datetime
 
     from snapd_client import Client
 
@@ -34,6 +34,26 @@ _HEARD = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didReve
 _AGAIN_SECONDS = 0.5
 _NEVER = 1 << 52
 """A number that no notification has."""
+_WHO, _SHORT_WHO = 10, 6
+_ROOMY = 60
+"""Columns from which on a line has the seconds, and room for long names of agents."""
+_FILES = 6
+"""Files that are shown of one step or operation."""
+_LEAST = 8
+"""Columns that a file's name has at least."""
+_MARKS = {
+    "open": ("◎", "cyan"),
+    "applied": ("●", "cyan"),
+    "partly": ("◐", "yellow"),
+    "undone": ("○", "dim"),
+    "session": ("╭", "cyan"),
+    "over": ("╯", "dim"),
+    "operation": ("◆", "bold"),
+    "you": ("◦", "dim"),
+    "": (" ", ""),
+}
+_BY_STEPS = frozenset({"undo", "redo"})
+"""Operations that their steps tell of."""
 
 
 def watch(options: argparse.Namespace) -> NoReturn:
@@ -129,3 +149,144 @@ class _Watch:
             return
         for event in missed["events"]:
             self._tell(event["method"], event["params"])
+
+
+class Happening:
+    """Makes lines of notifications, and remembers what is needed to tell them apart.
+
+    Args:
+        painter: colours.
+    """
+
+    def __init__(self, painter: Painter) -> None:
+        self._painter = painter
+        self._open: set[str] = set()
+        self._told: dict[str, dict[str, Any]] = {}
+        self._sessions: dict[str, bool] = {}
+        self._clock = ""
+        self._width = 0
+
+    def go_on(self, steps: Iterable[dict[str, Any]]) -> None:
+        """Takes in which steps are open, as `snapshot/status` tells them."""
+        self._open = {step["stepId"] for step in steps}
+        self._told = {}
+
+    def lines(self, method: str, params: dict[str, Any], now: datetime, width: int) -> list[str]:
+        """Says in lines what a notification reports; nothing if it was shown already.
+
+        Args:
+            method: of the notification.
+            params: of it.
+            now: where the user is.
+            width: columns that there are.
+        """
+        self._width = width
+        self._clock = f"{now:%H:%M:%S}" if width >= _ROOMY else f"{now:%H:%M}"
+        if method == "snapshot/didChange":
+            return list(self._changes(params))
+        if method == "session/didChange":
+            step = params.get("step")
+            return list(self._session(params["session"]) if step is None else self._step(params["session"], step))
+        # the next difference is from another snapshot
+        self._told = {}
+        if method == "snapshot/didRevert" and params["kind"] not in _BY_STEPS:
+            return list(self._operation(params))
+        return []
+
+    # -- what happened
+
+    def _session(self, session: dict[str, Any]) -> Iterator[str]:
+        is_over = "endedAt" in session
+        if self._sessions.get(session["sessionId"]) == is_over:
+            return
+        self._sessions[session["sessionId"]] = is_over
+        said = [printable(short(session["sessionId"])), one_line(session.get("title"))]
+        verb = "session ended" if is_over else "session began"
+        yield self._line(_agent(session), "over" if is_over else "session", " ".join([verb, *filter(None, said)]))
+
+    def _step(self, session: dict[str, Any], step: dict[str, Any]) -> Iterator[str]:
+        state, name = step["state"], step["stepId"]
+        was_open = name in self._open
+        if state == "open":
+            if not was_open:
+                self._open.add(name)
+                yield self._line(_agent(session), "open", f"{name[:8]} {step_name(step)}", "begins")
+            return
+        self._open.discard(name)
+        files = step.get("files") or []
+        if state == "applied" and was_open:
+            if files or said_of(step):
+                nothing = "" if files else "nothing changed"
+                yield self._line(_agent(session), state, f"{name[:8]} {step_name(step)}", nothing)
+                # one without words is called after its only file
+                yield from self._rows(files if said_of(step) or len(files) > 1 else [])
+            return
+        word = {"applied": "redone", "undone": "undone", "partly": "partly undone"}[state]
+        yield self._line(_agent(session), state, f"{name[:8]} {step_name(step)}", word)
+
+    def _operation(self, params: dict[str, Any]) -> Iterator[str]:
+        files = [row for row in params["files"] if row["outcome"] != "unchanged"]
+        yield self._line(
+            "",
+            "operation",
+            f"{params['kind']} to {params['after'][:8]}",
+            "1 file" if len(files) == 1 else f"{len(files)} files",
+        )
+        for row in files[:_FILES]:
+            yield self._line("", "", f"{row['outcome'].ljust(9)} {printable(row['file'])}", clock=False)
+        yield from self._more(len(files))
+
+    def _changes(self, params: dict[str, Any]) -> Iterator[str]:
+        """What differs from the last snapshot and was not told yet: the user's, or that of the steps that are open."""
+        now = {row["file"]: row for row in params["files"]}
+        news = [row for file, row in now.items() if self._told.get(file) != row]
+        back = [file for file in self._told if file not in now]
+        self._told = now
+        who, mark = ("", "") if self._open else ("you", "you")
+        if len(news) == 1:
+            yield self._line(who, mark, changed(news), file=news[0])
+        elif news:
+            yield self._line(who, mark, changed(news))
+            yield from self._rows(news)
+        for file in back[:_FILES]:
+            yield self._line(who, mark, f"{printable(file)} is as it was")
+
+    # -- lines
+
+    def _rows(self, files: list[dict[str, Any]]) -> Iterator[str]:
+        for row in files[:_FILES]:
+            yield self._line("", "", "", clock=False, file=row)
+        yield from self._more(len(files))
+
+    def _more(self, count: int) -> Iterator[str]:
+        if count > _FILES:
+            yield self._line("", "", f"… and {count - _FILES} more files", clock=False)
+
+    def _line(
+        self,
+        who: str,
+        mark: str,
+        text: str,
+        end: str = "",
+        *,
+        clock: bool = True,
+        file: dict[str, Any] | None = None,
+    ) -> str:
+        """A line; with a file, that and its counts stand for the text."""
+        sign, style = _MARKS[mark]
+        time = self._painter.paint(self._clock, "dim") if clock else " " * len(self._clock)
+        room = _WHO if self._width >= _ROOMY else _SHORT_WHO
+        author = self._painter.paint(pad(fit(who, room), room), "dim")
+        left = self._width - len(self._clock) - room - len("    ") - 1 - (2 + columns(end) if end else 0)
+        if file is None:
+            said = fit(text, left)
+        else:
+            widest = sum(len(part) for part, _ in count_words(file))
+            title = fit_title(file, max(_LEAST, left - len("M ") - len("  ") - widest))
+            said = f"{self._painter.paint(*letter_of(file))} {title}  {counts(self._painter, file)}"
+        sign = self._painter.paint(sign, style) if style else sign
+        return f"{time}  {author} {sign} {said}{'  ' if end else ''}{self._painter.paint(end, 'dim')}".rstrip()
+
+
+def _agent(session: dict[str, Any]) -> str:
+    return one_line(session.get("agent")) or printable(short(session["sessionId"]))

@@ -1,7 +1,8 @@
-"""What is about to leave this machine: shown, asked about, and sent."""
+"""What is about to leave this machine: shown, asked about, and sent, or deleted from where it was sent."""
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -9,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from snapd.cli.exit_codes import DONE
-from snapd.cli.requests.connection import ask
+from snapd.cli.requests.connection import ask, backend, in_folder
+from snapd.cli.requests.names import find_session
 from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.filenames import file_name, printable
 from snapd.cli.terminal.naming import short
-from snapd.cli.terminal.output import Painter, print_json, size
+from snapd.cli.terminal.output import Painter, counted, print_json, size
 from snapd.core.errors import InvalidParams
 from snapd.remotes.ssh_keygen import literal_key
-
-from .remote import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 _WHY = {"secret": "may hold a secret", "large": "is large"}
 _LISTED = 20
-"""How many files without a reason to look at are listed."""
+"""How many sessions are listed, and how many files without a reason to look at."""
+_WITHOUT_USE = ("--exclude", "--redact", "--no-prompts", "--sign", "--signing-key")
+"""Options that say nothing where sessions are deleted."""
 
 
 @attrs.frozen
@@ -84,21 +86,16 @@ def leave(options: argparse.Namespace, found: Backend, leaving: Leaving) -> int:
     Returns:
         The exit code.
     """
-    painter = Painter(options, sys.stderr)
     if options.dry_run or not options.yes:
         plan = ask(found, leaving.method, {**leaving.params, "dryRun": True})
         if options.dry_run or not (plan["sessions"] or leaving.with_folder):
             return _tell(options, leaving, plan)
-        if not sys.stdin.isatty():
-            sessions = counted(len(plan["sessions"]), "session")
-            raise InvalidParams(
-                f"this would {leaving.verb} {sessions}, and standard input is no terminal to ask on",
-                hint="see what would leave this machine with --dry-run, then confirm with --yes",
-                field="--yes",
-            )
-        for line in _plan(painter, leaving, plan):
-            print(line, file=sys.stderr)
-        if not confirmed(f"{leaving.verb.capitalize()} this?"):
+        if not confirmed(
+            f"{leaving.verb.capitalize()} this?",
+            f"this would {leaving.verb} {counted(len(plan['sessions']), 'session')}",
+            "see what would leave this machine with --dry-run, then confirm with --yes",
+            _plan(Painter(options, sys.stderr), leaving, plan),
+        ):
             return declined(options)
     return _tell(options, leaving, ask(found, leaving.method, leaving.params))
 
@@ -145,3 +142,169 @@ def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[
         yield f"  and {more} more; --json lists all"
     if told:
         yield "--exclude leaves files out, and --redact what is in them wherever else it is."
+
+
+def remote_of(options: argparse.Namespace) -> str:
+    """The address of a remote; a folder is given as an absolute path, for the daemon is elsewhere."""
+    remote: str = options.remote
+    is_path = remote in (".", "..") or remote.startswith(("./", "../"))
+    return os.path.abspath(os.path.join(options.directory, remote)) if is_path else remote
+
+
+def _readers(result: dict[str, Any]) -> str:
+    """Who can read what goes to the remote of an answer, as far as its address says."""
+    remote = printable(result["remote"])
+    if remote.startswith("/"):
+        where = "this folder"
+    else:
+        host = remote.partition("://")[2].partition("/")[0].rpartition("@")[2] if "://" in remote else ""
+        host = host or (remote.partition(":")[0].rpartition("@")[2] if ":" in remote else "")
+        where = f"this repository on {host}" if host else "this repository"
+    return f"Whoever can read {where} can read all of it."
+
+
+def push(options: argparse.Namespace) -> int:
+    """Shows what would leave the machine, asks, and pushes it; or deletes sessions from there."""
+    if options.prune:
+        return prune(options)
+    for name, is_given in (("--older-than", options.older_than is not None), ("--all", options.all)):
+        if is_given:
+            raise InvalidParams(f"{name}: only together with --prune", hint="add --prune, or leave it out", field=name)
+    with backend(options) as found:
+        params = _params(options, found)
+        if options.delete:
+            return _delete(options, found, params)
+        return leave(options, found, Leaving("session/push", params, "push", "pushed", _remote, _readers))
+
+
+def _params(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
+    names = [find_session(found, word)["sessionId"] for word in options.sessions]
+    which: dict[str, Any] = {"sessionIds": names} if names else {"all": True}
+    return {"remote": remote_of(options), **leaving_params(options), **which}
+
+
+def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any]) -> int:
+    if not options.sessions:
+        raise InvalidParams(
+            "expected the sessions to delete from there", hint="name them after REMOTE", field="SESSION"
+        )
+    _check_without_use(options, "--delete", {"--dry-run": options.dry_run})
+    if not options.yes and not confirmed(
+        f"Delete {counted(len(options.sessions), 'session')} from {printable(params['remote'])}?",
+        "this would delete sessions for others",
+        "confirm with --yes",
+        ["Who has fetched them keeps them, and a git host may keep them for some time."],
+    ):
+        return declined(options)
+    result = ask(found, "session/push", {**params, "delete": True})
+    if options.json:
+        print_json(result)
+    else:
+        print(f"deleted {counted(len(result['sessions']), 'session')} from {printable(result['remote'])}")
+    return DONE
+
+
+def _remote(result: dict[str, Any]) -> str:
+    return printable(result["remote"])
+
+
+def prune(options: argparse.Namespace) -> int:
+    """Shows which sessions are old, asks, and deletes them from a remote."""
+    _check_prune(options)
+    about = {"olderThanDays": options.older_than, "all": options.all or None}
+    params = {"remote": remote_of(options), "prune": True, **about}
+    with backend(options) as found:
+        if options.dry_run or not options.yes:
+            plan = ask(found, "session/push", {**params, "dryRun": True})
+            if options.dry_run or not plan["pruned"]:
+                return _tell_pruned(options, plan)
+            keeps = "Every machine keeps those that it made or fetched. Nobody else can fetch them."
+            if not confirmed(
+                f"Delete them from {printable(plan['remote'])}?",
+                f"this would delete {counted(len(plan['pruned']), 'session')} for everybody",
+                "see which with --dry-run, then confirm with --yes",
+                [*_pruned_lines(plan), keeps],
+            ):
+                return declined(options)
+        return _tell_pruned(options, ask(found, "session/push", params))
+
+
+def _check_without_use(options: argparse.Namespace, mode: str, others: dict[str, Any]) -> None:
+    """Makes sure that nothing is given that a way to delete has no use for; raises `InvalidParams`."""
+    given = {**others, **{name: getattr(options, name[2:].replace("-", "_")) for name in _WITHOUT_USE}}
+    for name in (name for name, value in given.items() if value):
+        raise InvalidParams(f"{name}: not together with {mode}", hint="leave it out", field=name)
+
+
+def _check_prune(options: argparse.Namespace) -> None:
+    _check_without_use(options, "--prune", {"SESSION": options.sessions, "--delete": options.delete})
+    if options.older_than is None:
+        raise InvalidParams(
+            "--prune: expected --older-than DAYS", hint="say how old a session has to be", field="--older-than"
+        )
+    if not 0 <= options.older_than < math.inf:
+        raise InvalidParams("--older-than: expected a number of days, at least 0", field="--older-than")
+
+
+def _tell_pruned(options: argparse.Namespace, result: dict[str, Any]) -> int:
+    if options.json:
+        print_json(result)
+    elif options.dry_run and result["pruned"]:
+        for line in _pruned_lines(result):
+            print(line)
+    else:
+        what, remote = counted(len(result["pruned"]), "session"), printable(result["remote"])
+        print(f"deleted {what} from {remote}" if result["pruned"] else f"no session at {remote} is so old")
+    return DONE
+
+
+def _pruned_lines(plan: dict[str, Any]) -> Iterator[str]:
+    """What would be deleted, in lines; the oldest sessions first."""
+    sessions = plan["pruned"]
+    yield f"{printable(plan['remote'])} has {counted(len(sessions), 'session')} so old, which would be deleted:"
+    for session in sessions[:_LISTED]:
+        # where nobody here knows its name, the end of its reference has to do
+        name = session.get("sessionId") or session["reference"].rpartition("/")[2]
+        yield f"  {session['lastAt'][:10]}  {printable(short(name))}  from {printable(session['host'])}"
+    if (more := len(sessions) - _LISTED) > 0:
+        yield f"  and {more} more; --json lists all"
+
+
+def bundle(options: argparse.Namespace) -> int:
+    """Shows what would be in the file, asks, and writes it."""
+    if options.all == bool(options.sessions):
+        raise InvalidParams(
+            "expected sessions, or --all", hint="name the sessions after FILE, or give --all", field="SESSION"
+        )
+    readers = "Only you can read the file; whoever you give it to can read all of it."
+    with backend(options) as found:
+        names = [find_session(found, word)["sessionId"] for word in options.sessions]
+        which: dict[str, Any] = {"all": True} if options.all else {"sessionIds": names}
+        params = {"file": in_folder(options, options.file), **leaving_params(options), **which}
+        return leave(
+            options,
+            found,
+            Leaving("session/export", params, "write", "wrote", lambda _: printable(options.file), lambda _: readers),
+        )
+
+
+def handover(options: argparse.Namespace) -> int:
+    """Shows what would leave the machine, asks, and hands over."""
+
+    def where(result: dict[str, Any]) -> str:
+        return f"{printable(result['remote'])} as {result['name']}"
+
+    include = [os.path.abspath(os.path.join(options.directory, name)) for name in options.include or ()]
+    params = {**carrier_of(options), "name": options.name, "include": include or None, **leaving_params(options)}
+    with backend(options) as found:
+        leaving = Leaving("session/handover", params, "hand over", "handed over", where, _readers, with_folder=True)
+        return leave(options, found, leaving)
+
+
+def carrier_of(options: argparse.Namespace) -> dict[str, str]:
+    """The remote or the file; the path of a file is absolute, for the daemon is elsewhere."""
+    if (options.remote is None) == (options.file is None):
+        raise InvalidParams("expected REMOTE, or --file", hint="name a git repository, or a file", field="REMOTE")
+    if options.file is not None:
+        return {"file": os.path.abspath(os.path.join(options.directory, options.file))}
+    return {"remote": remote_of(options)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .shared_options import FOLDER, common
+from .usage import FOLDER, common
 
 _ACP = (
     "Stand between an editor and an agent that speak the Agent Client Protocol: each prompt becomes a step, each tool "

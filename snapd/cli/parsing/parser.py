@@ -1,99 +1,69 @@
-"""The parser of the command line."""
+"""The parser of the command line, and the table of commands."""
 
 from __future__ import annotations
 
 import argparse
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snapd._version import __version__
 
 from .agent_parser import add_agents
-from .bisect_parser import add_export
-from .groups import GROUPS
 from .session_parser import add_sessions
-from .shared_options import FOLDER, changing, common, looking
 from .sharing_parser import add_sharing
-from .usage import Parser
-from .web_parser import add_web
+from .usage import FOLDER, Parser, changing, common, looking
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-COMMANDS = {
-    "track": ("looking.look", "track"),
-    "patch": ("looking.look", "patch"),
-    "diff": ("looking.look", "diff"),
-    "show": ("looking.look", "show"),
-    "files": ("looking.look", "files"),
-    "snapshots": ("looking.snapshots", "snapshots"),
-    "export": ("commands.export", "export"),
-    "bisect": ("bisect.bisect", "bisect"),
-    "status": ("looking.status", "status"),
-    "blame": ("looking.blame", "blame"),
-    "review": ("looking.review", "review"),
-    "keep": ("commands.keep", "keep"),
-    "revert": ("commands.restore", "revert"),
-    "restore": ("commands.restore", "restore"),
-    "sessions": ("looking.log", "sessions"),
-    "log": ("looking.log", "log"),
-    "ui": ("commands.ui", "ui"),
-    "web": ("admin.web", "web"),
-    "watch": ("looking.watch", "watch"),
-    "undo": ("commands.undo", "undo"),
-    "redo": ("commands.undo", "redo"),
-    "revert-hunk": ("commands.hunk", "revert_hunk"),
-    "stage": ("commands.stage", "stage"),
-    "push": ("machines.push", "push"),
-    "fetch": ("machines.fetch", "fetch"),
-    "bundle": ("machines.bundle", "bundle"),
-    "unbundle": ("machines.bundle", "unbundle"),
-    "handover": ("machines.handover", "handover"),
-    "takeover": ("machines.handover", "takeover"),
-    "apply": ("machines.apply", "apply"),
-    "step": ("commands.step", "step"),
-    "session": ("commands.session", "end_session"),
-    "run": ("commands.run", "run"),
-    "acp": ("agents.acp", "acp"),
-    "hook": ("agents.hook", "hook"),
-    "mcp": ("agents.mcp", "mcp"),
-    "agent": ("agents.agent", "agent"),
-    "gc": ("admin.gc", "gc"),
-    "du": ("admin.du", "du"),
-    "purge": ("commands.purge", "purge"),
-    "serve": ("admin.serve", "serve"),
-    "connect": ("admin.connect", "connect"),
-    "stop": ("admin.stop", "stop"),
-    "doctor": ("admin.doctor", "doctor"),
-    "fsck": ("admin.fsck", "fsck"),
-    "completion": ("admin.completion", "completion"),
-    "help": ("admin.help", "show_help"),
+_MODULES = {
+    "admin.completion": "completion help",
+    "admin.daemon": "connect stop",
+    "admin.doctor": "doctor",
+    "admin.du": "du",
+    "admin.fsck": "fsck",
+    "admin.gc": "gc",
+    "admin.serve": "serve",
+    "admin.views": "ui web",
+    "agents.agent": "agent",
+    "agents.servers": "acp hook mcp",
+    "bisect.bisect": "bisect",
+    "commands.hunk": "revert-hunk",
+    "commands.keep": "keep",
+    "commands.purge": "purge",
+    "commands.restore": "restore revert",
+    "commands.run": "run",
+    "commands.stage": "stage",
+    "commands.step": "session step",
+    "commands.undo": "redo undo",
+    "looking.blame": "blame",
+    "looking.log": "log sessions",
+    "looking.look": "diff export files patch show track",
+    "looking.review": "review",
+    "looking.snapshots": "snapshots",
+    "looking.status": "status",
+    "looking.watch": "watch",
+    "machines.arriving": "apply fetch takeover unbundle",
+    "machines.leaving": "bundle handover push",
 }
-"""For each command, the module below `snapd.cli` and the function that runs it."""
-
-HIDDEN = {"complete": ("admin.completion", "complete")}
+"""The modules below `snapd.cli`, and the commands whose functions are in each; a function has its command's name."""
+COMMANDS = {name: module for module, names in _MODULES.items() for name in names.split()}
+"""The module of each command."""
+HIDDEN = {"complete": "admin.completion"}
 """As `COMMANDS`, for what only programs call: the help does not list it."""
-
-SHOWING = frozenset(
-    {
-        "patch",
-        "diff",
-        "show",
-        "files",
-        "snapshots",
-        "status",
-        "sessions",
-        "log",
-        "watch",
-        "du",
-        "completion",
-        "help",
-        "review",
-        "blame",
-    }
-)
+GROUPS = {
+    "look": ("status", "log", "sessions", "show", "diff", "patch", "files", "snapshots", "watch", "ui", "web"),
+    "review": ("review", "keep", "blame"),
+    "try out": ("export", "bisect"),
+    "take back": ("undo", "redo", "revert-hunk", "revert", "restore"),
+    "other machines": ("push", "fetch", "bundle", "unbundle", "handover", "takeover", "apply"),
+    "agents": ("agent", "run", "acp", "mcp", "hook", "step", "session"),
+    "keep": ("track", "stage", "gc", "du", "purge"),
+    "service": ("doctor", "fsck", "serve", "connect", "stop", "completion", "help"),
+}
+"""The commands of each group, in the order in which they are listed. Every command belongs to one group."""
+SHOWING = frozenset({*GROUPS["look"], "blame", "completion", "du", "help", "review"} - {"ui", "web"})
 """The commands whose only purpose is their output: they stop when nobody reads it any more."""
-
 _SNAPSHOT = (
     "a snapshot: its hash or the beginning of it (6 digits or more), 'last', STEP (before that step), STEP+ (after "
     "it), or @2h (as of two hours ago), @14:30, @2026-11-20, @2026-11-20T14:30; what may be a step or a hash is the "
@@ -104,6 +74,17 @@ _EPILOG = (
     "exit codes: 0 done; 1 failed, nothing changed; 2 wrong usage or settings; 3 done, but not for every file; "
     "4 cannot reach the daemon; 130 interrupted; 141 the reader of the output is gone. "
     "The code says what was done even if the output could not be written"
+)
+PORT = 7627
+"""SNAP on the keys of a telephone: always the same, so that links to a step can be kept."""
+_BISECT = (
+    "Finds the step of a session that broke a command, such as a test. The command runs on snapshots before, between "
+    "and after the steps, in a temporary folder outside of the project ($TMPDIR), which is removed in the end; the "
+    "project is not touched. The command's exit code says what it found, as for 'git bisect run': 0 is good, 125 skips "
+    "the snapshot, another one up to 127 is bad, and a higher one stops the search. Ignored files and .git are in no "
+    "snapshot: if the command needs installed packages, have it install them, and --reuse keeps them. It gets no input "
+    "and no terminal, its output goes to standard error, and what it leaves running is ended. Steps of other sessions "
+    "that ran at the same time are tried by themselves; steps that were undone are not tried."
 )
 
 
@@ -211,20 +192,6 @@ def _add_reviewing(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     blame.add_argument("hash", metavar="SNAPSHOT", nargs="?", help=f"{_SNAPSHOT} (default: the file as it is)")
 
 
-def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    add_export(commands, _SNAPSHOT)
-
-
-def _add_ui(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    commands.add_parser(
-        "ui",
-        parents=[common(alone=False)],
-        help="see sessions, steps and diffs live, and undo by key",
-        description="A terminal view of sessions, steps, files and hunks, and of what is to review. It needs the extra "
-        "snapd[ui].",
-    )
-
-
 def _add_keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     gc = commands.add_parser(
         "gc", parents=[common()], help="drop snapshots that the settings do not keep, and pack the rest"
@@ -301,6 +268,98 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     help_.add_argument("words", metavar="COMMAND", nargs="*", help="such as undo, or step begin")
 
 
+def _add_views(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    commands.add_parser(
+        "ui",
+        parents=[common(alone=False)],
+        help="see sessions, steps and diffs live, and undo by key",
+        description="A terminal view of sessions, steps, files and hunks, and of what is to review. It needs the extra "
+        "snapd[ui].",
+    )
+    web = commands.add_parser(
+        "web",
+        parents=[common(alone=False)],
+        help="serve a page with all of this to the browser, and an HTTP API",
+        description="A page in the browser that shows sessions, steps and diffs live, and undoes them; and an HTTP API "
+        "for programs. Only who has the token of the address that it prints gets an answer. It needs the extra "
+        "snapd[web].",
+    )
+    web.add_argument(
+        "--port",
+        metavar="N",
+        type=int,
+        default=PORT,
+        help=f"listen on this port (default: {PORT}; 0: any that is free)",
+    )
+    web.add_argument("--open", action="store_true", help="open the page in the browser")
+    web.add_argument("--read-only", action="store_true", help="show everything, and refuse to change anything")
+    web.add_argument("--json", action="store_true", help="print address and token as JSON, on one line")
+    web.add_argument(
+        "--host",
+        metavar="H",
+        default="127.0.0.1",
+        help="listen on this address of the machine, for others too; needs --i-know, --cert and --key",
+    )
+    web.add_argument(
+        "--i-know", action="store_true", help="let --host listen beyond this machine: whoever has the token can undo"
+    )
+    web.add_argument("--cert", metavar="FILE", help="the certificate for TLS, in PEM")
+    web.add_argument("--key", metavar="FILE", help="the key of the certificate, in PEM")
+
+
+def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    export = commands.add_parser(
+        "export", parents=[common()], help="write the files of a snapshot to another folder, as plain files"
+    )
+    export.add_argument("hash", metavar="SNAPSHOT", help=_SNAPSHOT)
+    export.add_argument("to", metavar="DIR", help="a folder outside of the project that is empty or does not exist")
+    bisect = commands.add_parser(
+        "bisect",
+        parents=[common()],
+        help="find the step that broke a command",
+        description=_BISECT,
+        usage="snapd bisect [options] [SESSION] -- COMMAND ...",
+    )
+    bisect.set_defaults(session=None)
+    bisect.add_argument(
+        "--reuse",
+        action="store_true",
+        help="keep files that the command makes, such as build results, from run to run; files that a snapshot has "
+        "are put right all the same",
+    )
+    bisect.add_argument(
+        "words",
+        metavar="[SESSION] -- COMMAND",
+        nargs=argparse.REMAINDER,
+        action=_Split,
+        help="the session: its name or the beginning of it (default: the one with the latest change); the command and "
+        "its arguments",
+    )
+
+
+class _Split(argparse.Action):
+    """Takes the session, and the options behind it, from in front of the `--`."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,  # noqa: ARG002 - argparse's
+    ) -> None:
+        words = [str(value) for value in values or ()]
+        at = words.index("--") if "--" in words else len(words)
+        own = words[:at]
+        if own and namespace.session is not None:
+            parser.error(f"{own[0]!r} is one argument too many before the --")
+        if own:
+            namespace.session = own[0]
+        if own[1:]:
+            parser.parse_args([*own[1:], *words[at:]], namespace)
+        else:
+            namespace.words = words[at + 1 :]
+
+
 _PARSERS: dict[Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], None], str] = {
     _add_looking: "track patch diff show files snapshots status",
     _add_bringing_back: "revert restore",
@@ -309,8 +368,7 @@ _PARSERS: dict[Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], N
     add_sessions: "sessions log undo redo revert-hunk stage watch step session run",
     add_sharing: "push fetch bundle unbundle handover takeover apply",
     add_agents: "agent acp mcp hook",
-    _add_ui: "ui",
-    add_web: "web",
+    _add_views: "ui web",
     _add_keeping: "gc du purge",
     _add_serving: "serve connect stop doctor fsck completion complete help",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .shared_options import changing, common, looking
+from .usage import changing, common, looking
 
 _STEP = "a step: its name, the beginning of its name, or 'last'; 'snapd log' shows them"
 _SESSION = "a session: its name or the beginning of its name; 'snapd sessions' lists them"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .shared_options import changing, common
+from .usage import changing, common
 
 _REMOTE = "a git repository: a URL, host:path, a folder, or the name of a remote of the project's git"
 _PUSH = (

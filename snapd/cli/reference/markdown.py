@@ -8,10 +8,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from snapd.cli.parsing.groups import GROUPS
-from snapd.cli.parsing.parser import build_parser
-from snapd.cli.parsing.shared_options import common
-from snapd.cli.parsing.usage import subcommands
+from snapd.cli.parsing.parser import GROUPS, build_parser
+from snapd.cli.parsing.usage import common, subcommands
 
 from .answers import WITHOUT_JSON
 

@@ -12,7 +12,7 @@ from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.plans import file_lines, room_for_files, total, unit_lines
 from snapd.cli.terminal.uncaptured import not_in_snapshots
-from snapd.core.errors import InvalidParams, PlanChanged
+from snapd.core.errors import PlanChanged
 from snapd.reasons import ELSEWHERE
 
 from .connection import ask
@@ -79,23 +79,17 @@ def _confirmed(
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
     if not touched:
         return True
-    if not sys.stdin.isatty():
-        raise InvalidParams(
-            f"this would change {len(touched)} files, and standard input is no terminal to ask on",
-            hint="see them with --dry-run, then confirm with --yes",
-            field="--yes",
-        )
     # standard output is for the result alone
     painter = Painter(options, sys.stderr)
-    for line in _planned(options, painter, method, params, {**plan, "files": touched}, terminal=sys.stderr.isatty()):
-        print(line, file=sys.stderr)
+    lines = _planned(options, painter, method, params, {**plan, "files": touched}, terminal=sys.stderr.isatty())
 
     def show() -> None:
         asked = {**params, "dryRun": True, "details": "diff"}
         diff = ask(found, method, asked)["details"].get("diff", "")
         print(painter.diff(diff).rstrip("\n") or "no file would change", file=sys.stderr)
 
-    return confirmed("Go on? A snapshot keeps the files as they are now.", show)
+    would, hint = f"this would change {len(touched)} files", "see them with --dry-run, then confirm with --yes"
+    return confirmed("Go on? A snapshot keeps the files as they are now.", would, hint, lines, show)
 
 
 def _planned(

@@ -13,19 +13,28 @@ from .streams import can_be_asked
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
-def confirmed(question: str, show: Callable[[], None] | None = None) -> bool:
+def confirmed(
+    question: str, would: str, hint: str, lines: Iterable[str] = (), show: Callable[[], None] | None = None
+) -> bool:
     """Whether somebody says yes; standard output is for what was done.
 
     Args:
         question: one line.
+        would: what they are asked about, for the error where nobody can be asked.
+        hint: of that error.
+        lines: what they should know first.
         show: shows more for the answer "d", after which the question is asked again; None where there is no more.
 
     Raises:
         InvalidParams: it cannot be asked.
     """
+    if not sys.stdin.isatty():
+        raise InvalidParams(f"{would}, and standard input is no terminal to ask on", hint=hint, field="--yes")
+    for line in lines:
+        print(line, file=sys.stderr)
     while True:
         print(f"{question} [{'y/N' if show is None else 'y/N/d'}] ", end="", file=sys.stderr, flush=True)
         check_asked()

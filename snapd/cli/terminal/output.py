@@ -130,6 +130,11 @@ def step_line(painter: Painter, step: dict[str, Any]) -> str:
     return f"{painter.paint(short(step['stepId']), 'yellow')} {said}"
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things, in words."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def size(count: int) -> str:
     """Bytes for people."""
     amount = float(count)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd.cli.bisect.changes import Change
-from snapd.cli.bisect.search import Search
-from snapd.cli.bisect.trials import Trial, find
+from snapd.cli.bisect.trials import Search, Trial, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd.cli.looking import graph
-from snapd.cli.looking.entries import entry_line
-from snapd.cli.looking.log import table
+from snapd.cli.looking.log import entry_line, table
 from snapd.cli.requests.when import first_second
 from snapd.cli.terminal.layout import columns, fit, fit_name
 from snapd.cli.terminal.naming import step_name

@@ -13,7 +13,7 @@ import pytest
 from snapd_client import ConnectionLost
 
 from snapd.cli.looking import watch
-from snapd.cli.looking.happening import Happening
+from snapd.cli.looking.watch import Happening
 from snapd.cli.terminal.layout import columns
 from snapd.cli.terminal.output import Painter
 from tests.cli.running import Terminal

@@ -1,4 +1,4 @@
-"""`snapd stop`."""
+"""`snapd connect`, a byte bridge to the daemon, and `snapd stop`, which ends it."""
 
 from __future__ import annotations
 
@@ -8,29 +8,73 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
-from snapd.cli.terminal.output import print_json
-from snapd.core.errors import IoError
-from snapd.launch import connect
+from snapd.cli.requests.connection import own_settings
+from snapd.cli.terminal.output import print_error, print_json
+from snapd.core.errors import InvalidParams, IoError
+from snapd.launch import connect as reach
+from snapd.launch import ensure_daemon
 from snapd.locations import Locations
 
 if TYPE_CHECKING:
     import argparse
 
+_CHUNK = 1 << 16
 _STOP_SECONDS = 9.0
 """A daemon that can still do anything ends before that."""
 _KILL_SECONDS = 1.0
 _POLL_SECONDS = 0.02
 
 
+def connect(options: argparse.Namespace) -> int:
+    """Carries bytes both ways until the daemon has said its last."""
+    locations = Locations.from_environment(os.environ)
+    path = os.path.abspath(options.socket) if options.socket else locations.socket
+    try:
+        own_settings(locations)
+    except InvalidParams as error:
+        # the daemon does not read these variables: an editor has its snapshots all the same
+        print_error(error)
+    connection = ensure_daemon(locations, path)
+    threading.Thread(target=_upstream, args=(connection,), daemon=True).start()
+    try:
+        while chunk := connection.recv(_CHUNK):
+            view = memoryview(chunk)
+            while view:
+                view = view[os.write(1, view) :]
+    except BrokenPipeError:
+        # whoever it was for is gone, as at the end of the input
+        return DONE
+    except ConnectionResetError as error:
+        raise IoError(
+            f"the daemon at {path} is gone: {error.strerror or error}",
+            hint="run the command again: it starts the daemon",
+            path=path,
+            errno="ECONNREFUSED",
+        ) from error
+    return DONE
+
+
+def _upstream(connection: socket.socket) -> None:
+    try:
+        while chunk := os.read(0, _CHUNK):
+            connection.sendall(chunk)
+        # the daemon answers what it was asked, then closes
+        connection.shutdown(socket.SHUT_WR)
+    except OSError:
+        # the daemon closed: the other direction sees that too, and ends the process
+        return
+
+
 def stop(options: argparse.Namespace) -> int:
     """Ends the daemon in order and waits until it is gone."""
     locations = Locations.from_environment(os.environ)
     path = os.path.abspath(options.socket) if options.socket else locations.socket
-    connection = connect(path)
+    connection = reach(path)
     if connection is None:
         if options.json:
             print_json({"stopped": False})

@@ -1,12 +1,14 @@
-"""`snapd web`: the page in the browser, and the HTTP API."""
+"""`snapd web`, the page in the browser and the HTTP API; and `snapd ui`, the terminal view."""
 
 from __future__ import annotations
 
 import contextlib
+import html
 import ipaddress
 import json
 import os
-import ssl
+import sys
+import threading
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
@@ -15,11 +17,9 @@ from snapd.cli.requests.folder import folder_of
 from snapd.core.errors import InvalidParams, SnapdError
 from snapd.locations import Locations
 
-from .browser import opened
-
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from snapd_client import Client
 
@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 
 
 class NotInstalled(SnapdError):
-    """Packages that only this command needs are not installed."""
+    """A package that only one of these commands needs is not installed."""
 
     kind = "notInstalled"
-    default_hint = "install it with: pip install 'snapd[web]'"
+
+    def __init__(self, what: str, extra: str, error: ImportError) -> None:
+        message = f"{what} needs the package {error.name}, which is not installed"
+        super().__init__(message, hint=f"install it with: pip install 'snapd[{extra}]'")
 
 
 def web(options: argparse.Namespace) -> int:
@@ -45,7 +48,7 @@ def web(options: argparse.Namespace) -> int:
         import starlette  # noqa: F401 - whether it is there
         import uvicorn  # noqa: F401 - the same
     except ImportError as error:
-        raise NotInstalled(f"the page needs the package {error.name}, which is not installed") from error
+        raise NotInstalled("the page", "web", error) from error
     from snapd.web.server import Options, serve
 
     _check_port(options.port)
@@ -62,7 +65,7 @@ def web(options: argparse.Namespace) -> int:
         def ready(url: str, token: str) -> None:
             print(json.dumps({"url": url, "token": token}) if options.json else url, flush=True)
             if options.open:
-                until_the_end.enter_context(opened(url, locations))
+                until_the_end.enter_context(_opened(url, locations))
 
         host = options.host.strip("[]")
         serve(Options(folder, host, options.port, options.read_only, certificate), connect_to, ready)
@@ -119,6 +122,8 @@ def _certificate(options: argparse.Namespace) -> tuple[str, str] | None:
     if options.cert is None or options.key is None:
         missing = "--cert" if options.cert is None else "--key"
         raise InvalidParams(f"{missing}: is missing", hint="TLS needs --cert and --key", field=missing)
+    import ssl
+
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(options.cert, options.key, _no_password)
     except (OSError, ValueError) as error:
@@ -133,3 +138,64 @@ def _certificate(options: argparse.Namespace) -> tuple[str, str] | None:
 def _no_password() -> str:
     # openssl would ask on the terminal
     return ""
+
+
+@contextlib.contextmanager
+def _opened(url: str, locations: Locations) -> Iterator[None]:
+    """Opens an address in the browser, by a file that only the user can read: the words of commands are public."""
+    import webbrowser
+    from pathlib import Path
+
+    locations.make_runtime()
+    path = os.path.join(locations.runtime, f"web-{os.getpid()}.html")
+    shown = html.escape(url)
+    # what an earlier process of this number left is replaced, whatever it is
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with open(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
+        file.write(
+            f'<!doctype html>\n<meta http-equiv="refresh" content="0; url={shown}">\n<a href="{shown}">snapd</a>\n'
+        )
+
+    def open_it() -> None:
+        if not webbrowser.open(Path(path).as_uri()):
+            print("snapd: no browser was found: open the address yourself", file=sys.stderr)
+
+    # it may wait for the browser to end
+    threading.Thread(target=open_it, name="snapd-web-open", daemon=True).start()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def ui(options: argparse.Namespace) -> int:
+    """Shows the sessions of the folder until the user leaves.
+
+    Raises:
+        NotInstalled: textual is not installed.
+        InvalidParams: there is no terminal.
+        SnapdError: the daemon cannot be reached, or the folder cannot be opened.
+    """
+    try:
+        import textual  # noqa: F401 - whether it is there
+    except ImportError as error:
+        raise NotInstalled("the terminal view", "ui", error) from error
+    if not (os.isatty(0) and os.isatty(2)):
+        raise InvalidParams("the terminal view needs a terminal", hint="'snapd log' prints the same", field="ui")
+
+    from snapd.cli.ui.app import TerminalView
+    from snapd.cli.ui.link import Link
+
+    locations = Locations.from_environment(os.environ)
+    socket = os.path.abspath(options.socket) if options.socket else locations.socket
+    link = Link(locations, socket, folder_of(options))
+    if options.color == "never":
+        # textual reads its setting from here
+        os.environ["NO_COLOR"] = "1"
+    elif options.color == "always":
+        os.environ.pop("NO_COLOR", None)
+    TerminalView(link).run()
+    return DONE

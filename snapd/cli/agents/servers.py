@@ -1,4 +1,4 @@
-"""`snapd acp`: runs an agent behind a proxy that records what it does."""
+"""The commands that agents and editors start and speak to: `snapd hook`, `snapd mcp` and `snapd acp`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from snapd.cli.exit_codes import DONE
+from snapd.cli.requests.connection import connected
+from snapd.cli.requests.folder import folder_of
 from snapd.core.errors import InvalidParams
+from snapd.locations import Locations
 
 if TYPE_CHECKING:
     import argparse
+
+    from snapd.backend import RemoteBackend
 
 _LOG = "SNAPD_LOG"
 
@@ -54,3 +60,26 @@ def _log() -> None:
     else:
         told = "snapd: %(levelname)s: %(message)s"
         logging.basicConfig(stream=sys.stderr, level=level if isinstance(level, int) else logging.INFO, format=told)
+
+
+def mcp(options: argparse.Namespace) -> int:
+    """Serves the Model Context Protocol until standard input ends."""
+    from snapd.mcp.stdio import serve
+
+    if options.directory == ".":
+        options.directory = os.environ.get("CLAUDE_PROJECT_DIR") or "."
+    locations = Locations.from_environment(os.environ)
+    socket = os.path.abspath(options.socket) if options.socket else locations.socket
+
+    def connect() -> RemoteBackend:
+        return connected(locations, socket, folder_of(options), None)[0]
+
+    serve(connect, os.environ.get("CLAUDE_CODE_SESSION_ID") or None, os.path.abspath(options.directory))
+    return DONE
+
+
+def hook(options: argparse.Namespace) -> int:
+    """Records the event on standard input."""
+    from snapd.hook.main import main
+
+    return main(options.name)

@@ -1,0 +1,105 @@
+"""What comes to this machine: fetched, unbundled, taken over, or applied."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from snapd.cli.exit_codes import DONE
+from snapd.cli.requests.connection import ask, backend, in_folder
+from snapd.cli.requests.folder import known_around
+from snapd.cli.requests.names import find_session_or_step
+from snapd.cli.requests.operation import operate
+from snapd.cli.requests.signatures import STYLES, signature_words
+from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.output import Painter, counted, print_json
+from snapd.core.errors import InvalidParams
+
+from .leaving import carrier_of, remote_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from snapd.backend import Backend
+
+
+def _tell_fetched(options: argparse.Namespace, result: dict[str, Any], nothing: str) -> int:
+    """Says which sessions came.
+
+    Args:
+        options: of the command.
+        result: of `session/fetch` or `session/import`.
+        nothing: what to say if all of them were here.
+
+    Returns:
+        The exit code.
+    """
+    if options.json:
+        print_json(result)
+        return DONE
+    painter = Painter(options)
+    for session in result["sessions"]:
+        said = " ".join(filter(None, (one_line(session.get("agent")), one_line(session.get("title")))))
+        steps = counted(session["stepCount"], "step")
+        name = painter.paint(printable(short(session["sessionId"])), "yellow")
+        signed = f", {_signed(painter, session['signature'])}" if "signature" in session else ""
+        print(f"{name} {said}{': ' if said else ''}{steps}, from {printable(session['origin']['host'])}{signed}")
+    if not result["sessions"]:
+        print(nothing)
+    return DONE
+
+
+def _signed(painter: Painter, signature: dict[str, Any]) -> str:
+    return painter.paint(signature_words(signature), STYLES[signature["state"]])
+
+
+def fetch(options: argparse.Namespace) -> int:
+    """Fetches sessions, and says which are new."""
+    params = {"remote": remote_of(options), "sessionIds": options.sessions or None}
+    with backend(options) as found:
+        result = ask(found, "session/fetch", params)
+    return _tell_fetched(options, result, "nothing new there")
+
+
+def unbundle(options: argparse.Namespace) -> int:
+    """Takes the sessions of a file, and says which are new."""
+    with backend(options) as found:
+        result = ask(found, "session/import", {"file": in_folder(options, options.file)})
+    return _tell_fetched(options, result, "nothing new in it")
+
+
+def takeover(options: argparse.Namespace) -> int:
+    """Takes over what another machine handed over."""
+    params = {**carrier_of(options), "name": options.name}
+    with backend(options) as found:
+        return operate(options, found, "session/takeover", params, sure=options.yes)
+
+
+def apply(options: argparse.Namespace) -> int:
+    """Takes in what fetched steps changed, or those of another folder."""
+    if options.source is None:
+        with backend(options) as found:
+            return operate(options, found, "session/apply", _which(found, options.names), sure=options.yes)
+    folder = known_around(os.path.join(options.directory, options.source))
+    with backend(options) as found:
+        with backend(options, folder) as other:
+            which = _which(other, options.names)
+        params = {**which, "from": in_folder(options, folder)}
+        return operate(options, found, "session/apply", params, sure=options.yes)
+
+
+def _which(found: Backend, names: Sequence[str]) -> dict[str, Any]:
+    """What the words of the command line stand for, as params."""
+    named = [find_session_or_step(found, word) for word in names]
+    sessions = [each["sessionId"] for each in named if "stepId" not in each]
+    steps = [each["stepId"] for each in named if "stepId" in each]
+    if sessions and len(named) > 1:
+        raise InvalidParams(
+            "expected one session, or steps of one session",
+            hint="apply one session after the other",
+            field="SESSION|STEP",
+        )
+    return {"sessionId": sessions[0]} if sessions else {"stepIds": steps}
