@@ -16,7 +16,7 @@ from snapd.workers import processes
 from snapd.workers.pool import WorkerLost, WorkerPool
 from snapd.workers.processes import ChildProcess
 
-from .frames import ANSWER, COUNT, COUNTS, HUNKS, QUESTION
+from .worker import ANSWER, COUNT, COUNTS, HUNKS, QUESTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable

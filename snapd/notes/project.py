@@ -1,4 +1,7 @@
-"""The notes of one project: who wrote the lines of its files, by the commits that brought them."""
+"""The notes of one project: who wrote the lines of its files, by the commits that brought them.
+
+Git is not asked where the project has no such reference by its files.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from snapd.core.errors import os_errors
 from snapd.core.model import TEN_MIB
 from snapd.core.paths import is_utf8
 from snapd.core.ports.notes import NotedCommit, NotedLines, NoteProblem
+from snapd.worktree.fs.stable_read import read_small
 from snapd.worktree.git.repository import find_repository
 
 from .history import BOUNDS, History, TooMuch
 from .note import NOTES, BadNoteError, Note
-from .references import may_have
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from snapd.worktree.git.repository import Repository
 
     from .history import Brought
+
 
 _FILES = 16
 """How many files are remembered: an editor asks again with every change."""
@@ -218,3 +222,17 @@ def _claimed(note: Note, brought: Sequence[Brought]) -> dict[int, NotedCommit]:
                     told[claim] = NotedCommit(each.commit, each.seconds, claim)
                 found[number - 1] = told[claim]
     return found
+
+
+def may_have(repository: Repository, name: str) -> bool:
+    """Whether a repository may have a reference; raises `IoError`.
+
+    Args:
+        repository: of the project.
+        name: of a reference that all of its work trees share.
+    """
+    shared, reference = repository.common_dir, os.fsencode(name)
+    if os.path.lexists(os.path.join(shared, reference)) or os.path.isdir(os.path.join(shared, b"reftable")):
+        return True
+    packed = read_small(os.path.join(shared, b"packed-refs")) or b""
+    return b" %s\n" % reference in packed

@@ -3,39 +3,108 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 from snapd.core.errors import InvalidParams, RemoteFailed, os_errors
 from snapd.core.paths import shown
-from snapd.remotes.bundles import read_header, unpack
+from snapd.remotes.bundles import Header, read_header, unpack
 from snapd.remotes.weighing import Weighing
-from snapd.store.refs.packed import PACKED, encode_packed
+from snapd.store.files.durable import PRIVATE_FILE, write_all
+from snapd.store.refs.database import PACKED, encode_packed
 from snapd.store.sharing.handover_commit import HANDOVERS
-from snapd.store.sharing.outgoing import OutgoingRepository
+from snapd.store.sharing.outgoing import OutgoingRepository, look_at_trees
 from snapd.store.sharing.signature_tag import signature_of
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
+from snapd.worktree.export.destination import why_closed
+from snapd.worktree.fs.rename import rename_no_replace
 
-from .bundled_copies import BundledCopies
-from .fetched import ListedSession
-from .handovers import chosen
-from .new_file import check_new
+from .copies import Prepared
+from .fetched import ListedSession, chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
     from snapd.core.ports.sharing import FetchedHandover
     from snapd.core.timeline.model import SessionId
-    from snapd.remotes.bundles import Header
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.inspection import Limits
     from snapd.store.sharing.mirror import Mirror
 
     from .commits import ProjectCommits
     from .signing import Checks
+
+
+_WORTH_IT = 16 << 10
+"""A file that would be larger by less than this (bytes) has no prerequisite: whoever gets it can read it."""
+_CHUNK = 1 << 20
+
+_OTHER_NAME = "give the name of a file that does not exist yet"
+
+
+class BundledCopies(Prepared):
+    """Copies of sessions for a file; implements `core.ports.sharing.Outgoing`.
+
+    The file leaves out what one commit of the project has, if others likely have this commit and it makes a difference.
+    `git bundle create` cannot be asked for that: it leaves out only what the sessions go on from, and a session goes on
+    from no commit of the project.
+
+    Args:
+        repository: holds them.
+        git: the program.
+        project: the commits of the project.
+        path: of the file.
+    """
+
+    def __init__(self, repository: OutgoingRepository, git: GitProgram, project: ProjectCommits, path: str) -> None:
+        super().__init__(repository, git, project)
+        self._path = path
+        self._parts: tuple[bytes, str] | None = None
+
+    def weigh(self, call: Call) -> int:
+        """The size of the file, bytes."""
+        header, pack = self._written(call)
+        return len(header) + os.path.getsize(pack)
+
+    def push(self, call: Call) -> None:
+        """Makes the file.
+
+        Raises:
+            InvalidParams: there is one of this name.
+            StorageFull, IoError, Cancelled: there is none.
+        """
+        header, pack = self._written(call)
+        make_file(self._path, _chunks(header, pack), call)
+
+    def _written(self, call: Call) -> tuple[bytes, str]:
+        """The header of the file, and where its pack is."""
+        if self._parts is None:
+            needed = self._needed(call)
+            # summaries of packs would have git leave out what older commits have, too
+            look_at_trees(self._repository.path, needed)
+            header = Header(needed, self._repository.heads).encode()
+            self._parts = header, self._weighing().pack_beside(needed, call)
+        return self._parts
+
+    def _public(self, call: Call) -> list[ObjectId]:
+        return [*self._project.published(call), *self._needed(call)]
+
+    def _needed(self, call: Call) -> list[ObjectId]:
+        """The commits of which the file leaves out what they have."""
+        weighing, shared = self._weighing(), self._project.likely_shared(call)
+        candidates = [] if shared is None else weighing.there([shared], call)
+        return [commit for commit in candidates if weighing.bytes_of(commit, call) >= _WORTH_IT]
+
+
+def _chunks(header: bytes, pack: str) -> Iterator[bytes]:
+    yield header
+    with open(pack, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
 
 
 class Bundle:
@@ -171,3 +240,73 @@ def _name(quarantine: str, heads: dict[str, ObjectId]) -> None:
     """Names in a quarantine what came out of a file, and nothing else."""
     with os_errors(quarantine), open(os.path.join(quarantine, PACKED), "wb") as file:
         file.write(encode_packed(f"{head.hex()} {name}\n".encode() for name, head in sorted(heads.items())))
+
+
+def check_new(path: str, stores: str) -> None:
+    """Makes sure that a file can be made, as far as one can know before.
+
+    Args:
+        path: absolute.
+        stores: the directory of all stores.
+
+    Raises:
+        InvalidParams: it exists, its folder does not, or nobody but git or snapd may write there.
+        IoError: that cannot be looked at.
+    """
+    folder = os.path.dirname(path)
+    if not os.path.basename(path):
+        raise _refused(path, "it is a folder", _OTHER_NAME)
+    with os_errors(path):
+        if os.path.lexists(path):
+            raise _exists(path)
+        if not os.path.isdir(folder):
+            raise _refused(path, f"there is no folder {shown(os.fsencode(folder))}", "make the folder first")
+    why = why_closed(os.path.realpath(os.fsencode(folder)), os.path.realpath(os.fsencode(stores)))
+    if why is not None:
+        raise _refused(path, why, "name a file outside of it")
+
+
+def make_file(path: str, chunks: Iterable[bytes], call: Call) -> None:
+    """Makes a file durably; only the user can read it.
+
+    Args:
+        path: absolute.
+        chunks: its bytes.
+        call: the request.
+
+    Raises:
+        InvalidParams: there is a file of this name.
+        StorageFull, IoError, Cancelled: nothing is left of it.
+    """
+    above, name = os.path.split(os.fsencode(path))
+    temporary = f".snapd-{secrets.token_hex(8)}.tmp".encode()
+    with os_errors(path):
+        directory = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(temporary, flags, PRIVATE_FILE, dir_fd=directory)
+            try:
+                try:
+                    for chunk in chunks:
+                        call.check()
+                        write_all(descriptor, chunk)
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+                rename_no_replace(directory, temporary, directory, name)
+            except BaseException:
+                os.unlink(temporary, dir_fd=directory)
+                raise
+            os.fsync(directory)
+        except FileExistsError as error:
+            raise _exists(path) from error
+        finally:
+            os.close(directory)
+
+
+def _exists(path: str) -> InvalidParams:
+    return _refused(path, "it exists already", _OTHER_NAME)
+
+
+def _refused(path: str, why: str, hint: str) -> InvalidParams:
+    return InvalidParams(f"file: cannot write {shown(os.fsencode(path))}: {why}", hint=hint, field="file")

@@ -1,4 +1,4 @@
-"""Sessions that were fetched, as the core lists and reads them."""
+"""Sessions that were fetched, as the core lists and reads them; and which handover of a remote or a file is meant."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.errors import InvalidParams
+from snapd.store.sharing.handover_commit import HANDOVERS
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from snapd.core.call import Call
     from snapd.core.timeline.model import Session
     from snapd.store.object_store import ObjectStore
     from snapd.store.sharing.index import Indexed
-    from snapd.store.sharing.mirror import Mirror, MirrorLog
+    from snapd.store.sharing.mirror import FetchedHandover, Mirror, MirrorLog
+
+    from .signing import Checks
 
 
 @attrs.frozen
@@ -65,3 +73,38 @@ class FetchedSession:
         indexed = listed.indexed
         log = mirror.log(indexed.chain, indexed.head)
         return cls(listed.remote, listed.host, mirror.objects, mirror.directory, log)
+
+
+def chosen(
+    where: str, mirror: Mirror, there: Iterable[str], name: str | None, checks: Checks, call: Call
+) -> FetchedHandover:
+    """The handover that somebody means.
+
+    Args:
+        where: the remote or the file, as it is shown.
+        mirror: has what was fetched from there.
+        there: the references that are there now.
+        name: of the handover; None for the only one that nobody took over yet.
+        checks: checks its signature.
+        call: the request.
+
+    Raises:
+        IoError, StorageFull, Cancelled: it could not be read whether it is signed.
+        InvalidParams: there is none, or there are several.
+    """
+    names = sorted(each.removeprefix(HANDOVERS) for each in there if each.startswith(HANDOVERS))
+    found = [mirror.handover(each) for each in names if name in (None, each)]
+    fitting = [each for each in found if each is not None and (name is not None or not each.handover.taken)]
+    if len(fitting) == 1:
+        reference = HANDOVERS + fitting[0].handover.name
+        signature = mirror.signatures.of([reference]).get(reference)
+        return (
+            fitting[0] if signature is None else attrs.evolve(fitting[0], signature=checks.of(mirror, signature, call))
+        )
+    which = "that nobody took over" if name is None else repr(name)
+    how_many = "several handovers" if fitting else "no handover"
+    raise InvalidParams(
+        f"name: {where} has {how_many} {which} (it has: {', '.join(names) or 'none'})",
+        hint="name one of them" if names else "hand over there first, with 'snapd handover'",
+        field="name",
+    )

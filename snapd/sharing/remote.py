@@ -19,8 +19,7 @@ from snapd.store.sharing.signature_tag import signature_of
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 
 from .copies import Copies
-from .fetched import ListedSession
-from .handovers import chosen
+from .fetched import ListedSession, chosen
 from .pruning import Pruning
 
 if TYPE_CHECKING:

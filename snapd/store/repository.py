@@ -14,7 +14,7 @@ from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE
 from snapd.store.files.disk_errors import Damaged, reading
 from snapd.store.files.durable import make_directories, write_file
-from snapd.store.files.total_size import TotalSize
+from snapd.store.files.space import TotalSize
 from snapd.store.files.walking import read_if_there
 from snapd.store.journal.journal import JOURNAL, Journal
 from snapd.store.objects.cache import RecentCache

@@ -11,16 +11,16 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from .clock import ITSELF, Marks
-from .fanotify import Fanotify, Overflow
-from .handles import layout_of
-from .inotify import DIRECTORY, IGNORED, OVERFLOW, UNMOUNT, Inotify, Unsupported
+from .fanotify import Fanotify, Overflow, layout_of
+from .inotify import CREATE, DELETE, DIRECTORY, IGNORED, MOVED_FROM, MOVED_TO, OVERFLOW, UNMOUNT, Inotify, Unsupported
 from .mounts import Mounts, file_system
-from .transient_names import TransientNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .clock import WatchedDirectory
+    from .inotify import Event
+
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +34,54 @@ _GATHER_SECONDS = 0.05
 """How long the listener's thread gathers changes: it wakes up twenty times a second at most."""
 _POLL_SECONDS = 2.0
 """How often a listener is called while there are no watches."""
+
+
+class TransientNames:
+    """Follows each name from the event that brings it to the event that removes it, until a look has seen the rest.
+
+    Errs on the safe side: two renames do not show that two names were exchanged, so a name that came once counts as
+    new until the end.
+
+    Args:
+        is_own: whether a name belongs to a file that snapd made for itself, and so is no name of another file.
+    """
+
+    def __init__(self, is_own: Callable[[bytes], object]) -> None:
+        self._is_own = is_own
+        self._came: dict[int, set[bytes]] = {}
+        self._leaving: dict[int, bool] = {}
+
+    def follow(self, event: Event) -> bool:
+        """Takes in one event.
+
+        Returns:
+            Whether a name that came since the last look is gone.
+        """
+        came = self._came.setdefault(event.watch, set())
+        if event.mask & MOVED_FROM:
+            self._leaving[event.cookie] = event.name in came
+            return False
+        was_there = event.name in came
+        if event.mask & MOVED_TO:
+            if self._leaving.pop(event.cookie, True):
+                came.add(event.name)
+            return was_there
+        if event.mask & CREATE and not self._is_own(event.name):
+            came.add(event.name)
+        return bool(event.mask & DELETE) and was_there
+
+    def moved_out(self) -> bool:
+        """Whether a new name was moved to where nobody watches. To be called when the queue is empty."""
+        leaving, self._leaving = self._leaving, {}
+        return any(leaving.values())
+
+    def has_new_names(self, watch: int) -> bool:
+        """Whether a directory has, or had, a new name."""
+        return bool(self._came.get(watch))
+
+    def end(self) -> None:
+        """Starts again: a look has seen what is there now."""
+        self._came.clear()
 
 
 class _Queues:

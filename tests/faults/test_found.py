@@ -13,7 +13,7 @@ import pytest
 from snapd import failpoints
 from snapd.core.call import Call
 from snapd.core.errors import IoError, StorageFull, WorkspaceNotOpen
-from snapd.store.files import free_space as room
+from snapd.store.files import space as room
 from snapd.worktree.apply.applier import Applier
 from snapd.worktree.apply.new_files import NewFiles
 from tests.support.sessions import Agents

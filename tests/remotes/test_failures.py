@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.remotes.failures import failed, is_full_here
+from snapd.remotes.exchange import failed, is_full_here
 from snapd.remotes.program import Finished
 
 

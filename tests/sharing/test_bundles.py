@@ -12,7 +12,7 @@ import pytest
 from snapd.core.actions.sharing.push import Pushed, PushOptions
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, InvalidParams, RemoteFailed, StorageFull, UnknownSession, Untrusted
-from snapd.sharing import new_file
+from snapd.sharing import bundle
 from snapd.store.files.durable import write_all
 from tests.core.sharing.test_projection import told
 from tests.support.git import run_git
@@ -293,7 +293,7 @@ def test_who_comes_first_keeps_the_name(small: Agents, file: str, monkeypatch: p
         Path(file).write_bytes(b"theirs\n")
         write_all(descriptor, data)
 
-    monkeypatch.setattr(new_file, "write_all", meanwhile)
+    monkeypatch.setattr(bundle, "write_all", meanwhile)
     with pytest.raises(InvalidParams, match="exists already"):
         export(small, file)
     assert Path(file).read_bytes() == b"theirs\n"
@@ -305,7 +305,7 @@ def test_a_full_disk(small: Agents, file: str, monkeypatch: pytest.MonkeyPatch) 
         write_all(descriptor, data[: len(data) // 2])
         raise OSError(errno.ENOSPC, "full")
 
-    monkeypatch.setattr(new_file, "write_all", half)
+    monkeypatch.setattr(bundle, "write_all", half)
     with pytest.raises(StorageFull):
         export(small, file)
     assert os.listdir(os.path.dirname(file)) == []
@@ -318,7 +318,7 @@ def test_a_cancelled_request(small: Agents, file: str, monkeypatch: pytest.Monke
         write_all(descriptor, data)
         call.cancel()
 
-    monkeypatch.setattr(new_file, "write_all", then_no_more)
+    monkeypatch.setattr(bundle, "write_all", then_no_more)
     with pytest.raises(Cancelled):
         small.bench.workspace.pushing.export(file, None, PushOptions(), call)
     assert os.listdir(os.path.dirname(file)) == []

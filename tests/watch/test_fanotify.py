@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from snapd.watch import fanotify
-from snapd.watch.fanotify import Fanotify, Marker, Overflow
-from snapd.watch.handles import Layout, layout_of
+from snapd.watch.fanotify import Fanotify, Layout, Marker, Overflow, layout_of
 from snapd.watch.inotify import Unsupported
 from snapd.watch.mounts import file_system
 from tests.support import places

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snapd.watch.inotify import CREATE, DELETE, MODIFY, MOVED_FROM, MOVED_TO, Event
-from snapd.watch.transient_names import TransientNames
+from snapd.watch.inotify_clock import TransientNames
 
 Steps = list[tuple[int, bytes] | tuple[int, bytes, int]]
 

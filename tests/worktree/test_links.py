@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.watch.fanotify import Fanotify
-from snapd.watch.handles import Layout
+from snapd.watch.fanotify import Fanotify, Layout
 from tests.support.amounts import amount
 from tests.support.workspace import Bench, Items, make
 from tests.worktree.changes import (

@@ -15,8 +15,7 @@ from snapd.core.timeline.model import Edited, Kept, Operated, StepBegun, StepEnd
 from snapd.store.journal.journal import replayed
 from snapd.store.log import COVERAGE, SNAPSHOTS
 from snapd.store.objects.codec import decode_commit
-from snapd.store.refs.database import References, read_references
-from snapd.store.refs.packed import PACKED
+from snapd.store.refs.database import PACKED, References, read_references
 from snapd.store.timeline.chain import effect_blobs, snapshots
 from snapd.store.timeline.timeline import NAME as TIMELINE
 from snapd.store.timeline.verify import differs, sealed_heads

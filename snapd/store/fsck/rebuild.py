@@ -17,7 +17,7 @@ from snapd.core.timeline.model import Event, SessionStarted, StepBegun, StepEnde
 from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.log import SNAPSHOTS, day_of, decode_record
 from snapd.store.objects.codec import decode_commit, object_id
-from snapd.store.refs.packed import PACKED
+from snapd.store.refs.database import PACKED
 from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link, encode_link, pins
 from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.database import Database

@@ -22,8 +22,7 @@ from snapd.store.objects.codec import ObjectKind, decode_tree, object_id
 from snapd.store.objects.loose import object_path
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_writer import PackWriter, encode_index
-from snapd.store.refs.database import ReferenceDatabase
-from snapd.store.refs.packed import PACKED
+from snapd.store.refs.database import PACKED, ReferenceDatabase
 from snapd.store.repository import write_config
 from snapd.store.timeline.small_files import Numbers
 

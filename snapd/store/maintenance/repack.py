@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import os_errors
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there
-from snapd.store.files.free_space import ensure_space
+from snapd.store.files.space import ensure_space
 from snapd.store.files.walking import status_if_there
 from snapd.store.objects.loose import loose_files, object_path
 

@@ -22,8 +22,8 @@ from snapd.core.errors import os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import remove_any, remove_if_there
-from snapd.store.files.free_space import ensure_space, free_bytes
 from snapd.store.files.lock import OWNER
+from snapd.store.files.space import ensure_space, free_bytes
 from snapd.store.files.walking import names_if_there, status_if_there, walked
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_index import PackIndex

@@ -15,7 +15,7 @@ import attrs
 
 from snapd.core.errors import IoError, StorageFull, os_errors
 from snapd.failpoints import failpoint
-from snapd.store.files.free_space import free_bytes
+from snapd.store.files.space import free_bytes
 from snapd.workers.job import WorkerEnded, run_job, serve
 from snapd.workers.processes import can_start
 

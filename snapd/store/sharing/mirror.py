@@ -21,8 +21,7 @@ from snapd.store.coverage import Coverages
 from snapd.store.files.durable import remove_if_there, sync_directory, sync_if_there
 from snapd.store.files.walking import status_if_there
 from snapd.store.object_store import ObjectStore
-from snapd.store.refs.database import read_references, references_below
-from snapd.store.refs.packed import PACKED, encode_packed
+from snapd.store.refs.database import PACKED, encode_packed, read_references, references_below
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.chain import SESSIONS, host_of, walk
 from snapd.store.timeline.view import FetchedTimeline

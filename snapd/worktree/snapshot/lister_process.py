@@ -10,7 +10,7 @@ import os
 import struct
 from typing import TYPE_CHECKING
 
-from snapd.watch.shared_queues import SharedQueues
+from snapd.watch.fanotify import SharedQueues
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import Listing, encode, failed, list_directory
 

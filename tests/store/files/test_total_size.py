@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.store.files.total_size import TotalSize
+from snapd.store.files.space import TotalSize
 from tests.store.steps import Steps
 from tests.support.git import run_git
 
