@@ -10,8 +10,8 @@ from snapd.core.timeline.model import OperationKind
 
 if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
+    from snapd.core.timeline.handover import Signature
     from snapd.core.timeline.model import FileSummary, Message, Operation, Session, SessionId, Step, StepId
-    from snapd.core.timeline.signature import Signature
 
     from .model import FullLook, ObjectId, Outcome, RelPath, Taken, UncapturedChange
 

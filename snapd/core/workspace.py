@@ -8,34 +8,24 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from snapd.core.actions.check import StoreCheck
-from snapd.core.actions.cleanup import Cleanup
+from snapd.core.actions.cleanup import Cleanup, Purge, StoreCheck
 from snapd.core.actions.compare import Comparison
-from snapd.core.actions.export import Export
 from snapd.core.actions.history import History
 from snapd.core.actions.made_changes import MadeChanges
-from snapd.core.actions.messages import Messages
-from snapd.core.actions.news import SessionNews
+from snapd.core.actions.messages import Messages, SessionNews
 from snapd.core.actions.presence import Presence
-from snapd.core.actions.purge import Purge
-from snapd.core.actions.restore import Restore
-from snapd.core.actions.review.announcing import PendingFeed
-from snapd.core.actions.review.attesting import Attesting
-from snapd.core.actions.review.blame import Blame
+from snapd.core.actions.review.blame import Attesting, Blame
 from snapd.core.actions.review.looking import Looking
-from snapd.core.actions.review.review import Review
+from snapd.core.actions.review.review import PendingFeed, Review
 from snapd.core.actions.review.text_blame import TextBlame
 from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.sharing.apply import Apply
-from snapd.core.actions.sharing.fetch import FetchedSessions
+from snapd.core.actions.sharing.fetch import FetchedSessions, Neighbour, Reader, Readers
 from snapd.core.actions.sharing.handover import HandOver
-from snapd.core.actions.sharing.neighbour import Neighbour
-from snapd.core.actions.sharing.prune import Prune
-from snapd.core.actions.sharing.push import Push
-from snapd.core.actions.sharing.readers import Reader, Readers
+from snapd.core.actions.sharing.push import Prune, Push
 from snapd.core.actions.sharing.takeover import TakeOver
-from snapd.core.actions.snapshots import Snapshots, TakenSnapshots
+from snapd.core.actions.snapshots import Export, Restore, Snapshots, TakenSnapshots
 from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
 from snapd.core.actions.undo.parts import UndoParts

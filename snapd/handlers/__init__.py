@@ -7,8 +7,6 @@ from typing import Any
 from snapd.wire.methods import METHODS
 
 from . import (  # noqa: F401 - they bind
-    bring_back,
-    check,
     compare,
     events,
     keep,
@@ -19,8 +17,7 @@ from . import (  # noqa: F401 - they bind
     step,
     undo,
 )
-from .binding import Handler, bound
-from .context import Context
+from .binding import Context, Handler, bound
 from .events import encode_news
 
 HANDLERS: dict[str, Handler[Any, Any]] = {method: bound[method] for method in METHODS}

@@ -13,7 +13,7 @@ from . import convert
 from .binding import handles
 
 if TYPE_CHECKING:
-    from .context import Context
+    from .binding import Context
 
 TREE_BYTES = 20
 

@@ -15,7 +15,7 @@ import attrs
 
 from snapd.core.compare.unified import as_text
 from snapd.core.errors import InvalidParams, PathOutsideWorkspace
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.core.paths import from_text, is_utf8, relative, shown, to_uri
 from snapd.reasons import system_error
 from snapd.wire import values as wire
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         Skip,
     )
 
-    from .context import Context
+    from .binding import Context
 
 Result = TypeVar("Result", bound=wire.Outcome)
 

@@ -23,7 +23,7 @@ from .binding import handles
 if TYPE_CHECKING:
     from snapd.core.feed.event_log import NumberedNotice
 
-    from .context import Context
+    from .binding import Context
 
 
 @handles(methods.EVENTS)

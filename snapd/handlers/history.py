@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import MessageView, Origin, SessionView, StepView
+    from snapd.core.timeline.handover import Signature
     from snapd.core.timeline.model import FileSummary, Operation
-    from snapd.core.timeline.signature import Signature
 
 
 def session(view: SessionView) -> wire.Session:

@@ -1,4 +1,4 @@
-"""`snapshot/track`, `snapshot/status`, `snapshot/cleanup` and `snapshot/purge`."""
+"""`snapshot/track`, `status`, `cleanup`, `purge`, `restore`, `revert` and `check`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import InvalidParams
 from snapd.core.paths import shown, to_uri
 from snapd.core.ports.policy import SettingInUse
+from snapd.wire import check as check_wire
 from snapd.wire import methods
 from snapd.wire import snapshot as wire
-from snapd.wire.values import FullLook, StoreInfo
+from snapd.wire.snapshot import RestoreParams, RevertParams
+from snapd.wire.values import FullLook, Outcome, StoreInfo
 
 from . import convert
 from .binding import handles
@@ -18,9 +20,12 @@ from .binding import handles
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from snapd.core import check_report as checkup
     from snapd.core.answers import Status, StepView
+    from snapd.core.model import OnConflict, RelPath
+    from snapd.wire.values import Patch
 
-    from .context import Context
+    from .binding import Context
 
 
 @handles(methods.TRACK)
@@ -126,4 +131,81 @@ def purge(context: Context, params: wire.PurgeParams) -> wire.PurgeResult:
         still_in_git=done.linked,
         fetched=done.fetched,
         remotes=list(done.remotes),
+    )
+
+
+# these callers name the exact state that they want
+_DEFAULT: OnConflict = "overwrite"
+
+
+@handles(methods.RESTORE)
+def restore(context: Context, params: RestoreParams) -> Outcome:
+    """Makes the working tree exactly a snapshot."""
+    asked = convert.options(params, _DEFAULT)
+    result = context.workspace.restore(convert.tree(params.hash), asked, context.call)
+    return convert.outcome(context.workspace.root, result)
+
+
+@handles(methods.REVERT)
+def revert(context: Context, params: RevertParams) -> Outcome:
+    """Restores some files from snapshots."""
+    patches = [
+        (convert.tree(patch.hash), [_path(context, patch, text, f"patches[{at}].files") for text in patch.files])
+        for at, patch in enumerate(params.patches)
+    ]
+    result = context.workspace.revert(patches, convert.options(params, _DEFAULT), context.call)
+    return convert.outcome(context.workspace.root, result)
+
+
+def _path(context: Context, patch: Patch, text: str, field: str) -> RelPath:
+    """The name of a file that a snapshot has, if it has any of them; most are there as they are written."""
+    known = convert.in_snapshot(context, patch.hash)
+    exact = convert.path(context, text, field)
+    return exact if known(exact) else convert.path(context, text, field, known)
+
+
+@handles(methods.CHECK)
+def check(context: Context, params: check_wire.CheckParams) -> check_wire.CheckResult:
+    """Checks a store, and repairs it if requested."""
+    if params.repair and params.quick:
+        raise InvalidParams("quick: a repair reads everything; leave out `quick` or `repair`", field="quick")
+    store_check = context.workspace.store_check
+    found = store_check.repair(context.call) if params.repair else store_check.check(context.call, quick=params.quick)
+    return result(context.workspace.root, found)
+
+
+def result(root: bytes, found: checkup.CheckReport) -> check_wire.CheckResult:
+    """Converts the report of a check of the workspace with this root."""
+    return check_wire.CheckResult(
+        store=found.store,
+        quick=found.quick,
+        objects=found.objects,
+        bytes=found.bytes,
+        snapshots=found.snapshots,
+        events=found.events,
+        problems=[_problem(root, problem) for problem in found.problems],
+        repaired=[_problem(root, problem) for problem in found.repaired],
+        broken_snapshots=[tree.hex() for tree in found.broken],
+        leftovers=check_wire.Leftovers(files=found.leftovers.files, bytes=found.leftovers.bytes),
+        truncated=True if found.is_cut else None,
+        quarantine=found.quarantine,
+    )
+
+
+def _problem(root: bytes, problem: checkup.Problem) -> check_wire.Problem:
+    return check_wire.Problem(
+        kind=problem.kind,
+        subject=problem.subject,
+        message=problem.message,
+        files=[
+            check_wire.TouchedFile(
+                **convert.name(root, touched.path), snapshots=[tree.hex() for tree in touched.snapshots]
+            )
+            for touched in problem.files
+        ],
+        snapshots=[tree.hex() for tree in problem.snapshots],
+        steps=[
+            check_wire.TouchedStep(session_id=step.session_id, step_id=step.step_id, operation_id=step.operation_id)
+            for step in problem.steps
+        ],
     )

@@ -19,7 +19,7 @@ from .binding import handles
 if TYPE_CHECKING:
     from snapd.core.answers import TakenView
 
-    from .context import Context
+    from .binding import Context
 
 _SNAPSHOTS = 100
 """On a page, if the client does not say."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from snapd.core.review.pending_file import PendingFile
     from snapd.core.timeline.model import Step, StepId
 
-    from .context import Context
+    from .binding import Context
 
 
 @handles(methods.REVIEW_LIST)

@@ -13,7 +13,7 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
-    from .context import Context
+    from .binding import Context
 
 _ENTRIES = 100
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from snapd.core.actions.sharing.handover import HandoverOptions
-from snapd.core.actions.sharing.prune import PruneOptions
-from snapd.core.actions.sharing.push import PushOptions, Signing
+from snapd.core.actions.sharing.push import PruneOptions, PushOptions, Signing
 from snapd.core.errors import InvalidParams
 from snapd.wire import methods
 from snapd.wire import sharing as wire
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from snapd.core.actions.sharing.push import Pushed
     from snapd.core.ports.sharing import Carrier
 
-    from .context import Context
+    from .binding import Context
 
 
 @handles(methods.SESSION_PUSH)

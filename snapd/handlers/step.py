@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from snapd.core.model import RelPath
     from snapd.core.timeline.model import StepId
 
-    from .context import Context
+    from .binding import Context
 
 _UNNAMED = 10
 

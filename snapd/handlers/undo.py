@@ -17,7 +17,7 @@ from .binding import handles
 if TYPE_CHECKING:
     from snapd.core.answers import Turning
 
-    from .context import Context
+    from .binding import Context
 
 
 @handles(methods.SESSION_UNDO)

@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.ports.sharing import Fetched, Listed
-    from snapd.core.timeline.handover import Handover
+    from snapd.core.timeline.handover import Handover, Signature
     from snapd.core.timeline.model import SessionId
     from snapd.core.timeline.queries import IdKind, StepQuery
-    from snapd.core.timeline.signature import Signature
     from snapd.store.sharing.index import Indexed
     from snapd.store.store import Store
     from snapd.worktree.git.repository import GitUser, Repository

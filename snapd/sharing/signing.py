@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import InvalidParams, IoError, StorageFull, StoreCorrupt
-from snapd.core.timeline.signature import Signature
+from snapd.core.timeline.handover import Signature
 from snapd.remotes.ssh_keygen import PROGRAM, Signers, SshKeygen, literal_key, public_key
 from snapd.store.sharing.signature_tag import NAMESPACE, fingerprint
 from snapd.store.sharing.signatures import Verdict

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.check_report import CheckReport
     from snapd.core.model import ObjectId, RelPath, Snapshot
-    from snapd.core.ports import project as project_ports
-    from snapd.core.ports.maintenance import PurgePlan as AnyPurgePlan
+    from snapd.core.ports import store as ports
+    from snapd.core.ports.store import PurgePlan as AnyPurgePlan
     from snapd.core.timeline.model import Event, Intent
 
 
@@ -104,7 +104,7 @@ class Store(ObjectStore):
     identify = part("_log", SnapshotLog.identify)
     load = part("_log", SnapshotLog.load)
 
-    def project_blobs(self, directories: Sequence[bytes]) -> project_ports.ProjectBlobs:
+    def project_blobs(self, directories: Sequence[bytes]) -> ports.ProjectBlobs:
         """The blobs in `objects` directories of the user's own git; they are only read, and only when needed."""
         return ProjectBlobs(directories)
 

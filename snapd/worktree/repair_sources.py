@@ -7,7 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
-from snapd.worktree.fs.opening import open_directory
+from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.stable_read import read_bounded
 from snapd.worktree.git.objects import object_directories
 from snapd.worktree.git.repository import find_repository

@@ -44,8 +44,7 @@ if TYPE_CHECKING:
         UncapturedChange,
     )
     from snapd.core.plan import Plan
-    from snapd.core.ports.objects import ObjectBatch
-    from snapd.core.ports.project import Adopt, OpenBlobs
+    from snapd.core.ports.store import Adopt, ObjectBatch, OpenBlobs
     from snapd.watch.choose import WatcherSetting
     from snapd.worktree.ignore.rules import GitUser
 

@@ -10,7 +10,7 @@ import attrs
 
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, make
 

@@ -23,12 +23,12 @@ import attrs
 from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.call import Call
 from snapd.core.errors import FileNotInSnapshot
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.store import adopt, batch, log
 from snapd.store.journal import journal
 from snapd.store.maintenance import scheduler
-from snapd.worktree.apply import applier, parallel
+from snapd.worktree.apply import applier, new_files
 from snapd.worktree.snapshot import reader as reading
 from tests.support.git import run_git
 from tests.support.secrets import check_gone
@@ -187,7 +187,7 @@ THIRD: Items = {**SECOND, "a.txt": lines(7), "mine.txt": b"the user's own\n"}
 MANY: Items = {**FIRST, **{f"many/{number % 3}/{number}": b"%d\n" % number for number in range(40)}}
 LARGE: Items = {**FIRST, "large": bytes_of(8, 300_000)}
 
-_ONE_THREAD = {(parallel, "PARALLEL_FROM"): 1000}
+_ONE_THREAD = {(new_files, "PARALLEL_FROM"): 1000}
 _SMALL_JOURNAL = {(journal, "FILE_FRAMES"): 2}
 
 

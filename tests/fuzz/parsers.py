@@ -32,9 +32,8 @@ from snapd.store.sharing import signature_tag
 from snapd.store.timeline.codec import decode_event
 from snapd.web.api import parameters
 from snapd.web.api.table import ROWS
-from snapd.worktree.git.attributes import Conversions
-from snapd.worktree.git.ewah import read_bitmap
-from snapd.worktree.git.index import MalformedIndex, read_index
+from snapd.worktree.git.index import MalformedIndex, read_bitmap, read_index
+from snapd.worktree.git.index_seed import Conversions
 from snapd.worktree.git.objects import object_directories
 from snapd.worktree.git.quoting import unquoted
 from snapd.worktree.git.repository import GitUser, nested_repository, user_excludes, variables

@@ -12,7 +12,7 @@ from snapd.core.actions.sharing.push import PushOptions
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, NothingToRedo, UnknownSession, UnknownStep
 from snapd.core.model import OnConflict
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from tests.remotes.machines import bare
 from tests.support.sessions import TEXT, Agents, at_work, text
 from tests.support.workspace import outcomes, read

@@ -19,7 +19,7 @@ from snapd.core.errors import (
     UnknownStep,
 )
 from snapd.core.model import ObjectId, OnConflict
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.root import store_of
 from snapd.settings.in_force import Options
 from snapd.store import adopt as adopting

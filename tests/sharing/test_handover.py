@@ -12,7 +12,7 @@ from snapd.core.actions.sharing.takeover import TakenOver
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, RemoteChanged
 from snapd.core.model import OnConflict
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
 from tests.core.sharing.test_projection import told
 from tests.remotes.machines import bare

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.crowd import DAY, Member, Project, found, populate
-from snapd.core.actions.sharing.prune import PruneOptions
-from snapd.core.actions.sharing.push import PushOptions
+from snapd.core.actions.sharing.push import PruneOptions, PushOptions
 from snapd.core.call import Call
 from snapd.core.errors import RemoteFailed
 from snapd.remotes.exchange import Exchange

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.purge import Purged
+from snapd.core.actions.cleanup import Purged
 from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.actions.sharing.push import PushOptions
 from snapd.core.call import Call

@@ -14,13 +14,12 @@ import pytest
 
 from snapd.core.actions.sharing.apply import Applied
 from snapd.core.actions.sharing.handover import HandoverOptions
-from snapd.core.actions.sharing.prune import PruneOptions
-from snapd.core.actions.sharing.push import Pushed, PushOptions, Signing
+from snapd.core.actions.sharing.push import PruneOptions, Pushed, PushOptions, Signing
 from snapd.core.actions.sharing.takeover import TakenOver
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, InvalidParams, SigningFailed, Untrusted
-from snapd.core.operations.options import OperationOptions
-from snapd.core.timeline.signature import Signature
+from snapd.core.operations.details import OperationOptions
+from snapd.core.timeline.handover import Signature
 from snapd.remotes.ssh_keygen import SshKeygen
 from snapd.sharing import signing
 from snapd.store.sharing.signature_tag import payload_of

@@ -17,7 +17,7 @@ import attrs
 from snapd.core.actions.sharing.apply import Applied
 from snapd.core.actions.sharing.push import PushOptions
 from snapd.core.call import Call
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.store.timeline.chain import chain_of_session
 from tests.core.sharing.test_projection import told
 from tests.support.git import run_git

@@ -9,7 +9,7 @@ import pytest
 
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from tests.staging.project import Project, reasons
 from tests.support.sessions import TEXT, text
 from tests.support.workspace import Symlink

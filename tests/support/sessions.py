@@ -10,7 +10,7 @@ from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import SessionView, StepView
 from snapd.core.call import Call
 from snapd.core.model import OnConflict, Outcome
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 
 from .git import run_git
 from .workspace import Bench, Items, make, outcomes

@@ -16,7 +16,7 @@ import attrs
 from snapd.core.call import Call
 from snapd.core.feed.events import Tracked
 from snapd.core.model import ObjectId, OnConflict, Outcome
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.core.workspace import Workspace
 from snapd.locations import Locations
 from snapd.settings.in_force import Base, Options, SettingsFile

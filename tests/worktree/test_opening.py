@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.worktree.fs import opening
-from snapd.worktree.fs.opening import open_directory
+from snapd.worktree.fs import directories
+from snapd.worktree.fs.directories import open_directory
 
 
 def refusing(code: int) -> Callable[[int, bytes], int]:
@@ -26,7 +26,7 @@ def refusing(code: int) -> Callable[[int, bytes], int]:
 
 
 WAYS = {
-    "the system's": opening._system,
+    "the system's": directories._system,
     "none": None,
     "an old kernel": refusing(errno.ENOSYS),
     "a sandbox": refusing(errno.EPERM),
@@ -36,7 +36,7 @@ WAYS = {
 
 @pytest.fixture(params=WAYS.values(), ids=WAYS.keys(), autouse=True)
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_system", request.param)
+    monkeypatch.setattr(directories, "_system", request.param)
 
 
 @pytest.fixture

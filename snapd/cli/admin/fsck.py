@@ -231,7 +231,7 @@ def _check_store(store: str, *, quick: bool, repair: bool) -> Any:
         StoreCorrupt, StorageFull, IoError: it could not be checked, or not be repaired.
     """
     from snapd.core.call import Call
-    from snapd.handlers.check import result
+    from snapd.handlers.keep import result
     from snapd.store.fsck.checkers import check_closed
     from snapd.wire.converter import unstructure
 

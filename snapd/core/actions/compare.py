@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from snapd.core.model import Change, ObjectId, RelPath
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.log import SnapshotLog
-    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.store import Objects, SnapshotLog
 
 Item = TypeVar("Item")
 

@@ -20,17 +20,33 @@ from snapd.core.timeline.model import (
 )
 from snapd.core.trees import is_among
 
-from .events import newest_first
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
+    from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Event
 
-    from .steps.step_changes import StepChanges
+
+_AT_ONCE = 200
+"""Events of one page: a reader that stops early has read at most one page too many."""
+
+
+def newest_first(timeline: Timeline, before: int | None = None) -> Iterator[Event]:
+    """Yields the events of a timeline, the newest first.
+
+    Args:
+        timeline: of the workspace.
+        before: the `seq` to begin below; None begins with the latest event.
+    """
+    while True:
+        events = timeline.events(before, _AT_ONCE)
+        yield from events
+        if len(events) < _AT_ONCE:
+            return
+        before = events[-1].seq
 
 
 @attrs.frozen

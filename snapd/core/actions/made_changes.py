@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from snapd.core.actions.sessions import Sessions
     from snapd.core.call import Call
     from snapd.core.model import Change, ObjectId, RelPath
-    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.store import Objects
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Event, SessionId, Span, Step, StepId
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.model import RelPath
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.store import Objects
     from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import SessionId, StepId

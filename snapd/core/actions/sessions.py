@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from snapd.core.model import RelPath, Snapshot
     from snapd.core.operations.writer import Writer
-    from snapd.core.ports.log import SnapshotLog
+    from snapd.core.ports.store import SnapshotLog
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Operated, Session, SessionId, Step, StepId
 

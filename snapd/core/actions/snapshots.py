@@ -1,28 +1,33 @@
-"""Takes snapshots, lists them, and reads what they hold."""
+"""Takes snapshots and lists them, restores files from them, and exports them."""
 
 from __future__ import annotations
 
 import stat
 from typing import TYPE_CHECKING
 
-from snapd.core.answers import FileContent, NamePage, Page, Status, TakenView
+from snapd.core.answers import Exported, FileContent, NamePage, Page, Status, TakenView
 from snapd.core.errors import FileNotInSnapshot, PathOutsideWorkspace
 from snapd.core.feed.events import Tracked
-from snapd.core.model import RecordKind
+from snapd.core.model import EMPTY_TREE, RecordKind
+from snapd.core.operations.only_copies import wanted_by_patches, wanted_by_restore
+from snapd.core.operations.target import Target
 from snapd.core.paths import parents, shown
+from snapd.core.plan import Plan, Write
 from snapd.core.timeline.model import Operated, StepBegun, StepEnded
 from snapd.core.trees import changes, file_at, files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from snapd.core.answers import TakenKind
     from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, RelPath, Taken, TakenQuery
+    from snapd.core.model import Entry, ObjectId, Outcome, RelPath, Taken, TakenQuery
+    from snapd.core.operations.details import OperationOptions
     from snapd.core.operations.writer import Writer
-    from snapd.core.ports.objects import Objects
-    from snapd.core.ports.store import Store
+    from snapd.core.ports.store import Objects, SnapshotLog, Store
+    from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import SessionId, StepId
+
 
 _RECORDING = 1000
 """How many milliseconds before its snapshot is recorded an event may have been made."""
@@ -225,3 +230,105 @@ class TakenSnapshots:
             elif isinstance(what, StepBegun) and begun is None:
                 begun = what
         return ("begin", begun.session_id, begun.step_id) if begun is not None else (plain, None, None)
+
+
+class Restore:
+    """Restores snapshots of one workspace.
+
+    An operation may be cancelled until the first file is moved. If it raises `UnknownSnapshot`, `StoreCorrupt`,
+    `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
+
+    Args:
+        writer: changes the work tree.
+        objects: holds the snapshots.
+        log: knows which snapshots there are.
+    """
+
+    def __init__(self, writer: Writer, objects: Objects, log: SnapshotLog) -> None:
+        self._writer = writer
+        self._objects = objects
+        self._log = log
+
+    def restore(self, tree: ObjectId, options: OperationOptions, call: Call) -> Outcome:
+        """Makes the work tree what a snapshot was, after a snapshot of the work tree as it is now.
+
+        A conflict is a file that changed since the last snapshot.
+        """
+        with self._writer.turn(call):
+            target = Target(self._objects, self._log.find(tree))
+            seen = self._writer.seen(call)
+            wanted = wanted_by_restore(self._objects, seen.tree, tree)
+            prepared = self._writer.prepare(seen, wanted, options, call, forced=target.snapshot.coverage.forced)
+            plan = prepared.planner.restore(target, call)
+            return self._writer.carry_out(prepared, plan, self._writer.operation("restore", seen), call)
+
+    def revert(
+        self, patches: Sequence[tuple[ObjectId, Sequence[RelPath]]], options: OperationOptions, call: Call
+    ) -> Outcome:
+        """Brings some files back, each from the first patch that names it.
+
+        Args:
+            patches: trees of snapshots, each with the files to take from it.
+            options: as of `restore`.
+            call: the request.
+
+        Raises:
+            PathOutsideWorkspace: a name leads through a symlink; nothing was changed.
+        """
+        with self._writer.turn(call):
+            targets = [(Target(self._objects, self._log.find(tree)), names) for tree, names in patches]
+            forced = {path for target, _ in targets for path in target.snapshot.coverage.forced}
+            seen = self._writer.seen(call)
+            wanted = wanted_by_patches(self._objects, patches)
+            prepared = self._writer.prepare(seen, wanted, options, call, forced=forced)
+            plan = prepared.planner.revert(targets, call)
+            return self._writer.carry_out(prepared, plan, self._writer.operation("revert", seen), call)
+
+
+class Export:
+    """Exports snapshots of one workspace; changes neither the workspace nor the store.
+
+    Args:
+        work_tree: writes the files.
+        store: holds the snapshots.
+    """
+
+    def __init__(self, work_tree: WorkTree, store: Store) -> None:
+        self._work_tree = work_tree
+        self._store = store
+
+    def export(self, tree: ObjectId, directory: bytes, only: Sequence[RelPath] | None, call: Call) -> Exported:
+        """Writes the files of a snapshot, with their modes, the symlinks, and the empty directories.
+
+        Args:
+            tree: the snapshot.
+            directory: where to, absolute: empty or absent, unless `only` is given.
+            only: the files and directories to write; None for all. The others may be there already.
+            call: the request; may be cancelled at any time.
+
+        Raises:
+            UnknownSnapshot: there is no such snapshot.
+            InvalidParams: the directory is not empty, or lies where no export may write.
+            StoreCorrupt: an object is missing or damaged.
+            IoError: a file is there already, or its name is none for that file system; or the system has trouble.
+            StorageFull, Cancelled: as they say.
+                After each of these, nothing of the export is left, or the error names what is.
+        """
+        snapshot = self._store.find(tree)
+        plan = Plan(
+            writes=tuple(self._writes(tree, only, call)),
+            make_directories=snapshot.coverage.empty_dirs,
+        )
+        size = self._work_tree.export(
+            plan, directory, self._store.path, self._store.blob_chunks, call, into_empty=only is None
+        )
+        return Exported(len(plan.writes), size)
+
+    def _writes(self, tree: ObjectId, only: Sequence[RelPath] | None, call: Call) -> Iterator[Write]:
+        if only is not None and not only:
+            # to the walk, it would mean all
+            return
+        for change in changes(self._store.read_tree, EMPTY_TREE, tree, only=only or ()):
+            call.check()
+            assert change.new is not None
+            yield Write(change.path, change.new, None)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Entry, RelPath
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.objects import Blobs
+    from snapd.core.ports.store import Blobs
 
 _HEAD_BYTES = 8000
 

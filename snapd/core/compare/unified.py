@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import string
 import zlib
 from base64 import b85encode
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from snapd.core.model import TEN_MIB, Change
 
-from .similarity import similarity
 from .text import decode, is_binary
 
 if TYPE_CHECKING:
@@ -19,7 +20,28 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Entry, RelPath
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.objects import Blobs
+    from snapd.core.ports.store import Blobs
+
+
+_PIECE = re.compile(rb"[^\n]{0,63}\n|[^\n]{1,64}")
+"""A line, or 64 bytes of a longer one."""
+
+
+def similarity(old: bytes, new: bytes) -> int:
+    """Counts the bytes of `old` that are in `new` too, wherever they are, in percent of the longer file."""
+    if old == new:
+        return 100
+    longer = max(len(old), len(new))
+    before, after = _pieces(old), _pieces(new)
+    common = sum(min(count, after[piece]) * len(piece) for piece, count in before.items())
+    # in two steps, each rounded down, because git counts in 60,000ths
+    return common * 60_000 // longer * 100 // 60_000
+
+
+def _pieces(data: bytes) -> Counter[bytes]:
+    # in text, it is no difference how a line ends
+    return Counter(_PIECE.findall(data if is_binary(data) else data.replace(b"\r\n", b"\n")))
+
 
 _ABBREVIATION = 7
 _LINE_BYTES = 52

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from snapd.core.model import Change, Coverage, Entry, ObjectId, RelPath
-    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.store import Objects
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Effect
     from snapd.core.trees import Find

@@ -1,28 +1,81 @@
-"""Says what a plan would do, without doing it: to which files, how many lines, and as a diff."""
+"""How a client wants an operation done, and what its plan would do: to which files, how many lines, and as a diff."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
+
+import attrs
 
 from snapd.core.compare.file_diff import describe
 from snapd.core.compare.unified import as_text, unified
 from snapd.core.model import Change, Details, Outcome
 from snapd.core.plan import Plan
+from snapd.core.timeline.model import Event, SnapshotId
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
+    from snapd.core.model import ObjectId, OnConflict, RelPath, Snapshot
     from snapd.core.plan import CapturedFile
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.objects import Blobs
+    from snapd.core.ports.store import Blobs
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Operated
 
-    from .options import Prepared
+    from .planner import Planner
+
+
+@attrs.frozen
+class OperationOptions:
+    """How a client wants an operation done, whatever the operation is.
+
+    Attributes:
+        on_conflict: what to do with files that are not what the agent left.
+        by_name: whether the client chose `on_conflict` itself.
+        dry_run: only say what would be done.
+        details: what to say besides: how many lines change, and who changed the files in conflict; or the diff, too.
+        expect: the plan that the client confirmed. If another one would be carried out, nothing is done or recorded,
+            and the outcome is that of a dry run. None for any plan; no plan is called "".
+    """
+
+    on_conflict: OnConflict
+    by_name: bool
+    dry_run: bool
+    details: Literal["counts", "diff"] | None = None
+    expect: str | None = None
+
+    @property
+    def respects_editors(self) -> bool:
+        """Whether to leave files alone that have unsaved text in an editor."""
+        return not (self.on_conflict == "overwrite" and self.by_name)
+
+
+Arriving = Callable[[Event, SnapshotId], "Sequence[Event]"]
+"""Gives the events that came from another machine, numbered, between two of this one: the first is given, with what
+changed here before; the last has the given snapshot as its head."""
+
+
+@attrs.frozen
+class Prepared:
+    """What an operation starts from.
+
+    Attributes:
+        seen: the work tree, without the ignored files in `forced`: they are nobody's change.
+        before: the work tree with them.
+        forced: ignored files and directories that the operation looks at all the same.
+        options: how the client wants it done.
+        planner: makes the plan.
+    """
+
+    seen: Snapshot
+    before: Snapshot
+    forced: tuple[RelPath, ...]
+    options: OperationOptions
+    planner: Planner
 
 
 def details_of(

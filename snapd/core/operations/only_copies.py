@@ -1,24 +1,72 @@
-"""Keeps an operation from deleting what no snapshot has: it gets a former name by a rename, or stays where it is."""
+"""What no snapshot has, and an operation would delete or write over: it is captured, gets a former name, or stays."""
 
 from __future__ import annotations
 
+import stat
 from hashlib import sha1
 from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import TEN_MIB, FileOutcome
+from snapd.core.model import TEN_MIB, TREE, FileOutcome
 from snapd.core.paths import folders_above, parents
 from snapd.core.plan import MoveDirectory
+from snapd.core.trees import changes, files, lookup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from snapd.core.model import Origin, RelPath
+    from snapd.core.call import Call
+    from snapd.core.model import ObjectId, Origin, RelPath
     from snapd.core.plan import Plan, Write
+    from snapd.core.ports.store import Objects
     from snapd.core.ports.work_tree import WorkTree
 
     from .target import Target
+
+
+def wanted_by_restore(objects: Objects, now: ObjectId, then: ObjectId) -> Iterator[RelPath]:
+    """Finds the files that a snapshot has and the work tree lacks.
+
+    Args:
+        objects: holds the snapshots.
+        now: the tree of the captured work tree.
+        then: the tree of the snapshot.
+
+    Raises:
+        StoreCorrupt: an object is missing or damaged.
+    """
+    for change in changes(objects.read_tree, now, then, differing=objects.differing):
+        if change.old is None:
+            yield change.path
+
+
+def wanted_by_patches(objects: Objects, patches: Iterable[tuple[ObjectId, Iterable[RelPath]]]) -> Iterator[RelPath]:
+    """Finds the files that some names stand for in snapshots; a directory is all files in it. Raises `StoreCorrupt`."""
+    for tree, names in patches:
+        for name in names:
+            found = lookup(objects.entry_in, tree, name)
+            if found is not None and found.mode == TREE:
+                yield from (path for path, _ in files(objects.read_tree, found.oid, name))
+            elif found is not None:
+                yield name
+
+
+def ignored_files(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> frozenset[RelPath]:
+    """Filters some paths for those with a file or symlink that the last capture ignored.
+
+    Raises:
+        IoError: the disk failed.
+        Cancelled: the request was cancelled.
+    """
+    found = set()
+    for path in paths:
+        call.check()
+        if work_tree.is_ignored(path):
+            occupant = work_tree.occupant(path)
+            if occupant is not None and (stat.S_ISREG(occupant.st_mode) or stat.S_ISLNK(occupant.st_mode)):
+                found.add(path)
+    return frozenset(found)
 
 
 def uncaptured_origin(origins: Iterable[Origin]) -> RelPath | None:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, OnConflict, RelPath, Snapshot
     from snapd.core.plan import CapturedFile
-    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.store import Objects
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Effect
 
-    from .linked_files import LinkedFiles
+    from .directory_moves import LinkedFiles
     from .target import DirectoryGoals, Target
 
 

@@ -12,8 +12,7 @@ from snapd.core.paths import folders_above, parents
 from snapd.core.plan import Delete, MoveDirectory, Plan, Write
 from snapd.core.timeline.model import Effect, Intent, Span, StepEnded
 
-from .directory_moves import with_directory_moves
-from .linked_files import LinkedFiles, moved_contents
+from .directory_moves import LinkedFiles, moved_contents, with_directory_moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

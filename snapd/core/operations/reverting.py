@@ -10,7 +10,7 @@ from snapd.core.model import Entry, FileOutcome
 from snapd.core.timeline.model import Effect
 from snapd.core.trees import file_at
 
-from .linked_files import LinkedFiles
+from .directory_moves import LinkedFiles
 from .target import DirectoryGoals, Target
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from snapd.core.model import Entry, RelPath, RuleText, Snapshot
-    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.store import Objects
 
 
 def stack_of(texts: Iterable[RuleText]) -> IgnoreStack:

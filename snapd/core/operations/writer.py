@@ -22,12 +22,10 @@ from snapd.core.timeline.model import Event, Operated, SnapshotId, Span, StepsLe
 from snapd.failpoints import failpoint
 
 from .concurrent_edits import without_concurrent_edits
-from .details import details_of, foretell
-from .editor_saves import EditorSaves
-from .ignored_targets import ignored_files
-from .options import Prepared
+from .details import Prepared, details_of, foretell
+from .editor_saves import EditorSaves, RecentEdits
+from .only_copies import ignored_files
 from .planner import Planner
-from .recent_edits import RecentEdits
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
 
 if TYPE_CHECKING:
@@ -42,8 +40,8 @@ if TYPE_CHECKING:
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import EventPayload, Intent, OperationKind, StepId
 
+    from .details import Arriving, OperationOptions
     from .editors import Editors
-    from .options import Arriving, OperationOptions
 
 
 class Writer:

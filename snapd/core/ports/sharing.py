@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import Coverage, ObjectId, RelPath, Snapshot, TreeEntry
-    from snapd.core.timeline.handover import HandedOver, Handover
+    from snapd.core.timeline.handover import HandedOver, Handover, Signature
     from snapd.core.timeline.model import Event, Session, SessionId, SnapshotId
     from snapd.core.timeline.queries import IdKind, StepQuery
-    from snapd.core.timeline.signature import Signature
     from snapd.core.trees import ReadTree
 
-    from .objects import Objects
+    from .store import Objects
     from .timeline import TimelineView
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from snapd.core.plan import CapturedFile, Plan
 
-    from .objects import ObjectBatch
+    from .store import ObjectBatch
 
 
 class WorkTree(Protocol):

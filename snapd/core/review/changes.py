@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, RelPath
-    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.store import Objects
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.attribution import Author
     from snapd.core.timeline.model import Event, OperationId, SnapshotId, Span, StepId

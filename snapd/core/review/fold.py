@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from .baseline import Baseline
-from .buried import Buried, Origin
+from .baseline import Baseline, Buried, Origin
 from .changes import BEFORE
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from snapd.core.model import RelPath
-    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.store import Objects
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Event, StepId
 

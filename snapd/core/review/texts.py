@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from snapd.core.compare.edits import Edit
     from snapd.core.model import Entry
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.objects import Blobs
+    from snapd.core.ports.store import Blobs
 
 
 @attrs.frozen

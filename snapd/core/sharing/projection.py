@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, assert_never
 
 import attrs
 
-from snapd.core.model import Coverage
+from snapd.core.errors import FileNotInSnapshot
+from snapd.core.model import EMPTY_BLOB, EMPTY_TREE, TREE, Coverage
+from snapd.core.paths import parents, shown
+from snapd.core.rules.ignore import IgnoreFile
 from snapd.core.timeline.attribution import Author, owners
 from snapd.core.timeline.model import (
     Edited,
@@ -32,20 +35,166 @@ from snapd.core.timeline.model import (
     StepsLeft,
     Turned,
 )
-from snapd.core.trees import amended, changes
+from snapd.core.trees import amended, changes, files, lookup
 
 from .continuation import events_of
-from .leaving_out import LeavingOut, LeftOut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
     from snapd.core.model import Entry, ObjectId, RelPath, TreeEntry
-    from snapd.core.ports.log import SnapshotLog
-    from snapd.core.ports.objects import Objects
     from snapd.core.ports.sharing import Outgoing
+    from snapd.core.ports.store import Objects, SnapshotLog
     from snapd.core.timeline.model import Effect, EventPayload, OperationId, SessionId, SnapshotId, StepId
+    from snapd.core.trees import ReadTree
+
+
+@attrs.frozen
+class LeftOut:
+    """What stays on this machine of that which would leave it.
+
+    Attributes:
+        patterns: files, in `.gitignore` syntax, rooted at the workspace.
+        contents: the blobs of files that stay here wherever they are.
+        texts: whether prompts stay here, and with them titles and descriptions, which are often made of them.
+    """
+
+    patterns: Sequence[str] = ()
+    contents: frozenset[ObjectId] = frozenset()
+    texts: bool = False
+
+
+class LeavingOut:
+    """Trees without the files that stay here.
+
+    Args:
+        left_out: what stays here.
+        read: gives the entries of a tree.
+        write: stores the bytes of a tree.
+    """
+
+    def __init__(self, left_out: LeftOut, read: ReadTree, write: Callable[[bytes], ObjectId]) -> None:
+        text = "\n".join(left_out.patterns).encode("utf-8", "surrogateescape")
+        self._file = IgnoreFile.parse(text, bounded=False)
+        self._contents = left_out.contents
+        self._is_needed = bool(left_out.patterns or left_out.contents)
+        self._read = read
+        self._write = write
+        self._known: dict[tuple[ObjectId, RelPath], ObjectId] = {}
+
+    def is_out(self, path: RelPath) -> bool:
+        """Whether a file is left out by its name, itself or with a directory above."""
+        if not self._is_needed:
+            return False
+        return bool(self._file.match(path, is_dir=False)) or any(
+            self._file.match(above, is_dir=True) for above in parents(path)
+        )
+
+    def is_content_out(self, *entries: Entry | None) -> bool:
+        """Whether one of these files is left out by its contents."""
+        return any(entry is not None and entry.oid in self._contents for entry in entries)
+
+    def tree(self, oid: ObjectId, path: RelPath = b"") -> ObjectId:
+        """A directory without what is left out; a directory of which nothing is left goes, too.
+
+        Args:
+            oid: the directory.
+            path: where it is.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError: it cannot be read, or not written.
+        """
+        if not self._is_needed or oid == EMPTY_TREE:
+            return oid
+        known = self._known.get((oid, path))
+        if known is None:
+            known = self._known[(oid, path)] = self._without(oid, path + b"/" if path else b"")
+        return known
+
+    def _without(self, oid: ObjectId, above: RelPath) -> ObjectId:
+        entries = self._read(oid)
+        left = []
+        for entry in entries:
+            if self._file.match(above + entry.name, is_dir=entry.mode == TREE) or entry.oid in self._contents:
+                continue
+            if entry.mode == TREE:
+                below = self.tree(entry.oid, above + entry.name)
+                if below == EMPTY_TREE:
+                    continue
+                left.append(attrs.evolve(entry, oid=below))
+            else:
+                left.append(entry)
+        if tuple(left) == tuple(entries):
+            return oid
+        if not left:
+            return EMPTY_TREE
+        return self._write(b"".join([b"%o %s\0%s" % (entry.mode, entry.name, entry.oid) for entry in left]))
+
+
+@attrs.frozen
+class Staying:
+    """What a client wants to stay on this machine.
+
+    Attributes:
+        exclude: files, in `.gitignore` syntax.
+        redact: files of which no contents that they ever had leave the machine, wherever else these are.
+        without_prompts: whether prompts, the titles of sessions and the descriptions of steps stay here.
+    """
+
+    exclude: Sequence[str] = ()
+    redact: Sequence[RelPath] = ()
+    without_prompts: bool = False
+
+    def found(self, events: Iterable[Event], also: Iterable[ObjectId], objects: Objects, call: Call) -> LeftOut:
+        """Finds what that means.
+
+        Args:
+            events: those that leave the machine.
+            also: trees that leave it, too.
+            objects: hold the snapshots.
+            call: the request.
+
+        Raises:
+            FileNotInSnapshot: a file to redact is in no snapshot that would leave.
+            StoreCorrupt, Cancelled: it cannot be told.
+        """
+        contents = _contents(self.redact, events, also, objects, call) if self.redact else frozenset()
+        return LeftOut(self.exclude, contents, self.without_prompts)
+
+
+def _contents(
+    paths: Sequence[RelPath], events: Iterable[Event], also: Iterable[ObjectId], objects: Objects, call: Call
+) -> frozenset[ObjectId]:
+    trees = {*also, *(tree for event in events for tree in _trees(event))}
+    found: set[ObjectId] = set()
+    for path in paths:
+        had = {oid for tree in trees for oid in _at(path, tree, objects, call)}
+        if not had:
+            raise FileNotInSnapshot(
+                f"{shown(path)} is in no snapshot that would leave this machine", file=shown(path), skipped=False
+            )
+        found |= had
+    # what is empty says nothing, and many files are
+    return frozenset(found - {EMPTY_BLOB})
+
+
+def _at(path: RelPath, tree: ObjectId, objects: Objects, call: Call) -> Iterator[ObjectId]:
+    call.check()
+    entry = lookup(objects.entry_in, tree, path)
+    if entry is not None and entry.mode == TREE:
+        yield from (file.oid for _, file in files(objects.read_tree, entry.oid))
+    elif entry is not None:
+        yield entry.oid
+
+
+def _trees(event: Event) -> Iterator[ObjectId]:
+    if event.head is not None:
+        yield event.head.tree
+    if event.seen is not None:
+        yield from (event.seen.before.tree, event.seen.after.tree)
+    if isinstance(event.what, Operated):
+        yield event.what.before.tree
 
 
 class Projection:

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from .nesting import around, working
+from .attribution import around, working
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable

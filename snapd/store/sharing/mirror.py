@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
-    from snapd.core.timeline.handover import Handover
+    from snapd.core.timeline.handover import Handover, Signature
     from snapd.core.timeline.model import Event, SnapshotId
-    from snapd.core.timeline.signature import Signature
 
     from .handover_commit import HandoverCommit
     from .index import Indexed, SessionIndex

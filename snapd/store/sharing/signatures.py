@@ -11,7 +11,7 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE
-from snapd.core.timeline.signature import SignatureState
+from snapd.core.timeline.handover import SignatureState
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import references_below
 

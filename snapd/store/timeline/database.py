@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from snapd.core.timeline.attribution import around
 from snapd.core.timeline.model import (
     Edited,
     Event,
@@ -24,7 +25,6 @@ from snapd.core.timeline.model import (
     StepsLeft,
     Undone,
 )
-from snapd.core.timeline.nesting import around
 from snapd.core.timeline.queries import Tally
 from snapd.failpoints import failpoint
 

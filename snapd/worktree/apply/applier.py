@@ -19,14 +19,12 @@ from snapd.core.errors import FULL, Interrupted, from_os_error, os_errors
 from snapd.core.model import FileOutcome
 from snapd.core.paths import parents
 from snapd.failpoints import failpoint
-from snapd.worktree.fs.opening import open_directory, set_permissions
+from snapd.worktree.fs.directories import open_directory, set_permissions
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.fs.syncing import can_sync_together, sync_together
 
-from .directory_move import DirectoryMove, MovedDirectories, directory_moves
-from .move_pairs import MovePairs
-from .new_files import TOGETHER_FROM, NewFile, NewFiles
-from .parallel import by_file, in_parallel
+from .directory_move import DirectoryMove, MovedDirectories, MovePairs, directory_moves
+from .new_files import TOGETHER_FROM, NewFile, NewFiles, by_file, in_parallel
 from .swap import replace, take_away
 
 if TYPE_CHECKING:

@@ -1,4 +1,8 @@
-"""Moves one directory, or one file, as a whole, if what is in it is still what the plan saw."""
+"""Moves one directory, or one file, as a whole; and says which changes wait for others that they belong to.
+
+A file that moves is written under its new name before it is deleted under the old one, and not deleted if it could not
+be written: it is always there under one of them.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,17 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.model import FileOutcome
+from snapd.core.operations.directory_moves import LinkedFiles
 from snapd.core.paths import folders_above, parents
 from snapd.core.plan import Delete
 from snapd.failpoints import failpoint
-from snapd.worktree.fs.opening import open_directory
+from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.fs.stable_read import lstat_at, signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from snapd.core.model import RelPath
     from snapd.core.plan import MoveDirectory, Plan, Write
@@ -208,3 +214,65 @@ def directory_moves(root: int, plan: Plan) -> list[DirectoryMove]:
 
 def _move_of(path: RelPath, moves: dict[RelPath, MoveDirectory]) -> MoveDirectory | None:
     return next((moves[at] for at in (path, *parents(path)) if at in moves), None)
+
+
+class MovePairs:
+    """The dependencies between the changes of one plan.
+
+    Args:
+        plan: the changes.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._linked = LinkedFiles.of(plan.linked)
+        self._writes = {write.path for write in plan.writes}
+        self._deletes = {delete.path for delete in plan.deletes}
+        self._needing: dict[RelPath, list[RelPath]] = {}
+        # a file may need a name above it that belongs to another file now
+        for path, above in _below(self._writes, self._deletes):
+            self._needing.setdefault(above, []).append(path)
+        # or the names of the files in the folder that it replaces
+        for path, above in _below(self._deletes, self._writes):
+            self._needing.setdefault(path, []).append(above)
+        moved = self._deletes.intersection(path for group in plan.linked for path in group)
+        made = self._writes.union(plan.make_directories) if moved else set()
+        above_made = folders_above(made)
+        self.deferred = {path for path in moved if path not in above_made and made.isdisjoint(parents(path))}
+        """The deletes that can wait until everything is written: nothing new needs their names."""
+
+    def blocked(self, outcomes: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
+        """The changes that must be skipped, with their outcomes.
+
+        Args:
+            outcomes: those known so far: of the writes that could not be prepared.
+        """
+        found: dict[RelPath, FileOutcome] = {}
+        waiting = [outcome for outcome in outcomes.values() if outcome.outcome == "failed"]
+        while waiting:
+            outcome = waiting.pop()
+            also = [attrs.evolve(outcome, path=other) for other in self._linked.others(outcome.path)]
+            if outcome.path in self._deletes:
+                # it stays, so what needs its name cannot be written
+                also += [FileOutcome(path, "failed", "inTheWay") for path in self._needing.get(outcome.path, ())]
+            for other in also:
+                is_planned = other.path in self._writes or other.path in self._deletes
+                if is_planned and other.path not in outcomes and other.path not in found:
+                    found[other.path] = other
+                    waiting.append(other)
+        return found
+
+    def blocker(self, path: RelPath, outcomes: Mapping[RelPath, FileOutcome]) -> FileOutcome | None:
+        """The outcome of a deferred delete that must be skipped, because a change that it belongs to was; else None."""
+        for other in self._linked.others(path):
+            outcome = outcomes.get(other)
+            if outcome is not None and outcome.is_left:
+                return attrs.evolve(outcome, path=path)
+        return None
+
+
+def _below(paths: set[RelPath], others: set[RelPath]) -> Iterator[tuple[RelPath, RelPath]]:
+    """Pairs each path with each of the others that is above it."""
+    # mostly none is, and that is quick to find out
+    found = others & folders_above(paths)
+    if found:
+        yield from ((path, above) for path in paths for above in found.intersection(parents(path)))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import os_errors
 from snapd.core.model import SYMLINK
 from snapd.failpoints import failpoint
-from snapd.worktree.fs.opening import open_directory
+from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
 

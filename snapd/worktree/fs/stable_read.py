@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import os_errors
 from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Signature, SkipReason
 
-from .opening import open_directory
+from .directories import open_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from snapd.core.model import RelPath
-    from snapd.core.ports.project import OpenBlobs
+    from snapd.core.ports.store import OpenBlobs
     from snapd.worktree.git.index import GitIndex
 
 logger = logging.getLogger(__name__)

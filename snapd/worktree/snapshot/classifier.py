@@ -12,7 +12,7 @@ from snapd.core.model import SkipReason
 from snapd.core.paths import is_tree_name
 from snapd.worktree.fs.listing import SIGNATURE_BYTES, pack_signature
 from snapd.worktree.fs.stable_read import racy_from
-from snapd.worktree.ignore.directory_rules import Scope
+from snapd.worktree.ignore.evaluator import Scope
 from snapd.worktree.state.file_state import (
     CTIMES,
     PackedFiles,
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
     from snapd.worktree.fs.listing import FileStatus, ListedFile, Listing
     from snapd.worktree.git.index_seed import IndexSeed
-    from snapd.worktree.ignore.directory_rules import DirectoryRules
-    from snapd.worktree.ignore.evaluator import RuleEvaluator
+    from snapd.worktree.ignore.evaluator import DirectoryRules, RuleEvaluator
     from snapd.worktree.state.tree_state import TreeState
 
 OWN_TEMPORARY = re.compile(rb"\.snapd-tmp-[0-9a-f]{16}")

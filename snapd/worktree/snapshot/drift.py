@@ -9,7 +9,7 @@ import attrs
 
 from snapd.core.model import SYMLINK, TREE, Drift, DriftedFile, Entry
 from snapd.core.trees import files
-from snapd.worktree.fs.opening import open_directory
+from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.stable_read import read_link, read_stable, tree_mode
 from snapd.worktree.state.file_state import entry_of
 

@@ -10,7 +10,7 @@ import struct
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from snapd.worktree.fs.opening import open_directory
+from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.stable_read import STREAM_FROM, read_stable
 from snapd.worktree.state.file_state import make_record
 

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import CaptureSettings, Drift, ObjectId, Origins, RelPath
-    from snapd.core.ports.objects import ObjectBatch
-    from snapd.core.ports.project import Adopt, OpenBlobs
+    from snapd.core.ports.store import Adopt, ObjectBatch, OpenBlobs
     from snapd.watch.clock import Clock
     from snapd.worktree.ignore.rules import RuleSource, WorkspaceRules
     from snapd.worktree.state.nodes import DirectoryNode

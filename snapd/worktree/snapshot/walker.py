@@ -25,7 +25,7 @@ from snapd.workers.pool import WorkerLost
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import Listing, list_directory
 from snapd.worktree.fs.stable_read import is_racy, read_small
-from snapd.worktree.ignore.directory_rules import Scope
+from snapd.worktree.ignore.evaluator import Scope
 from snapd.worktree.state.file_state import inode_of
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from snapd.core.model import ObjectId, RelPath, SkipReason
     from snapd.core.rules.ignore import IgnoreFile
-    from snapd.worktree.ignore.directory_rules import DirectoryRules
+    from snapd.worktree.ignore.evaluator import DirectoryRules
 
     from .file_state import Inodes, Record
 

@@ -19,7 +19,7 @@ from snapd.core.model import SkipReason
 from snapd.core.rules.ignore import IgnoreStack
 from snapd.failpoints import failpoint
 from snapd.worktree.fs.listing import SIGNATURE_BYTES
-from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
+from snapd.worktree.ignore.evaluator import DirectoryRules, Scope
 
 from .file_state import OID_BYTES, PackedFiles
 from .nodes import DirectoryNode, Uncaptured

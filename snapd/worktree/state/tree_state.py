@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.model import Coverage, RuleText, Skip, SkipReason
-from snapd.worktree.ignore.directory_rules import Scope
+from snapd.worktree.ignore.evaluator import Scope
 
 from .file_state import Inodes, inode_of, signature_of
 from .nodes import DirectoryNode, Uncaptured

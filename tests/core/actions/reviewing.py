@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from snapd.core.actions.review.review import PendingPage
 from snapd.core.call import Call
 from snapd.core.model import OnConflict, Outcome
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.core.review.pending_file import PendingTexts
 from tests.support.sessions import Agents

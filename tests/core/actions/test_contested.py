@@ -10,7 +10,7 @@ import pytest
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
 from snapd.core.model import ChangedBy, Contested, Details, Dispute, OnConflict
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, text
 from tests.support.workspace import Items, outcomes, write

@@ -22,7 +22,7 @@ from snapd.core.errors import (
     StorageFull,
 )
 from snapd.core.feed.events import Reverted, SessionMoved
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.store import log
 from snapd.store import store as store_module
 from snapd.store.log import SnapshotLog

@@ -19,7 +19,7 @@ from snapd.core.answers import StepView, Turning
 from snapd.core.call import Call
 from snapd.core.errors import SnapdError
 from snapd.core.model import FileOutcome, OnConflict, Outcome, TakenQuery
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.core.timeline.model import Step
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work, ids

@@ -9,7 +9,7 @@ import pytest
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
 from snapd.core.errors import UnknownSession, UnknownStep
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from tests.support.sessions import TEXT, Agents, text
 
 

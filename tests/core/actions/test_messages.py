@@ -12,7 +12,7 @@ from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import MessageView
 from snapd.core.call import Call
 from snapd.core.errors import UnknownSession
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from tests.support.sessions import TEXT, Agents, at_work, text
 
 OPTIONS = OperationOptions("merge", False, False)

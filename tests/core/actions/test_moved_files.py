@@ -13,7 +13,7 @@ import pytest
 
 from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.model import Entry, FileOutcome, OnConflict, Signature
-from snapd.core.operations.linked_files import LinkedFiles
+from snapd.core.operations.directory_moves import LinkedFiles
 from snapd.core.plan import CapturedFile, Delete, Plan, Write
 from snapd.worktree.apply import applier as applying
 from tests.support.amounts import amount

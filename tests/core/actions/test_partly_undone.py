@@ -12,7 +12,7 @@ from snapd.core.actions.history import HistoryQuery
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.feed.events import Reverted
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.core.timeline.model import Operated, Turned
 from tests.support.sessions import Agents, at_work
 

@@ -13,7 +13,7 @@ from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import Turning
 from snapd.core.call import Call
 from snapd.core.model import OnConflict, Outcome, TakenQuery
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
 from tests.support.sessions import Agents, at_work, text
 

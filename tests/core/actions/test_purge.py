@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.purge import Purged
+from snapd.core.actions.cleanup import Purged
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, FileNotInSnapshot, InvalidParams, IoError, UnknownSnapshot
 from snapd.core.model import ObjectId, Skip, SkipReason

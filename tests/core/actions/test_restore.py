@@ -12,7 +12,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.worktree.apply import applier as apply
 from snapd.worktree.apply.new_files import NewFiles
 from tests.support.failures import killed_at

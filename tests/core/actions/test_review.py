@@ -10,7 +10,7 @@ import pytest
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
 from snapd.core.errors import FileChanged, InvalidParams
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
 from tests.support.sessions import TEXT, Agents, at_work, text
 from tests.support.workspace import Executable, Symlink

@@ -15,7 +15,7 @@ import pytest
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.core.review import remembered
 from snapd.core.review.choice import Choice
 from snapd.core.review.pending_file import PendingTexts

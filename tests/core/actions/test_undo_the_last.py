@@ -13,7 +13,7 @@ from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
 from snapd.core.model import OnConflict
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from tests.support.sessions import TEXT, Agents, at_work, text
 from tests.support.workspace import Items, outcomes
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from snapd.core.actions.undo.contested import MOST_LINES, dispute
 from snapd.core.call import Call
-from snapd.core.compare.conflicting import MOST_LINES, dispute
 from snapd.core.compare.text import DirectDiffer
 from snapd.core.model import Dispute
 

@@ -14,7 +14,7 @@ from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.core.ports.timeline import TimelineView
 from snapd.core.timeline.attribution import OwnChanges
 from snapd.core.timeline.model import SessionEnded, SessionStarted, Step, StepBegun, StepEnded

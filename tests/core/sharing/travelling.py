@@ -11,8 +11,7 @@ from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.call import Call
 from snapd.core.model import Coverage, ObjectId, Snapshot
 from snapd.core.ports.store import Store
-from snapd.core.sharing.leaving_out import LeftOut
-from snapd.core.sharing.projection import Projection
+from snapd.core.sharing.projection import LeftOut, Projection
 from snapd.core.timeline.model import Event, SnapshotId, StepId, Summary
 from snapd.store.coverage import encode
 from snapd.store.timeline.chain import NO_OBJECT, Link

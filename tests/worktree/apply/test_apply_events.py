@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.operations.options import OperationOptions
+from snapd.core.operations.details import OperationOptions
 from snapd.watch.inotify import DELETE, MOVED_FROM, MOVED_TO, Inotify
 from tests.support.workspace import make
 

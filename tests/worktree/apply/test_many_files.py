@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from snapd.core.errors import IoError, StorageFull
-from snapd.worktree.apply import new_files, parallel
+from snapd.worktree.apply import new_files
 from snapd.worktree.fs import syncing
 from tests.support.workspace import Items, make, outcomes
 
@@ -177,7 +177,7 @@ def test_a_file_that_its_owner_may_not_read_is_synced_at_once(folder: Path, monk
 
 def test_the_names_of_one_file_are_changed_one_after_the_other(tmp_path: Path) -> None:
     """Each name that goes changes the ctime of the file, so that its bytes are compared while that happens again."""
-    count = 10 * parallel.PARALLEL_FROM
+    count = 10 * new_files.PARALLEL_FROM
     bench = make(tmp_path, {"kept": b"k"})
     then = bench.track()
     bench.write({"n0": b"x" * 100_000})

@@ -12,7 +12,7 @@ import pytest
 from snapd.core.errors import InvalidParams
 from snapd.core.model import Snapshot
 from snapd.core.rules.ignore import IgnoreFile
-from snapd.worktree.git.attributes import Conversions
+from snapd.worktree.git.index_seed import Conversions
 from snapd.worktree.ignore.rules import workspace_excludes
 from tests.support.git import run_git
 from tests.support.workspace import Bench, make

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from snapd.workers.pool import WorkerLost
+from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.listing import Listing, decode, encode, failed, list_directory
-from snapd.worktree.fs.opening import open_directory
 from snapd.worktree.snapshot import lister_process, walker
 from snapd.worktree.snapshot.lister_pool import ListerPool
 from tests.support.git import run_git

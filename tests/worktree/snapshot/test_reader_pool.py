@@ -26,7 +26,7 @@ from snapd.store.batch import ObjectBatch
 from snapd.workers.pool import WorkerLost
 from snapd.worktree.fs.stable_read import STREAM_FROM
 from snapd.worktree.snapshot import reader as reading
-from snapd.worktree.snapshot.reader_pool import ReaderPool, ReadFile
+from snapd.worktree.snapshot.reader import ReaderPool, ReadFile
 from snapd.worktree.state.file_state import oid_of, signature_of
 from tests.support.processes import descriptors, own_children
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, without_rights, write

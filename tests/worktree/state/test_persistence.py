@@ -14,7 +14,7 @@ from snapd.core.model import SkipReason
 from snapd.core.rules.ignore import IgnoreStack
 from snapd.worktree.fs import stable_read as disk
 from snapd.worktree.fs.listing import SIGNATURE
-from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
+from snapd.worktree.ignore.evaluator import DirectoryRules, Scope
 from snapd.worktree.state.file_state import seeded_record
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
 from snapd.worktree.state.persistence import Saved, load, save

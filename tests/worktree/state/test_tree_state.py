@@ -11,7 +11,7 @@ from snapd.core.model import RuleText, SkipReason
 from snapd.core.rules.ignore import IgnoreFile, IgnoreStack
 from snapd.worktree.fs.listing import SIGNATURE
 from snapd.worktree.git.index import TrackedPaths
-from snapd.worktree.ignore.directory_rules import DirectoryRules, Scope
+from snapd.worktree.ignore.evaluator import DirectoryRules, Scope
 from snapd.worktree.ignore.rules import WorkspaceRules
 from snapd.worktree.state import tree_state as state
 from snapd.worktree.state.file_state import PackedFiles, Record, seeded_record

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from snapd.core.actions.undo.planner import UndoPlanner
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, Outcome
-    from snapd.core.operations.options import OperationOptions
+    from snapd.core.operations.details import OperationOptions
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.store import Store
     from snapd.core.timeline.attribution import OwnChanges
+    from snapd.core.timeline.handover import Signature
     from snapd.core.timeline.model import Session, SessionId, Step, StepId
-    from snapd.core.timeline.signature import Signature
 
     from .fetch import FetchedReader, FetchedSessions
 

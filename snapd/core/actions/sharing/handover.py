@@ -13,9 +13,7 @@ from snapd.core.errors import InvalidParams
 from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage, RecordKind
 from snapd.core.operations.target import Target
 from snapd.core.sharing.continuation import events_of
-from snapd.core.sharing.leaving_out import LeavingOut
-from snapd.core.sharing.projection import Projection
-from snapd.core.sharing.staying import Staying
+from snapd.core.sharing.projection import LeavingOut, Projection, Staying
 from snapd.core.timeline.handover import HANDOVER_NAME, HandedOver, Handover
 from snapd.core.timeline.model import StepsLeft
 from snapd.core.trees import amended, changes, file_at
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.sharing import Carrier, Elsewhere, Outgoing
     from snapd.core.ports.store import Store
-    from snapd.core.sharing.leaving_out import LeftOut
+    from snapd.core.sharing.projection import LeftOut
     from snapd.core.timeline.model import SessionId
 
     from .push import NewFile, Push, SecretText, Signing

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import time
 from typing import TYPE_CHECKING, Literal
 
 import attrs
 
 from snapd.core.errors import InvalidParams
 from snapd.core.model import TEN_MIB
+from snapd.core.rules.retention import DAY_SECONDS
 from snapd.core.rules.secrets.looking import MOST_BYTES
 from snapd.core.sharing.continuation import events_of
-from snapd.core.sharing.projection import Projection
-from snapd.core.sharing.staying import Staying
+from snapd.core.sharing.projection import Projection, Staying
 from snapd.core.timeline.model import MessageSent, SessionStarted, StepBegun, StepEnded
 
 if TYPE_CHECKING:
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.sharing import Carrier, Elsewhere, Outgoing
+    from snapd.core.ports.sharing import Carrier, Elsewhere, Outgoing, PrunedSession
     from snapd.core.ports.store import Store
+    from snapd.core.ports.timeline import TimelineView
     from snapd.core.rules.secrets.looking import SecretRules
-    from snapd.core.sharing.leaving_out import LeftOut
+    from snapd.core.sharing.projection import LeftOut
     from snapd.core.timeline.model import EventPayload, SessionId, StepId
+
 
 LARGE = TEN_MIB
 """From this size on (bytes), a file that leaves the machine is named as a large one."""
@@ -271,3 +274,51 @@ def _first(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
         given += len(chunk)
         if given >= most:
             return
+
+
+@attrs.frozen
+class PruneOptions:
+    """Which sessions a client wants deleted from a remote.
+
+    Attributes:
+        older_than_days: those that nobody added to for this many days.
+        everybody: whether also those of other machines that are not of this folder.
+        dry_run: whether only to say which.
+    """
+
+    older_than_days: float
+    everybody: bool = False
+    dry_run: bool = False
+
+
+@attrs.define(eq=False)
+class Prune:
+    """Deletes old sessions from remotes of one workspace.
+
+    Args:
+        timeline: of the workspace.
+        elsewhere: the other machines.
+    """
+
+    _timeline: TimelineView
+    _elsewhere: Elsewhere
+
+    def prune(self, remote: str, options: PruneOptions, call: Call) -> tuple[str, Sequence[PrunedSession]]:
+        """Deletes old sessions from a remote, and gives its address and those that are gone, or would be.
+
+        This machine keeps its own, and what it has fetched; so does every other. They can be pushed again.
+
+        Args:
+            remote: a URL, a path, or the name of a remote of the project's git.
+            options: which.
+            call: the request.
+
+        Raises:
+            InvalidParams: the remote cannot be one.
+            RemoteFailed, RemoteChanged, Cancelled: some may be gone; asked again, it goes on with the others.
+        """
+        there = self._elsewhere.remote(remote)
+        before = int((time.time() - options.older_than_days * DAY_SECONDS) * 1000)
+        ours = [session.session_id for session in self._timeline.sessions()]
+        pruned = there.prune(before, ours, call, everybody=options.everybody, dry_run=options.dry_run)
+        return there.address, pruned

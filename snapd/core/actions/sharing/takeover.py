@@ -27,12 +27,11 @@ if TYPE_CHECKING:
     from snapd.core.answers import SessionView
     from snapd.core.call import Call
     from snapd.core.model import Change, ObjectId, Outcome, RelPath
-    from snapd.core.operations.options import OperationOptions
+    from snapd.core.operations.details import OperationOptions
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.sharing import Carrier, Elsewhere, FetchedHandover
     from snapd.core.ports.store import Store
-    from snapd.core.timeline.handover import Handover
-    from snapd.core.timeline.signature import Signature
+    from snapd.core.timeline.handover import Handover, Signature
 
 _FILES = (REGULAR, EXECUTABLE, SYMLINK)
 

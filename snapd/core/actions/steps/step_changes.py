@@ -10,9 +10,8 @@ from snapd.core.answers import StepView
 from snapd.core.compare.file_diff import describe
 from snapd.core.compare.threeway import forward, net, one_change
 from snapd.core.model import Change
-from snapd.core.timeline.attribution import Author, OwnChanges, joined, own_changes, own_moves, users_changes
+from snapd.core.timeline.attribution import Author, OwnChanges, joined, own_changes, own_moves, users_changes, working
 from snapd.core.timeline.model import FileSummary, Operation, Span, Summary
-from snapd.core.timeline.nesting import working
 from snapd.core.timeline.queries import StepQuery
 from snapd.core.trees import changes
 
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath, UncapturedChange
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.log import SnapshotLog
-    from snapd.core.ports.objects import Objects
     from snapd.core.ports.sharing import RemoteLog
+    from snapd.core.ports.store import Objects, SnapshotLog
     from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import Operated, SessionId, SnapshotId, Step, StepId, Turned, Undone, UndoUnit

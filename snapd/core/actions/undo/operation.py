@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from snapd.core.actions.sessions import Sessions
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
-    from snapd.core.operations.options import OperationOptions
+    from snapd.core.operations.details import OperationOptions
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import OperationKind, SessionId, StepId

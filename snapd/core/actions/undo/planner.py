@@ -12,7 +12,7 @@ import attrs
 
 from snapd.core.compare.threeway import Overlap, Overlay, TakenBack, combined, inverse, take_back, three_way
 from snapd.core.model import FileOutcome
-from snapd.core.operations.linked_files import LinkedFiles, moved_contents
+from snapd.core.operations.directory_moves import LinkedFiles, moved_contents
 from snapd.core.operations.target import Target
 from snapd.core.paths import parents
 from snapd.core.timeline.attribution import own_moves
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.model import Entry, OnConflict, RelPath, Snapshot
-    from snapd.core.operations.options import Prepared
+    from snapd.core.operations.details import Prepared
     from snapd.core.operations.planner import Planner
     from snapd.core.plan import Plan
-    from snapd.core.ports.log import SnapshotLog
-    from snapd.core.ports.objects import Objects
+    from snapd.core.ports.store import Objects, SnapshotLog
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.attribution import Delta, OwnChanges
     from snapd.core.timeline.model import (

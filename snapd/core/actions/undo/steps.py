@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from snapd.core.answers import Turning
     from snapd.core.model import Outcome
-    from snapd.core.operations.options import OperationOptions
+    from snapd.core.operations.details import OperationOptions
     from snapd.core.timeline.model import SessionId, StepId, UndoUnit
 
     from .task import UndoTask
