@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import step_id
@@ -14,6 +14,8 @@ from snapd.core.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse
+
+    from snapd.backend import Backend
 
 
 def revert_hunk(options: argparse.Namespace) -> int:
@@ -29,14 +31,28 @@ def revert_hunk(options: argparse.Namespace) -> int:
                 hint=f"'snapd undo {options.step} FILE' undoes what the step changed in it",
                 field="FILE",
             )
+        agreed = None
         if options.hunks:
             chosen = _named(options.hunks, len(hunks))
         else:
+            every = {**about, "hunks": [hunk["index"] for hunk in hunks], "onConflict": options.on_conflict}
+            shown = _plan(found, every)
             hint = f"name the hunks, from 1 to {len(hunks)}, or take all of them back with --yes"
             chosen = choose(options, printable(options.file), hunks, "revert", hint).hunks
+            if chosen and not options.yes:
+                agreed = _plan(found, {**every, "hunks": chosen})
+                # what is chosen can be as it was shown only if the whole still is
+                agreed = agreed if _plan(found, every) == shown else shown
         if not chosen:
             return declined(options)
-        return operate(options, found, "step/revertHunks", {**about, "hunks": chosen}, sure=True)
+        return operate(
+            options, found, "step/revertHunks", {**about, "hunks": chosen}, sure=agreed is None, agreed=agreed
+        )
+
+
+def _plan(found: Backend, params: dict[str, Any]) -> str:
+    plan: str = ask(found, "step/revertHunks", {**params, "dryRun": True})["plan"]
+    return plan
 
 
 def _named(numbers: list[int], count: int) -> list[int]:

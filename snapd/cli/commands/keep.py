@@ -9,7 +9,7 @@ from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.names import file_of, find_session, find_step
 from snapd.cli.requests.operation import operate
-from snapd.cli.requests.pending import chosen_hunks, named, pending
+from snapd.cli.requests.pending import choose_hunks, named, pending
 from snapd.cli.terminal.confirming import declined
 from snapd.cli.terminal.output import print_json
 from snapd.core.errors import InvalidParams
@@ -25,8 +25,8 @@ def keep(options: argparse.Namespace) -> int:
     with backend(options) as found:
         before = pending(found)
         if options.patch:
-            for params in chosen_hunks(options, found, named(options, before, options.what), "keep"):
-                ask(found, "review/keep", params)
+            rows = named(options, before, options.what)
+            choose_hunks(options, found, rows, "keep", lambda params: ask(found, "review/keep", params))
         else:
             ask(found, "review/keep", _meant(options, found, before))
         left = ask(found, "review/list", {})
@@ -45,12 +45,14 @@ def revert_pending(options: argparse.Namespace) -> int:
     if options.expect is not None:
         raise InvalidParams("--expect: not together with -p", hint="leave out one of them", field="--expect")
     words = [*filter(None, [options.hash]), *options.files]
-    code = None
+    codes: list[int] = []
     with backend(options) as found:
-        files = named(options, pending(found), words)
-        for params in chosen_hunks(options, found, files, "revert"):
-            code = max(code or DONE, operate(options, found, "review/revert", params, sure=True))
-    return declined(options) if code is None else code
+
+        def revert(params: dict[str, Any]) -> None:
+            codes.append(operate(options, found, "review/revert", params, sure=True))
+
+        choose_hunks(options, found, named(options, pending(found), words), "revert", revert)
+    return max(codes) if codes else declined(options)
 
 
 def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, Any]]) -> dict[str, Any]:

@@ -34,7 +34,15 @@ _DONE = {
 """The word for a step that was undone or redone, by its new state; the first state is the intended one."""
 
 
-def operate(options: argparse.Namespace, found: Backend, method: str, params: dict[str, Any], *, sure: bool) -> int:
+def operate(
+    options: argparse.Namespace,
+    found: Backend,
+    method: str,
+    params: dict[str, Any],
+    *,
+    sure: bool,
+    agreed: str | None = None,
+) -> int:
     """Shows what would be done, asks, and does it.
 
     Args:
@@ -43,6 +51,7 @@ def operate(options: argparse.Namespace, found: Backend, method: str, params: di
         method: of the request.
         params: of the request, without `dryRun`, `onConflict` and `details`.
         sure: do not ask for confirmation.
+        agreed: the plan that the person agreed to by a choice: nothing is asked unless there is another one by now.
 
     Returns:
         The exit code.
@@ -60,13 +69,13 @@ def operate(options: argparse.Namespace, found: Backend, method: str, params: di
         return _show(options, painter, method, params, ask(found, method, {**params, "dryRun": True}))
     if sure or options.expect is not None:
         return _show(options, painter, method, params, ask(found, method, params))
-    plan = ask(found, method, {**params, "dryRun": True})
+    plan = {"plan": agreed, "files": []} if agreed else ask(found, method, {**params, "dryRun": True})
     while True:
-        agreed = {**params, "expect": plan["plan"]}
+        expecting = {**params, "expect": plan["plan"]}
         try:
-            if not _confirmed(options, found, method, agreed, plan):
+            if not _confirmed(options, found, method, expecting, plan):
                 return declined(options)
-            return _show(options, painter, method, params, ask(found, method, agreed))
+            return _show(options, painter, method, params, ask(found, method, expecting))
         except PlanChanged as error:
             plan = error.data["outcome"]
             print("snapd: something changed meanwhile, so this is what would be done now:", file=sys.stderr)

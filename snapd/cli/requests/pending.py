@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.choosing import choose
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.layout import one_line
-from snapd.core.errors import InvalidParams
+from snapd.core.errors import FileChanged, InvalidParams
 
 from .connection import ask, pages
 from .folder import folder_of
@@ -16,7 +17,7 @@ from .names import file_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from snapd.backend import Backend
 
@@ -61,9 +62,13 @@ def _is_below(row: dict[str, Any], name: str) -> bool:
     return name in ("", ".") or any(path == name or path.startswith(f"{name.rstrip('/')}/") for path in paths)
 
 
-def chosen_hunks(
-    options: argparse.Namespace, found: Backend, files: Sequence[dict[str, Any]], verb: str
-) -> Iterator[dict[str, Any]]:
+def choose_hunks(
+    options: argparse.Namespace,
+    found: Backend,
+    files: Sequence[dict[str, Any]],
+    verb: str,
+    act: Callable[[dict[str, Any]], object],
+) -> None:
     """Has a person choose among pending hunks, file by file.
 
     Args:
@@ -71,27 +76,33 @@ def chosen_hunks(
         found: who answers.
         files: with pending changes.
         verb: what is done to a chosen hunk.
-
-    Yields:
-        The params of a request for each file of which something was chosen: what the person was shown is in `expect`.
+        act: does it: takes the params of a request for a file of which something was chosen, with what the person was
+            shown in `expect`. A file for which it raises `FileChanged` is shown again.
 
     Raises:
         InvalidParams: nobody can be asked.
     """
-    for row in files:
+    waiting = list(files)
+    while waiting:
+        row = waiting.pop(0)
         file = file_of(row)
         shown = ask(found, "review/file", {"file": file})
-        expect = {file: shown["id"]}
+        expect = {} if options.yes else {"expect": {file: shown["id"]}}
         # what has no hunks is one piece
         hunks = shown["hunks"] or [{"index": -1, "header": as_a_whole(shown), "lines": []}]
         title = f"{printable(row['file'])}  {authors(found, row['owners'])}"
         answer = choose(options, title, hunks, verb, f"name files without -p, or {verb} all hunks with --yes")
-        if -1 in answer.hunks or (answer.hunks and len(answer.hunks) == len(hunks)):
-            yield {"files": [file], "expect": expect}
-        elif answer.hunks:
-            yield {"file": file, "hunks": answer.hunks, "expect": expect}
-        if answer.is_last:
-            return
+        is_all = -1 in answer.hunks or len(answer.hunks) == len(hunks)
+        try:
+            if answer.hunks:
+                act({**({"files": [file]} if is_all else {"file": file, "hunks": answer.hunks}), **expect})
+        except FileChanged as error:
+            if options.yes:
+                raise
+            print(f"snapd: {error.message}", file=sys.stderr)
+            waiting.insert(0, row)
+        else:
+            waiting = [] if answer.is_last else waiting
 
 
 def as_a_whole(shown: dict[str, Any]) -> str:

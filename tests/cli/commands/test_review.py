@@ -92,6 +92,22 @@ def test_hunk_by_hunk(home: Home, project: str, steps: list[str]) -> None:
     assert read(project, "f.txt") == LATER
 
 
+@pytest.mark.parametrize("verb", ["keep", "revert"])
+def test_a_file_that_changes_meanwhile_is_shown_again(home: Home, project: str, steps: list[str], verb: str) -> None:
+    words = [verb, "-p", "--color=never", *(["f.txt"] if verb == "keep" else [])]
+    terminal = Terminal(home, project, *words)
+    question = f"{verb} this hunk [y,n,q,a,d,?]? ".encode()
+    terminal.wait_for(question)
+    put(project, {"f.txt": numbered(30, l2=b"later", l14=b"mine", l25=b"two")})
+    terminal.type(b"a\n")
+    terminal.wait_for(question, 2)
+    assert b"f.txt" in terminal.seen.split(question)[1]
+    terminal.type(b"q\n")
+    assert terminal.finish().code == (0 if verb == "keep" else 1)
+    assert read(project, "f.txt") == numbered(30, l2=b"later", l14=b"mine", l25=b"two")
+    assert home.ok(project, "review").splitlines()[1] == "A new    +1 -0 +"
+
+
 def test_who_wrote_it(home: Home, project: str, steps: list[str]) -> None:
     lines = home.ok(project, "blame", "f.txt").splitlines()
     assert len(lines) == 30

@@ -246,6 +246,22 @@ def test_hunks_one_by_one(home: Home, project: str, hunks: str, answers: str, co
     assert ("revert this hunk and all later ones" in result.err) is (answers[0] in "?x")
 
 
+@pytest.mark.parametrize("answers", ["yny", "a"])
+def test_hunks_of_a_file_that_changes_meanwhile(home: Home, project: str, hunks: str, answers: str) -> None:
+    terminal = Terminal(home, project, "revert-hunk", "--color=never", hunks, "f.txt")
+    for asked, answer in enumerate(answers, start=1):
+        terminal.wait_for(b"[y,n,q,a,d,?]? ", asked)
+        if asked == len(answers):
+            put(project, {"f.txt": numbered(40, l3=b"mine", l20=b"b", l37=b"c")})
+        terminal.type(f"{answer}\n".encode())
+    terminal.wait_for(b"Go on?")
+    assert b"something changed meanwhile" in terminal.seen
+    assert b"conflict" in terminal.seen
+    terminal.type(b"n\n")
+    assert terminal.finish().code == 1
+    assert read(project, "f.txt") == numbered(40, l3=b"mine", l20=b"b", l37=b"c")
+
+
 def test_hunks_that_cannot_be(home: Home, project: str, hunks: str) -> None:
     for args, said in (
         ((hunks, "f.txt", "4"), "there is no hunk 4, only 1 to 3"),
