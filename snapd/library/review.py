@@ -35,7 +35,7 @@ class Review:
 
     `keep` and `revert` take one of `files`, `file` with `hunks`, `step_id` and `session_id`; without any, they take all
     that is pending. With `expect` (the `id` of each file that the person was shown, by its name) they do nothing if one
-    of these files is not as it was shown.
+    of these files is not as it was shown. `revert` also takes the `plan` of a dry run.
 
     Every method raises `SnapdError` if the project cannot be opened or read; nothing was changed then.
 
@@ -87,7 +87,7 @@ class Review:
         hunks: Iterable[int] | None = None,
         step_id: str | None = None,
         session_id: str | None = None,
-        expect: Mapping[str, str] | None = None,
+        expect: Mapping[str, str] | str | None = None,
         dry_run: bool = False,
         on_conflict: OnConflict = "merge",
     ) -> Outcome:
@@ -132,7 +132,7 @@ class Review:
         hunks: Iterable[int] | None,
         step_id: str | None,
         session_id: str | None,
-        expect: Mapping[str, str] | None,
+        expect: Mapping[str, str] | str | None,
     ) -> dict[str, Any]:
         return {
             "files": self._project.names_or_none(files),
@@ -141,5 +141,5 @@ class Review:
             "step_id": step_id,
             "session_id": session_id,
             "all": files is None and file is None and step_id is None and session_id is None,
-            "expect": None if expect is None else dict(expect),
+            "expect": expect if expect is None or isinstance(expect, str) else dict(expect),
         }

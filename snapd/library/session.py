@@ -261,6 +261,7 @@ class Session:
         message: str | None = None,
         after: Step | StepInfo | str | None = None,
         dry_run: bool = False,
+        expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> StepsOutcome:
         """Undoes its last steps that changed something, or those that are named; later changes of others stay.
@@ -271,6 +272,7 @@ class Session:
             message: undo only the steps of this message, with their parts.
             after: undo all steps after this one.
             dry_run: only report what would be done.
+            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
             on_conflict: what to do with files that changed after the steps.
 
         Raises:
@@ -286,18 +288,22 @@ class Session:
                 message_id=message,
                 after_step_id=_id_of(after),
                 dry_run=dry_run,
+                expect=expect,
                 on_conflict=on_conflict,
             )
             return self._project.request(params)
 
         return self._project.degrading(NO_STEPS_DONE, undo)
 
-    def redo(self, count: int = 1, *, dry_run: bool = False, on_conflict: OnConflict = "merge") -> StepsOutcome:
+    def redo(
+        self, count: int = 1, *, dry_run: bool = False, expect: str | None = None, on_conflict: OnConflict = "merge"
+    ) -> StepsOutcome:
         """Redoes undone steps, starting with the one undone last.
 
         Args:
             count: how many steps; all of them if there are fewer.
             dry_run: only report what would be done.
+            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
             on_conflict: what to do with files that changed after the undo.
 
         Raises:
@@ -305,7 +311,9 @@ class Session:
         """
         return self._project.request_or(
             NO_STEPS_DONE,
-            wire.SessionRedoParams(session_id=self.session_id, count=count, dry_run=dry_run, on_conflict=on_conflict),
+            wire.SessionRedoParams(
+                session_id=self.session_id, count=count, dry_run=dry_run, expect=expect, on_conflict=on_conflict
+            ),
         )
 
     def revert(
@@ -314,6 +322,7 @@ class Session:
         part_id: str | None = None,
         *,
         dry_run: bool = False,
+        expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> RevertOutcome:
         """Goes back to before a message, or a part of it: undoes all steps of the session since then.
@@ -322,6 +331,7 @@ class Session:
             message_id: the message.
             part_id: the part of it.
             dry_run: only report what would be done.
+            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
             on_conflict: what to do with files that changed after the steps.
 
         Returns:
@@ -338,17 +348,20 @@ class Session:
             message_id=message_id,
             part_id=part_id,
             dry_run=dry_run,
+            expect=expect,
             on_conflict=on_conflict,
         )
         return self._project.request_or(nothing, params)
 
-    def unrevert(self) -> Outcome:
-        """Redoes what `revert` undid; later changes of others stay.
+    def unrevert(self, *, dry_run: bool = False, expect: str | None = None) -> Outcome:
+        """Redoes what `revert` undid; later changes of others stay. Arguments as of `redo`.
 
         Raises:
             NothingToRedo: there is nothing to redo, or a later step changed something.
         """
-        return self._project.request_or(NOTHING_DONE, wire.SessionUnrevertParams(session_id=self.session_id))
+        return self._project.request_or(
+            NOTHING_DONE, wire.SessionUnrevertParams(session_id=self.session_id, dry_run=dry_run, expect=expect)
+        )
 
     def hunks(self, step: Step | StepInfo | str, file: FileName) -> list[Hunk]:
         """The hunks that a step changed in a file; none for a binary file.
@@ -374,6 +387,7 @@ class Session:
         hunks: Iterable[int],
         *,
         dry_run: bool = False,
+        expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> Outcome:
         """Undoes some of these hunks; the step stays applied.
@@ -383,6 +397,7 @@ class Session:
             file: absolute, or relative to the project.
             hunks: which ones, by their indexes.
             dry_run: only report what would be done.
+            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
             on_conflict: what to do with a file that changed after the step.
 
         Raises:
@@ -396,6 +411,7 @@ class Session:
                 file=self._project.name(file),
                 hunks=indexes,
                 dry_run=dry_run,
+                expect=expect,
                 on_conflict=on_conflict,
             )
             return self._project.request(params)
@@ -408,6 +424,7 @@ class Session:
         files: Iterable[FileName],
         *,
         dry_run: bool = False,
+        expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> Outcome:
         """Undoes what a step changed in some files; the step stays applied.
@@ -416,6 +433,7 @@ class Session:
             step: the step.
             files: absolute, or relative to the project.
             dry_run: only report what would be done.
+            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
             on_conflict: what to do with a file that changed after the step.
 
         Raises:
@@ -426,7 +444,7 @@ class Session:
 
         def revert() -> Any:
             params = wire.StepRevertFilesParams(
-                step_id=_id_of(step), files=names, dry_run=dry_run, on_conflict=on_conflict
+                step_id=_id_of(step), files=names, dry_run=dry_run, expect=expect, on_conflict=on_conflict
             )
             return self._project.request(params)
 

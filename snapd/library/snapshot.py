@@ -149,6 +149,7 @@ class Snapshot:
         files: Iterable[FileName] | None = None,
         *,
         dry_run: bool = False,
+        expect: str | None = None,
         on_conflict: OnConflict | None = None,
     ) -> Outcome:
         """Restores some files; deletes a file that the snapshot did not have.
@@ -158,6 +159,7 @@ class Snapshot:
                 names a file counts.
             files: paths, absolute or relative to the project.
             dry_run: only report what would be done.
+            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
             on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, but for those
                 with unsaved text in an editor.
 
@@ -174,7 +176,7 @@ class Snapshot:
             given = [(patch.hash, patch.files) for patch in ([hash] if isinstance(hash, Patch) else hash)]
         patches = [Patch(hash=tree, files=self._project.names(names)) for tree, names in given]
         return self._project.request_or(
-            NOTHING_DONE, wire.RevertParams(patches=patches, dry_run=dry_run, on_conflict=on_conflict)
+            NOTHING_DONE, wire.RevertParams(patches=patches, dry_run=dry_run, expect=expect, on_conflict=on_conflict)
         )
 
     def restore(
@@ -182,6 +184,7 @@ class Snapshot:
         hash: str,  # noqa: A002 - the name that callers of its ancestors use
         *,
         dry_run: bool = False,
+        expect: str | None = None,
         on_conflict: OnConflict | None = None,
     ) -> Outcome:
         """Makes the project match a snapshot exactly; takes a snapshot of the current files first (`before`).
@@ -189,11 +192,12 @@ class Snapshot:
         Args:
             hash: the snapshot.
             dry_run: only report what would be done.
+            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
             on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, but for those
                 with unsaved text in an editor.
         """
         return self._project.request_or(
-            NOTHING_DONE, wire.RestoreParams(hash=hash, dry_run=dry_run, on_conflict=on_conflict)
+            NOTHING_DONE, wire.RestoreParams(hash=hash, dry_run=dry_run, expect=expect, on_conflict=on_conflict)
         )
 
     def get_file_at(self, hash: str, file: FileName) -> str | None:  # noqa: A002 - as above
@@ -299,7 +303,9 @@ class Snapshot:
         """What agents changed and nobody has kept yet."""
         return Review(self._project)
 
-    def undo(self, count: int = 1, *, dry_run: bool = False, on_conflict: OnConflict = "merge") -> StepsOutcome:
+    def undo(
+        self, count: int = 1, *, dry_run: bool = False, expect: str | None = None, on_conflict: OnConflict = "merge"
+    ) -> StepsOutcome:
         """Undoes what was done last in the project: a step of any session, a `restore` or a `revert`.
 
         What others changed since stays.
@@ -307,23 +313,26 @@ class Snapshot:
         Args:
             count: how many steps and operations, each one further back; all of them if there are fewer.
             dry_run: only report what would be done.
+            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
             on_conflict: what to do with files that changed since.
 
         Raises:
             NothingToUndo: nothing is left to undo.
         """
         return self._project.request_or(
-            NO_STEPS_DONE, SessionUndoParams(count=count, dry_run=dry_run, on_conflict=on_conflict)
+            NO_STEPS_DONE, SessionUndoParams(count=count, dry_run=dry_run, expect=expect, on_conflict=on_conflict)
         )
 
-    def redo(self, count: int = 1, *, dry_run: bool = False, on_conflict: OnConflict = "merge") -> StepsOutcome:
+    def redo(
+        self, count: int = 1, *, dry_run: bool = False, expect: str | None = None, on_conflict: OnConflict = "merge"
+    ) -> StepsOutcome:
         """Redoes what was undone last in the project, whatever session it belongs to; arguments as of `undo`.
 
         Raises:
             NothingToRedo: there is nothing to redo, or something was changed since.
         """
         return self._project.request_or(
-            NO_STEPS_DONE, SessionRedoParams(count=count, dry_run=dry_run, on_conflict=on_conflict)
+            NO_STEPS_DONE, SessionRedoParams(count=count, dry_run=dry_run, expect=expect, on_conflict=on_conflict)
         )
 
     def history(self, limit: int | None = None) -> list[Entry]:

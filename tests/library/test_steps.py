@@ -15,6 +15,7 @@ from snapd import (
     NothingToRedo,
     NothingToUndo,
     Outcome,
+    PlanChanged,
     Session,
     SnapdError,
     Snapshot,
@@ -183,6 +184,45 @@ def test_undo_goes_back_step_by_step_and_past_the_end_of_the_session(snap: Snaps
             config.write_text("a: 5\n")
         again.undo(step=again.steps()[-1])
     assert config.read_text() == "a: 4\n"
+
+
+def test_every_method_insists_on_the_plan_that_was_shown(snap: Snapshot, project: Path) -> None:
+    file, other = project / "config.yaml", project / "src/main.py"
+    tree = snap.track()
+    with snap.session() as session, session.step(message_id="m") as step:
+        file.write_text("a: 2\n")
+    (hunk,) = session.hunks(step, file)
+    undone: list[Callable[..., Any]] = [
+        session.undo,
+        partial(session.undo, step=step),
+        partial(session.revert, "m"),
+        partial(session.revert_hunks, step, file, [hunk.index]),
+        partial(session.revert_files, step, [file]),
+        partial(snap.revert, tree, [file]),
+        partial(snap.restore, tree),
+        partial(snap.review.revert, files=[file]),
+        snap.undo,
+    ]
+    redone = {2: session.unrevert, 0: session.redo, 8: snap.redo}
+    for at, method in enumerate(undone):
+        holds(partial(method, on_conflict="overwrite"), file)
+        assert file.read_text() == "a: 1\n"
+        holds(redone.get(at, snap.undo if 3 <= at <= 7 else session.redo), file)
+        assert file.read_text() == "a: 2\n"
+    assert other.read_text() == "print(1)\nprint(2)\n"
+
+
+def holds(method: Callable[..., Any], file: Path) -> None:
+    """A method does what its dry run said, and nothing where something else would be done."""
+    plan = method(dry_run=True).plan
+    assert method(dry_run=True).plan == plan
+    before = file.read_text()
+    file.write_text(before + "b: 1\n")
+    with pytest.raises(PlanChanged):
+        method(expect=plan)
+    assert file.read_text() == before + "b: 1\n"
+    file.write_text(before)
+    assert method(expect=plan).applied
 
 
 def test_a_conflict_is_told_and_chosen(snap: Snapshot, project: Path) -> None:
