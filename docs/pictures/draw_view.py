@@ -94,7 +94,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory(prefix="snapd-picture-") as scratch,
         mock.patch("secrets.token_hex", name),
-        mock.patch("snapd.cli.ui.history_pane.local_now", return_value=NOW),
+        mock.patch("snapd.cli.ui.panes.local_now", return_value=NOW),
     ):
         link = InThisProcess(scratch)
         with mock.patch("time.time_ns", link.moment):

@@ -1,26 +1,28 @@
-"""Carries the bytes between editor and agent, and ends both sides in order."""
+"""Runs the agent, carries the bytes between editor and agent, and ends both sides in order."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import queue
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING
 
+from snapd.environment import RECORDED
+
 from .conversation import Conversation, Verdict
 from .daemon import Daemon
 from .lines import Piece, Writer, pieces
-from .process import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 logger = logging.getLogger(__name__)
-
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 _PASSED_ON = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
@@ -28,6 +30,7 @@ _LEAVE_SECONDS = 5.0
 """How long an agent has to end, once nobody speaks to it any more or a signal has told it to."""
 _DRAIN_SECONDS = 1.0
 """How long what an agent left behind may still speak."""
+_BY_SIGNAL = 128
 
 
 def run(words: Sequence[str], daemon: Daemon, editor: tuple[int, int] = (0, 1)) -> int:
@@ -181,3 +184,49 @@ class _Proxy:
             self._editor_is_gone = True
             self._happened.put(0)
             self._to_agent.close()
+
+
+class Agent:
+    """A command with pipes for its input and output, in a process group of its own.
+
+    A launcher may start the real program and leave it behind, so the group is signalled as a whole. Its standard error
+    is ours.
+
+    Args:
+        program: the path of what is run.
+        words: the command, its name first.
+
+    Attributes:
+        input: where it reads what the editor says.
+        output: where it speaks.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+
+    def __init__(self, program: str, words: Sequence[str]) -> None:
+        # a session of its own makes a group of its own
+        self._process = subprocess.Popen(
+            words,
+            executable=program,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            env={**os.environ, RECORDED: "acp"},
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self.input = self._process.stdin
+        self.output = self._process.stdout
+
+    def wait(self) -> int:
+        """Waits for its end; gives its exit code, or 128 and the number of the signal that ended it."""
+        code = self._process.wait()
+        return code if code >= 0 else _BY_SIGNAL - code
+
+    def signal(self, number: int) -> None:
+        """Signals the agent and what it has started; nothing happens where nobody of them is left."""
+        # the group has the number of its first process, and keeps it while one of them is there
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)

@@ -8,13 +8,15 @@ from snapd.core.feed.events import MovedAway, Reviewed, SessionMoved, Tracked
 from snapd.core.paths import to_uri
 from snapd.wire import methods
 from snapd.wire.converter import unstructure
-from snapd.wire.events import EventsParams, EventsResult, ToldNotification
 from snapd.wire.notifications import (
     DidChangeParams,
     DidRevertParams,
     DidTrackParams,
+    EventsParams,
+    EventsResult,
     ReviewDidChangeParams,
     SessionDidChangeParams,
+    ToldNotification,
 )
 
 from . import convert, history

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from snapd.core.paths import shown
 from snapd.wire import message as message_wire
-from snapd.wire import origin as origins
 from snapd.wire import session as wire
+from snapd.wire import values as origins
 from snapd.wire.message import Message
 from snapd.wire.values import FileChange, Uncaptured
 

@@ -7,26 +7,26 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.errors import Cancelled, SnapdError
+from snapd.mcp.tools.results import Failure
+from snapd.mcp.tools.table import TOOLS
+from snapd.mcp.tools.texts import failure_text
+from snapd.rpc.transport.streams import take_stdout
 from snapd.wire.converter import unstructure
 from snapd.wire.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 
-from .call import Answer, Asking, Call
+from .call import Answer, Asking, Call, Questions
+from .lines import Output, read_lines
+from .link import Link
 from .messages import TOO_LONG, Malformed, Notification, Request, Response, RpcError, parse
-from .questions import Questions
 from .revisions import CAPABILITIES, INFO, INSTRUCTIONS, SUPPORTED, Terms, shake_hands, stated
-from .tools.results import Failure
-from .tools.table import TOOLS
-from .tools.texts import failure_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .lines import Output
-    from .link import Link
+    from .link import Connect
     from .messages import Id, Message
 
 _log = logging.getLogger(__name__)
-
 MAX_CALLS = 64
 """How many calls of tools may run at once; each has a thread."""
 
@@ -212,3 +212,19 @@ def _failure(error: SnapdError | OSError) -> dict[str, Any]:
 def _sendable(text: str) -> str:
     """A text that JSON can hold: names of files may have bytes that are no UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def serve(connect: Connect, own_session: str | None, directory: str) -> None:
+    """Serves until standard input ends; nothing but messages goes to standard output.
+
+    Args:
+        connect: connects to the daemon, which it starts if it does not run, and opens the folder.
+        own_session: the session of the agent that started this, where it is known.
+        directory: where the agent works, absolute.
+    """
+    output = Output(take_stdout())
+    link = Link(connect, directory)
+    try:
+        Server(output, link, own_session).serve(read_lines(0))
+    finally:
+        link.close()

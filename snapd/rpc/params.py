@@ -1,14 +1,17 @@
-"""Makes objects of the params that clients send."""
+"""Makes objects of the params that clients send, and answers of errors."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import Any
 
-from snapd.core.errors import InvalidParams
+from snapd.core.errors import Cancelled, InvalidParams, IoError, SnapdError
 from snapd.handlers.binding import structured
+from snapd.rpc.transport.envelope import RpcError
+from snapd.wire.errors import ERRORS, INTERNAL_ERROR, REQUEST_CANCELLED
 from snapd.wire.methods import METHODS
 
-from .errors import as_rpc_error
 from .language_server import CONVERTER, Opening, lsp
 
 _LSP_PARAMS: dict[str, Any] = {
@@ -21,9 +24,10 @@ _LSP_PARAMS: dict[str, Any] = {
     lsp.TEXT_DOCUMENT_DID_SAVE: lsp.DidSaveTextDocumentParams,
     lsp.TEXT_DOCUMENT_DID_CLOSE: lsp.DidCloseTextDocumentParams,
 }
-
 CLIENT_NOTIFICATIONS = frozenset(_LSP_PARAMS) - {lsp.INITIALIZE} | {lsp.EXIT}
 """The notifications that have an effect here; all others are ignored."""
+logger = logging.getLogger(__name__)
+_CODES = {error.kind: error.code for error in ERRORS.values()} | {"requestCancelled": REQUEST_CANCELLED}
 
 
 def structure(method: str, params: Any) -> Any:
@@ -55,3 +59,20 @@ def structure(method: str, params: Any) -> Any:
     except Exception as error:
         message = f"params: they do not fit {method}: {type(error).__name__}"
         raise as_rpc_error(InvalidParams(message, field="params")) from None
+
+
+def as_rpc_error(error: BaseException) -> RpcError:
+    """The answer to a client for an error.
+
+    Any error that is not one of snapd's own is a defect: it is logged here, and the client gets its type alone.
+    """
+    if isinstance(error, RpcError):
+        return error
+    if isinstance(error, SnapdError):
+        return RpcError(_CODES[error.kind], error.message, error.hint, data={"kind": error.kind, **error.data})
+    if isinstance(error, asyncio.CancelledError):
+        return as_rpc_error(Cancelled("the request was cancelled"))
+    if isinstance(error, MemoryError):
+        return as_rpc_error(IoError("no memory is left for this", errno="ENOMEM"))
+    logger.error("defect", exc_info=error)
+    return RpcError(INTERNAL_ERROR, f"internal error ({type(error).__name__})")

@@ -15,8 +15,8 @@ from snapd.rpc.transport.envelope import Notification, Request, RpcError
 from snapd.rpc.transport.framing import encode, frame
 from snapd.wire.errors import METHOD_NOT_FOUND
 
-from .errors import as_rpc_error
 from .language_server import JsonRPCProtocol, lsp
+from .params import as_rpc_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,21 +7,22 @@ import logging
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
+import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route as Dispatched
 
-from snapd.core.errors import SnapdError
+from snapd.core.errors import InvalidParams, SnapdError
+from snapd.web.api.asking import Asked, as_json, body_of
+from snapd.web.api.openapi import document
+from snapd.web.api.problems import problem
+from snapd.web.api.routes import WORKSPACE
+from snapd.web.api.table import ROWS
 
 from . import errors
-from .api.asking import Asked, as_json
-from .api.openapi import document
-from .api.problems import problem
-from .api.routes import WORKSPACE
-from .api.table import ROWS
+from .errors import LoginNeeded
 from .guard import LOGIN, Guard
-from .login import login
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from .access import Access
-    from .api.asking import Service
-    from .api.table import Row
+    from snapd.web.api.asking import Service
+    from snapd.web.api.table import Row
+
+    from .guard import Access
     from .page import Page
 
 logger = logging.getLogger(__name__)
@@ -133,3 +135,24 @@ def _without_defects(app: ASGIApp) -> ASGIApp:
             await problem(errors.Defect(f"internal error ({type(error).__name__})"))(scope, receive, send)
 
     return guarded
+
+
+async def login(request: Request, access: Access) -> Response:
+    """Checks the token.
+
+    Raises:
+        InvalidParams: the body is no JSON object with a token.
+        LoginNeeded: it is not the token.
+        SnapdError: the body did not come; see `body_of`.
+    """
+    body = await body_of(request)
+    try:
+        given = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise InvalidParams("the body is no JSON", field="body") from error
+    token = given.get("token") if isinstance(given, dict) else None
+    if not isinstance(token, str):
+        raise InvalidParams("token: expected a string", field="token")
+    if not access.is_token(token):
+        raise LoginNeeded("this is not the token of this server")
+    return Response(status_code=204, headers={"Set-Cookie": access.set_cookie()})

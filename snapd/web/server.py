@@ -9,24 +9,25 @@ import logging
 import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from snapd.core.errors import IoError
+from snapd.web.api.asking import Service
 
-from .access import Access
-from .api.asking import Service
 from .app import application
-from .connections import Connection
-from .guard import MAX_HEAD
+from .guard import ADMITTED, MAX_HEAD, Access
 from .hub import Hub
 from .link import Link
 from .others import OtherFolders
 from .page import Page
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterator
 
     from .link import Connect
@@ -39,6 +40,10 @@ _CONNECTIONS = 256
 _IDLE_SECONDS = 30
 _LAST_SECONDS = 5
 """How long what runs may go on once the server has been told to stop."""
+STRANGERS = 100
+"""Connections on which nobody has shown the token or the cookie: one more costs the oldest of them its place."""
+HEAD_SECONDS = 30.0
+"""How long the head of a request may take to come, from the first of its bytes or from the connection on."""
 
 
 @attrs.frozen
@@ -190,3 +195,56 @@ class _Server(uvicorn.Server):
         self.should_exit = True
         # streams never end by themselves
         self._end_streams()
+
+
+class Connection(H11Protocol):
+    """Speaks HTTP; uvicorn itself would wait for the head of a request without end."""
+
+    _strangers: ClassVar[dict[Connection, None]] = {}
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Called once the connection is there."""
+        super().connection_made(transport)
+        self._expect_head()
+        self._strangers[self] = None
+        if len(self._strangers) > STRANGERS:
+            for each in [each for each in self._strangers if each._is_admitted()]:
+                del self._strangers[each]
+        if len(self._strangers) > STRANGERS:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            oldest.transport.abort()
+
+    def _is_admitted(self) -> bool:
+        return bool(self.scope) and ADMITTED in self.scope
+
+    def data_received(self, data: bytes) -> None:
+        """Called with what the client has sent."""
+        super().data_received(data)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called once the connection is gone."""
+        self._forget()
+        self._strangers.pop(self, None)
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._forget()
+        elif self._late is None:
+            self._late = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def _forget(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _give_up(self) -> None:
+        self._late = None
+        if self.conn.their_state is h11.IDLE:
+            self.transport.close()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import attrs
 
-from . import changes, check, events, message, notifications, review, session, sharing, snapshot
+from . import changes, check, message, notifications, review, session, sharing, snapshot
 from .values import Outcome, Patch, RequestParams
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ PURGE = Method(
     ("fileNotInSnapshot", "pathOutsideWorkspace"),
 )
 CHECK = Method("snapshot/check", check.CheckParams, check.CheckResult, _checks, idempotent=False)
-EVENTS = Method("snapshot/events", events.EventsParams, events.EventsResult, "reads")
+EVENTS = Method("snapshot/events", notifications.EventsParams, notifications.EventsResult, "reads")
 SESSION_START = Method(
     "session/start", session.SessionStartParams, session.SessionStartResult, "writes", idempotent="sessionId"
 )

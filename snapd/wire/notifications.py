@@ -1,4 +1,4 @@
-"""The params of the notifications that the daemon sends to every client that has the folder open."""
+"""The params of the notifications that the daemon sends to every client of a folder, and of `snapshot/events`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import attrs
 
 from .session import Session, Step
-from .values import FileChange, FileOutcome, RevertKind, TreeHash
+from .values import FileChange, FileOutcome, RequestParams, RevertKind, TreeHash
 
 
 @attrs.frozen(kw_only=True)
@@ -80,3 +80,37 @@ class ReviewDidChangeParams(NotificationParams):
     pending_files: Annotated[int, "The number of files with pending changes."]
     additions: Annotated[int, "Lines added, in all of them."]
     deletions: Annotated[int, "Lines deleted, in all of them."]
+
+
+@attrs.frozen(kw_only=True)
+class EventsParams(RequestParams):
+    """Returns the notifications that a client missed.
+
+    The daemon keeps the latest 1,000, and none across a restart. If it no longer has all of them, or never gave out
+    `since`, the response is `reset`.
+    """
+
+    since: Annotated[int, "The `seq` of the last notification that the client knows."]
+
+
+@attrs.frozen(kw_only=True)
+class ToldNotification:
+    """A notification as the daemon sent it."""
+
+    method: Annotated[str, "The method of the notification."]
+    params: Annotated[
+        SessionDidChangeParams | DidTrackParams | DidChangeParams | DidRevertParams | ReviewDidChangeParams,
+        "Its params.",
+    ]
+
+
+@attrs.frozen(kw_only=True)
+class EventsResult:
+    """The result of `snapshot/events`."""
+
+    events: Annotated[list[ToldNotification] | None, "The notifications after `since`, oldest first."] = None
+    reset: Annotated[
+        Literal[True] | None,
+        "Present instead of `events` if the daemon no longer has all of them. Start again from the current state.",
+    ] = None
+    latest: Annotated[int, "The `seq` of the last notification."]

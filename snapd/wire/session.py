@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .origin import Origin, Signature
 from .snapshot import BINARY, CURSOR, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
 from .values import (
     Detail,
@@ -14,10 +13,12 @@ from .values import (
     FileDiff,
     Limit,
     OnConflict,
+    Origin,
     Outcome,
     Plan,
     RequestParams,
     RevertKind,
+    Signature,
     TreeHash,
     Uncaptured,
 )

@@ -6,10 +6,9 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .origin import Signature
 from .session import Session
 from .snapshot import DETAILS, DRY_RUN, EXPECT
-from .values import Days, Detail, OnConflict, Outcome, Plan, RequestParams
+from .values import Days, Detail, OnConflict, Outcome, Plan, RequestParams, Signature
 
 _REMOTE = (
     "The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of "

@@ -34,17 +34,27 @@ class NotEmpty:
 
 
 TreeHash = Annotated[str, Hexadecimal(40)]
+
 Plan = Annotated[str, NotEmpty()]
+
 Limit = Annotated[int, AtLeast(1)]
+
 Days = Annotated[float, AtLeast(0)]
 
 FileStatus = Literal["added", "deleted", "modified"]
+
 OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", "kept", "skipped", "failed"]
+
 SkipReason = Literal["tooLarge", "unreadable", "special", "unstable", "unsupportedName", "purged"]
+
 OnConflict = Literal["merge", "fail", "overwrite", "keep"]
+
 SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
+
 Detail = Literal["counts", "diff"]
+
 RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
+
 TakenKind = Literal[
     "track", "begin", "end", "before", "restore", "revert", "undo", "redo", "unrevert", "hunks", "after", "look"
 ]
@@ -62,6 +72,7 @@ ALIASES: dict[str, Any] = {
 """The types above that the generated files refer to by name."""
 
 _FILE = "Relative to the workspace root, with `/` between its parts."
+
 _URI = (
     "The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with "
     "U+FFFD."
@@ -265,3 +276,29 @@ class StoreInfo:
 
     path: Annotated[str, "The directory of the store."]
     bytes: Annotated[int, "The space that it takes on disk, in bytes."]
+
+
+@attrs.frozen(kw_only=True)
+class Origin:
+    """Where a fetched session came from."""
+
+    remote: Annotated[str, "The address that it was fetched from, without a password."]
+    host: Annotated[str, "The machine that added to it last, as that names itself."]
+
+
+@attrs.frozen(kw_only=True)
+class Signature:
+    """What is known of the signature of what was fetched, by the user's own git configuration."""
+
+    state: Annotated[
+        Literal["good", "partial", "unknown", "bad", "unchecked"],
+        '`"good"`: all of it is signed with a key of the allowed signers. `"partial"`: what came first is, and '
+        'what was added later is not. `"unknown"`: it is signed, with another key. `"bad"`: the '
+        'signature does not fit, or its key was revoked. `"unchecked"`: it could not be checked.',
+    ]
+    signer: Annotated[str | None, "Whose key it is, as the allowed signers say. Absent if they do not."] = None
+    key: Annotated[str | None, "The fingerprint of the key. Absent if the signature cannot be read."] = None
+    signed_at: Annotated[
+        str | None, "When it was signed, as the signer says, as RFC 3339 in UTC. Absent in the same case."
+    ] = None
+    reason: Annotated[str | None, "Why it is not good, in words for people. Absent if it is."] = None

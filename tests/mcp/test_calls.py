@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from snapd.core.errors import Cancelled, IoError
-from snapd.mcp.call import Call
-from snapd.mcp.questions import Questions
+from snapd.mcp.call import Call, Questions
 from snapd.mcp.revisions import Terms
 from snapd.mcp.tools.table import TOOLS
 

@@ -14,8 +14,8 @@ import pytest
 from snapd.core import errors
 from snapd.core.errors import InvalidParams, IoError
 from snapd.rpc import progress
-from snapd.rpc.errors import as_rpc_error
 from snapd.rpc.language_server import CONVERTER, Feature
+from snapd.rpc.params import as_rpc_error
 from snapd.rpc.progress import Progress
 from snapd.rpc.protocol import Protocol
 from snapd.rpc.transport import outbox

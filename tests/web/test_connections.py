@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import uvicorn
 
-from snapd.web import connections
+from snapd.web.server import Connection
 from tests.rpc.machine import wait_until
 
 from .browser import PATIENCE
@@ -33,10 +33,8 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.mark.parametrize("said", [[], [b"GET / HT"], [HEAD, b"GET"], [HEAD, HEAD, b"GET / HTTP/1.1\r\nX:"]])
 async def test_who_does_not_finish_a_request_is_hung_up_on(said: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
-    config = uvicorn.Config(
-        answer, http=connections.Connection, log_config=None, lifespan="off", timeout_keep_alive=300
-    )
+    monkeypatch.setattr("snapd.web.server.HEAD_SECONDS", 0.2)
+    config = uvicorn.Config(answer, http=Connection, log_config=None, lifespan="off", timeout_keep_alive=300)
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         config.load()

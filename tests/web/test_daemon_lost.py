@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from snapd_client import Client
 
-from snapd.web.api import state
+from snapd.web.api import contents
 from tests.rpc.machine import Machine, wait_until
 
 from .browser import PATIENCE
@@ -144,7 +144,7 @@ def test_no_daemon_can_be_started(machine: Machine, world: World) -> None:
 
 async def test_a_daemon_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its state is told all the same."""
-    monkeypatch.setattr(state, "SECONDS", 0.01)
+    monkeypatch.setattr(contents, "SECONDS", 0.01)
 
     class Silent:
         service = SimpleNamespace(folder="/f", read_only=False, link=SimpleNamespace(trouble=None), quick=None)
@@ -152,7 +152,7 @@ async def test_a_daemon_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) ->
         async def work(self, *_: object) -> None:
             await asyncio.Event().wait()
 
-    answer = json.loads((await state.status(Silent())).body)  # type: ignore[arg-type]
+    answer = json.loads((await contents.status(Silent())).body)  # type: ignore[arg-type]
     assert answer["state"] == "degraded"
     assert "not answered" in answer["why"]
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.responses import Response
 
-from snapd.web.access import Access
-from snapd.web.guard import MAX_BODY, MAX_HEAD, Guard
+from snapd.web.guard import MAX_BODY, MAX_HEAD, Access, Guard
 
 from .browser import PATIENCE, Answer, part
 

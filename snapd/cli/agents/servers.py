@@ -64,7 +64,7 @@ def _log() -> None:
 
 def mcp(options: argparse.Namespace) -> int:
     """Serves the Model Context Protocol until standard input ends."""
-    from snapd.mcp.stdio import serve
+    from snapd.mcp.server import serve
 
     if options.directory == ".":
         options.directory = os.environ.get("CLAUDE_PROJECT_DIR") or "."

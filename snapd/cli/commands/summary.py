@@ -12,8 +12,7 @@ from snapd.cli.requests.names import find_step
 from snapd.cli.terminal.layout import fit_name, terminal_width
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counts, print_error, printable
-from snapd.cli.terminal.reasons import sharing
-from snapd.cli.terminal.uncaptured import not_in_snapshots
+from snapd.cli.terminal.reasons import not_in_snapshots, sharing
 from snapd.core.errors import SnapdError
 
 if TYPE_CHECKING:

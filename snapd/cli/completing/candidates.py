@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from snapd.cli.requests.snapshots import split_file
 
-from .expected import expected
-from .files import directories, files, programs
-from .known import Known
+from .known import Known, directories, files, programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .expected import Expected
-    from .files import Candidate
+    from .known import Candidate
 
 
 def candidates(parser: argparse.ArgumentParser, words: list[str]) -> list[Candidate]:
@@ -120,3 +117,131 @@ def _shown(word: str, known: Known) -> Iterator[Candidate]:
 def _short(text: str) -> str:
     """The beginning of a help text, up to its first explanation."""
     return text.partition(";")[0].partition(" (")[0]
+
+
+class Expected(NamedTuple):
+    """What stands at the cursor.
+
+    Attributes:
+        word: the beginning of it that the user typed.
+        before: what stands in front of that in the same word, such as `--session=`.
+        action: the argument that the word is for; None where only options fit, or nothing.
+        options: the options that fit, with their help.
+        command: the command and its action, such as `step end`; empty where a command is expected.
+        values: what earlier words were for, by the names of the parser.
+        behind_dashes: where in the words of the last argument those begin that stand behind the first `--`; None
+            without one.
+    """
+
+    word: str
+    before: str
+    action: argparse.Action | None
+    options: list[tuple[str, str]]
+    command: str
+    values: dict[str, list[str]]
+    behind_dashes: int | None
+
+
+def expected(parser: argparse.ArgumentParser, words: list[str]) -> Expected | None:
+    """Says what is expected.
+
+    Args:
+        parser: of the whole command line.
+        words: after the program's name; the last one is not finished, and may be empty.
+
+    Returns:
+        What is expected; None where an earlier word is wrong.
+    """
+    reader = _Reader(parser)
+    for word in words[:-1]:
+        if not reader.take(word):
+            return None
+    return reader.at(words[-1])
+
+
+class _Reader:
+    """Goes through the words as `argparse` would, and stops where the words do."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._command: list[str] = []
+        self._values: dict[str, list[str]] = {}
+        self._waiting: argparse.Action | None = None
+        self._only_arguments = False
+        self._behind_dashes: int | None = None
+        self._enter(parser)
+
+    def _enter(self, parser: argparse.ArgumentParser) -> None:
+        self._parser = parser
+        self._arguments = [action for action in parser._actions if not action.option_strings]
+
+    def take(self, word: str) -> bool:
+        """Goes on with a finished word; gives False where it is no command."""
+        if self._waiting is not None:
+            self._note(self._waiting, word)
+            self._waiting = None
+        elif word == "--" and not self._only_arguments:
+            self._only_arguments = True
+            self._behind_dashes = 0
+        elif word.startswith("-") and len(word) > 1 and not self._only_arguments:
+            self._take_option(word)
+        elif self._arguments:
+            return self._take_argument(self._arguments[0], word)
+        return True
+
+    def _take_option(self, word: str) -> None:
+        name, has_value, value = word.partition("=")
+        action = self._parser._option_string_actions.get(name)
+        if action is None:
+            return
+        if has_value or action.nargs == 0:
+            self._note(action, value)
+        else:
+            self._waiting = action
+
+    def _take_argument(self, action: argparse.Action, word: str) -> bool:
+        if isinstance(action, argparse._SubParsersAction):
+            if word not in action.choices:
+                return False
+            self._command.append(word)
+            self._enter(action.choices[word])
+            return True
+        self._note(action, word)
+        if action.nargs == argparse.REMAINDER:
+            self._only_arguments = True
+            if word == "--" and self._behind_dashes is None:
+                self._behind_dashes = len(self._values[action.dest])
+        elif action.nargs not in ("*", "+"):
+            self._arguments = self._arguments[1:]
+        return True
+
+    def _note(self, action: argparse.Action, word: str) -> None:
+        self._values.setdefault(action.dest, []).append(word)
+
+    def at(self, word: str) -> Expected:
+        """What is expected of the word at the cursor."""
+        if self._waiting is not None:
+            return self._of(word, self._waiting)
+        if word.startswith("-") and not self._only_arguments:
+            name, has_value, value = word.partition("=")
+            if has_value:
+                return self._of(value, self._parser._option_string_actions.get(name), f"{name}=")
+            return self._of(word, None, options=self._options())
+        return self._of(word, self._arguments[0] if self._arguments else None)
+
+    def _options(self) -> list[tuple[str, str]]:
+        # the long name says what it does
+        return [
+            (max(action.option_strings, key=len), action.help or "")
+            for action in self._parser._actions
+            if action.option_strings and action.help != argparse.SUPPRESS
+        ]
+
+    def _of(
+        self,
+        word: str,
+        action: argparse.Action | None,
+        before: str = "",
+        options: list[tuple[str, str]] | None = None,
+    ) -> Expected:
+        command = " ".join(self._command)
+        return Expected(word, before, action, options or [], command, self._values, self._behind_dashes)

@@ -1,4 +1,4 @@
-"""What a running daemon knows of the folder, as candidates."""
+"""What a running daemon knows of the folder, and the files and programs of this machine, as candidates."""
 
 from __future__ import annotations
 
@@ -15,14 +15,10 @@ from snapd.cli.terminal.times import ago, clock, local_now, moment
 from snapd.core.errors import SnapdError
 from snapd.locations import Locations
 
-from .files import next_parts
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from snapd.backend import Backend
-
-    from .files import Candidate
 
 _SECONDS = 1.0
 """How long the user waits for an answer of the daemon."""
@@ -35,6 +31,8 @@ _NAMES = 20_000
 _SHORT = 8
 _LEAST = 6
 """Digits of a hash with which the daemon looks for it."""
+Candidate = tuple[str, str]
+"""A word, which ends with a blank if it is whole, and its description, which may be empty."""
 
 
 class Known:
@@ -101,7 +99,7 @@ class Known:
             is_from_root: whether names are relative to the folder, else to where the command begins.
         """
         return self._asked(
-            lambda found, folder: _files(
+            lambda found, folder: _files_in(
                 found, find_snapshot(found, snapshot), "" if is_from_root else _below(folder, self._directory), word
             )
         )
@@ -111,7 +109,9 @@ class Known:
 
         def ask(found: Backend, folder: str) -> Iterator[Candidate]:
             yield from _steps(found, word)
-            for name, description in _files(found, find_snapshot(found, "last"), _below(folder, self._directory), word):
+            for name, description in _files_in(
+                found, find_snapshot(found, "last"), _below(folder, self._directory), word
+            ):
                 yield f"{name.removesuffix(' ')}@" if name.endswith(" ") else name, description
 
         return self._asked(ask)
@@ -164,7 +164,7 @@ def _below(folder: str, directory: str) -> str:
     return "" if path == "." else f"{path}/"
 
 
-def _files(found: Backend, tree: str, below: str, word: str) -> Iterator[Candidate]:
+def _files_in(found: Backend, tree: str, below: str, word: str) -> Iterator[Candidate]:
     """Files of a snapshot in the directory `below`, relative to that."""
     params = {"hash": tree, "prefix": below + word, "limit": _NAMES}
     names = found.request("snapshot/listFiles", params)["files"]
@@ -200,3 +200,43 @@ def _times(found: Backend) -> Iterator[Candidate]:
         at = moment(taken["at"])
         text = f"{at:%H:%M}" if at.date() == now.date() else f"{at:%Y-%m-%dT%H:%M}"
         yield f"@{text} ", f"snapshot {taken['hash'][:_SHORT]}"
+
+
+def files(word: str, folder: str) -> Iterator[Candidate]:
+    """The files and directories whose names begin like a word, relative to a folder; a directory ends with a slash."""
+    above, _, name = word.rpartition("/")
+    base = f"{above}/" if "/" in word else ""
+    try:
+        entries = sorted(os.scandir(os.path.join(folder, os.path.expanduser(base))), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith(name) and (name.startswith(".") or not entry.name.startswith(".")):
+            yield (f"{base}{entry.name}/" if entry.is_dir() else f"{base}{entry.name} "), ""
+
+
+def directories(word: str, folder: str) -> Iterator[Candidate]:
+    """Those of `files` that are directories."""
+    return (found for found in files(word, folder) if found[0].endswith("/"))
+
+
+def programs(word: str) -> Iterator[Candidate]:
+    """The programs of `PATH`; files where a word has a slash."""
+    if "/" in word:
+        yield from files(word, ".")
+        return
+    for directory in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        for name, _ in files(f"{directory}/{word}", "."):
+            if not name.endswith("/") and os.access(name[:-1], os.X_OK):
+                yield os.path.basename(name), ""
+
+
+def next_parts(names: list[str], word: str) -> Iterator[Candidate]:
+    """Names of files cut after the directory that follows a word, as a user goes down from Tab to Tab."""
+    seen = set()
+    for name in names:
+        slash = name.find("/", len(word))
+        part = f"{name} " if slash < 0 else name[: slash + 1]
+        if name.startswith(word) and part not in seen:
+            seen.add(part)
+            yield part, ""

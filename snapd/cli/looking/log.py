@@ -15,8 +15,8 @@ from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import columns, fit, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import beginning, changed, is_noise, prompt_of, said_of, short, step_name
 from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
+from snapd.cli.terminal.reasons import not_in_snapshots
 from snapd.cli.terminal.times import ago, local_now, moment
-from snapd.cli.terminal.uncaptured import not_in_snapshots
 from snapd.core.errors import InvalidParams
 
 from .diffs import diff_text

@@ -6,14 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import markdown, schema
+from . import answers, markdown
 
 ROOT = Path(__file__).parents[3]
 
 
 def outputs() -> dict[str, str]:
     """The text of each generated file, by its path in the repository."""
-    return {"docs/cli.md": markdown.text(), "docs/cli.schema.json": schema.text()}
+    return {"docs/cli.md": markdown.text(), "docs/cli.schema.json": answers.text()}
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:

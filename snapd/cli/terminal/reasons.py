@@ -1,4 +1,4 @@
-"""Why a file is in conflict, as people say it, and who changed it."""
+"""Why a file is in conflict, who changed it, and what happened to files that no snapshot has, as people say it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.reasons import in_words
 
+from .filenames import printable
+from .layout import fit, terminal_width
+from .naming import short
 from .times import clock, local_now, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
+
+    from .output import Painter
 
 _SOMEBODY_DID = frozenset({"changedSince", "deletedSince", "renamedSince"})
 _NAMED = 2
 """How many authors a line names."""
 _PRINTED_ID = 8
+_LINES = 4
+"""Lines that are shown of each side."""
+_FILES = 3
+"""Files whose lines are shown."""
+_LOST_FILES = 5
+"""How many files are named of those that were deleted, and of those that were changed."""
 
 
 def why(contested: dict[str, Any], now: datetime | None = None) -> str:
@@ -76,3 +87,83 @@ def _listed(names: Iterable[str]) -> str:
     if len(every) > _NAMED:
         return f"{', '.join(shown)} and others"
     return " and ".join(shown)
+
+
+def excerpts(painter: Painter, result: dict[str, Any]) -> list[str]:
+    """The lines in question of the first files in conflict.
+
+    Args:
+        painter: colours.
+        result: an answer with `details`.
+    """
+    lines: list[str] = []
+    width = terminal_width()
+    shown = [row for row in _in_conflict(result) if "dispute" in row][:_FILES]
+    names = {step["stepId"]: f"step {short(step['stepId'])}" for step in result.get("steps", ())}
+    for row in shown:
+        dispute = row["dispute"]
+        name = names.get(row["name"], "it")
+        sides = {
+            "now": (dispute["now"], "green"),
+            f"left by {name}": (dispute["left"], "red"),
+            "before that": (dispute["wanted"], ""),
+        }
+        room = max(map(len, sides))
+        lines.append(f"{painter.paint(printable(row['file']), 'bold')}, line {dispute['line']}: {why(row)}")
+        for title, (side, style) in sides.items():
+            lines += _side(painter, title.ljust(room), side, style, width)
+    return lines
+
+
+def taken_away(painter: Painter, plan: dict[str, Any]) -> list[str]:
+    """Whose work an undo would write over that was told to; a line for each, with the files."""
+    files: dict[str, list[str]] = {}
+    for row in plan.get("details", {}).get("contested", ()):
+        if row.get("reason") == "unsavedInEditor":
+            continue
+        for each in row["by"] or [{"author": "user"}]:
+            names = files.setdefault(whose(each), [])
+            if row["file"] not in names:
+                names.append(row["file"])
+    return [f"{painter.paint('takes away', 'red')}    {name} in {_few(names)}" for name, names in files.items()]
+
+
+def _few(names: list[str]) -> str:
+    shown = ", ".join(printable(name) for name in names[:_FILES])
+    return f"{shown} and {len(names) - _FILES} more" if len(names) > _FILES else shown
+
+
+def _in_conflict(result: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    in_conflict = {row["file"] for row in result["files"] if row["outcome"] == "conflict"}
+    rows = result.get("details", {}).get("contested", ())
+    return {row["file"]: row for row in reversed(rows) if row["file"] in in_conflict}.values()
+
+
+def _side(painter: Painter, title: str, lines: list[str], style: str, width: int) -> Iterator[str]:
+    shown = [printable(line.expandtabs(4)) for line in lines[:_LINES]] or ["(nothing)"]
+    if len(lines) > _LINES:
+        shown[-1:] = [f"… {len(lines) - _LINES + 1} more lines"]
+    for at, line in enumerate(shown):
+        text = fit(line, width - len(title) - 5)
+        painted = painter.paint(text, style) if style and lines else painter.paint(text, "dim") if not lines else text
+        yield f"  {painter.paint(title if at == 0 else ' ' * len(title), 'dim')} | {painted}"
+
+
+def not_in_snapshots(steps: Iterable[dict[str, Any]]) -> str | None:
+    """Says what happened while steps were open to files that no snapshot has.
+
+    Args:
+        steps: as the wire has them.
+
+    Returns:
+        A line; None if nothing is known to have happened.
+    """
+    happened = {each["file"]: each["change"] for step in steps for each in step.get("uncaptured", ())}
+    said = []
+    for change in ("deleted", "changed"):
+        files = sorted(file for file, what in happened.items() if what == change)
+        if files:
+            more = f" and {len(files) - _LOST_FILES} more" if len(files) > _LOST_FILES else ""
+            verb = "was" if len(files) == 1 else "were"
+            said.append(f"{', '.join(map(printable, files[:_LOST_FILES]))}{more} {verb} {change}")
+    return f"not in snapshots: {'; '.join(said)}" if said else None

@@ -21,9 +21,8 @@ from . import operations
 from .contents import Line, lines_of
 from .dialogs import HISTORY_HELP, Dialog, Help, Question
 from .diff_pane import DiffPane
-from .history import ON_A_PAGE, History, fetch, fetch_new, fetch_overview
-from .history_pane import HistoryPane
-from .pending import count_pending
+from .history import ON_A_PAGE, History, count_pending, fetch, fetch_new, fetch_overview
+from .panes import HistoryPane
 from .review_screen import ReviewScreen
 from .rows import Rows
 

@@ -16,9 +16,8 @@ from .labels import agents_of, sentence, steps_behind, title_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .history import Ask, History
+    from .history import Ask, History, Pending
     from .outline import Row
-    from .pending import Pending
 
 LineKind = Literal["note", "file", "hunk", "added", "deleted", "context"]
 

@@ -1,4 +1,4 @@
-"""What happened in the folder, as far as it is loaded, and kept up to date by what the daemon says."""
+"""What happened in the folder and what is pending, as far as it is loaded, kept up to date by what the daemon says."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _NEW_ON_A_PAGE = 20
 """Where one entry is new, as usual, a page of many would cost more than it tells."""
 _MOST_NEW = 500
 """Entries that are fetched to find those that are known; beyond them, the list begins anew."""
-
 Key = tuple[str, ...]
+_PENDING_ON_A_PAGE = 500
 
 
 @attrs.frozen
@@ -163,3 +163,35 @@ class History:
             self.entries.insert(at, said)
         elif self.cursor is None:
             self.entries.append(said)
+
+
+@attrs.frozen
+class Pending:
+    """What is pending.
+
+    Attributes:
+        files: of `review/list`, ordered by name.
+        additions: lines added, in all files.
+        deletions: lines deleted, in all files.
+    """
+
+    files: list[dict[str, Any]] = attrs.field(factory=list)
+    additions: int = 0
+    deletions: int = 0
+
+
+def fetch_pending(ask: Ask) -> Pending:
+    """Asks for all files with pending changes. Raises `SnapdError`: the error that answers a request."""
+    files: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        page = ask("review/list", {"limit": _PENDING_ON_A_PAGE, "cursor": cursor})
+        files += page["files"]
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            return Pending(files, page["additions"], page["deletions"])
+
+
+def count_pending(ask: Ask) -> int:
+    """Asks how many files have pending changes; from then on, `review/didChange` tells. Raises as `fetch_pending`."""
+    return int(ask("review/list", {"limit": 1})["pendingFiles"])

@@ -17,8 +17,8 @@ from .labels import title_of
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from .history import Pending
     from .outline import Row
-    from .pending import Pending
 
 OnConflict = Literal["merge", "overwrite"]
 

@@ -18,8 +18,8 @@ from . import operations
 from .contents import lines_of_all, lines_of_pending
 from .dialogs import REVIEW_HELP, Help, KeepAll
 from .diff_pane import DiffPane
-from .pending import fetch_pending
-from .pending_pane import PendingPane
+from .history import fetch_pending
+from .panes import PendingPane
 from .rows import Rows
 
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from .history import Ask, History
+    from .history import Ask, History, Pending
     from .operations import Meant, Operation
-    from .pending import Pending
 
 _ALL = ("all",)
 

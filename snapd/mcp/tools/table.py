@@ -12,7 +12,7 @@ from snapd.wire import converter
 from snapd.wire.generate.classes import one_line
 from snapd.wire.generate.json_schema import object_schema
 
-from . import blaming, changing, checkpoints, looking, params, results
+from . import blaming, changing, finding, looking, params, results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ TOOLS: dict[str, Tool[Any]] = {
             "Checkpoint",
             params.CheckpointParams,
             results.Checkpoint,
-            checkpoints.checkpoint,
+            finding.checkpoint,
             Hints(repeats=True),
         ),
         Tool("undo", "Undo steps", params.UndoParams, results.Changed, changing.undo, _CHANGES),

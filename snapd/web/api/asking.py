@@ -193,3 +193,20 @@ def as_json(value: Any) -> Response:
 def json_of(data: bytes) -> Response:
     """An answer that is JSON, encoded already."""
     return Response(data, media_type="application/json")
+
+
+async def relay(asked: Asked) -> Response:
+    """The result of the route's method.
+
+    Raises:
+        SnapdError: the error that answers it.
+    """
+    method = asked.route.method
+    assert method is not None
+
+    def work() -> bytes:
+        if asked.route.of_session:
+            asked.check_session()
+        return orjson.dumps(asked.ask(method.name, asked.params))
+
+    return json_of(await asked.work(work))

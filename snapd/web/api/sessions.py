@@ -10,8 +10,7 @@ from starlette.responses import StreamingResponse
 
 from snapd.core.errors import SnapdError, UnknownSession
 
-from .asking import as_json
-from .relay import relay
+from .asking import as_json, relay
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,12 +12,11 @@ from snapd.wire.values import Outcome
 
 from . import sessions
 from .answers import ContentParams, EventsSince, RevertedSession, SearchParams, SearchResult, StateParams, Status
-from .contents import IMAGES, PLAIN, content
+from .asking import relay
+from .contents import IMAGES, PLAIN, content, status
 from .events import events
-from .relay import relay
 from .routes import Route
 from .search import search
-from .state import status
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

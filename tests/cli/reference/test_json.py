@@ -11,8 +11,7 @@ import pytest
 
 from snapd.cli.parsing.parser import build_parser
 from snapd.cli.parsing.usage import subcommands
-from snapd.cli.reference.answers import ANSWERS, WITHOUT_JSON
-from snapd.cli.reference.schema import name_of, text
+from snapd.cli.reference.answers import ANSWERS, WITHOUT_JSON, name_of, text
 from tests.cli.reference.schema import problems
 from tests.cli.running import Home
 from tests.cli.steps import numbered, put

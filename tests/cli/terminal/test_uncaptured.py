@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from snapd.cli.terminal.uncaptured import not_in_snapshots
+from snapd.cli.terminal.reasons import not_in_snapshots
 
 
 def step(**changes: str) -> dict[str, Any]:
