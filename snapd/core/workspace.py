@@ -13,7 +13,6 @@ from snapd.core.actions.compare import Comparison
 from snapd.core.actions.history import History
 from snapd.core.actions.made_changes import MadeChanges
 from snapd.core.actions.messages import Messages, SessionNews
-from snapd.core.actions.presence import Presence
 from snapd.core.actions.review.blame import Attesting, Blame
 from snapd.core.actions.review.looking import Looking
 from snapd.core.actions.review.review import PendingFeed, Review
@@ -78,7 +77,6 @@ class Workspace:
         cleanup, keep_house: see `Cleanup`.
         is_ignored: whether a file is ignored, as of the last capture.
         sessions: begins and ends sessions and steps.
-        watch_agent: has a step left once its agent is gone, see `Presence.watch`.
         messages: records what people ask of agents.
         news: says what an agent has to be told, see `SessionNews.tell`.
         undo_steps: takes steps and operations back and does them again.
@@ -137,8 +135,6 @@ class Workspace:
         self.cleanup, self.keep_house = cleanup.cleanup, cleanup.keep_house
         self.step_changes = StepChanges(store, store, texts)
         self.sessions = Sessions(writer, store, self.step_changes)
-        self._presence = Presence(writer, self.sessions)
-        self.watch_agent = self._presence.watch
         self.messages = Messages(writer, store.timeline, self.sessions, self.step_changes, policy)
         self.news = SessionNews(writer, store, store, self.sessions, self.step_changes, policy).tell
         self.history = History(store.timeline, self.step_changes, is_elsewhere)
@@ -197,7 +193,7 @@ class Workspace:
 
     def close(self) -> None:
         """Closes the folder and the store, once the operation that runs is done."""
-        self._presence.close()
+        self.sessions.close()
         self._pending_feed.close()
         self.elsewhere.close()
         self._writer.close()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapd.core.actions.presence import AgentAtWork
 from snapd.core.paths import shown
 from snapd.core.timeline.queries import StepQuery
+from snapd.watch.agents import AgentAtWork
 from snapd.wire import changes as changes_wire
 from snapd.wire import methods
 from snapd.wire import session as wire
@@ -46,7 +46,7 @@ def begin(context: Context, params: wire.StepBeginParams) -> wire.StepBeginResul
     )
     if params.agent is not None and step.state == "open" and not context.workspace.sessions.attended(step):
         watched = AgentAtWork(params.agent.process_id, params.agent.transcript, params.agent.interrupted)
-        context.workspace.watch_agent(step.step_id, watched)
+        context.workspace.sessions.watch(step.step_id, watched)
     return wire.StepBeginResult(step_id=step.step_id, hash=step.from_.tree.hex())
 
 

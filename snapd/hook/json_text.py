@@ -5,10 +5,14 @@ The parts in C that `json` itself has do the work. `json` takes over what they r
 
 from __future__ import annotations
 
+import os
 from _json import encode_basestring, make_scanner
+
+from .event import NotAnEvent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 _BLANKS = " \t\n\r"
@@ -62,3 +66,98 @@ def encode(value: Any) -> str:
     import json
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+_READ_BYTES = 1 << 20
+_LONGEST = 1 << 20
+"""Bytes of a text in an event; what is beyond them, of a large file for example, is left out."""
+_MOST_BYTES = 16 << 20
+"""Bytes of an event without that."""
+_ESCAPE = 5
+"""Characters of an escape sequence behind its backslash, at most."""
+_AFTER = b" \t\r\n\0"
+
+
+def read_event() -> dict[str, Any]:
+    """The event on standard input, as soon as it is complete: not every agent closes its end.
+
+    Raises:
+        NotAnEvent: there is none.
+    """
+    data = b""
+    while len(data) <= _LONGEST and (chunk := os.read(0, _READ_BYTES)):
+        data += chunk
+        if len(data) <= _LONGEST and data.rstrip(_AFTER).endswith(b"}"):
+            try:
+                return _parsed(data)
+            except NotAnEvent:
+                # a brace in the middle
+                continue
+    return _parsed(b"".join(_shortened(data)) if len(data) > _LONGEST else data)
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    if data[:1] == b"{" and b"\0" not in data[:4]:
+        text = data.decode("utf-8", "replace")
+    else:
+        # other encodings, and marks of their byte order; imported late: hardly any agent uses them
+        import json
+
+        text = data.decode(json.detect_encoding(data), "replace").lstrip("\ufeff")
+    try:
+        # some agents put raw control characters into their texts
+        payload = decode(text.rstrip("\0"))
+    except (ValueError, RecursionError) as error:
+        raise NotAnEvent(f"the event is no JSON: {error}") from error
+    if not isinstance(payload, dict):
+        raise NotAnEvent("the event is no JSON object")
+    return payload
+
+
+def _shortened(chunk: bytes) -> Iterator[bytes]:
+    """The JSON that begins with a chunk and goes on in standard input, with the ends of long strings left out."""
+    # imported late, as above
+    import re
+
+    # short texts go along with what is around them: one turn of the loop for each would take too long
+    outside = re.compile(rb'(?:[^"{}\[\]]++|"[^"\\]{0,999}+")*+')
+    inside = re.compile(rb'(?:[^"\\]++|\\(?:u[0-9a-fA-F]{4}|[^u]))*+', re.DOTALL)
+    in_string, depth, length, kept = False, 0, 0, 0
+    while chunk:
+        at = 0
+        while at < len(chunk):
+            found = (inside if in_string else outside).match(chunk, at)
+            assert found is not None
+            piece, at = found[0], found.end()
+            mark, at = chunk[at : at + 1], at + 1
+            if in_string:
+                room = max(0, _LONGEST - length)
+                length += len(piece)
+                if len(piece) > room and (cut := inside.match(piece, 0, room)) is not None:
+                    # no escape sequence is cut in two
+                    piece = cut[0]
+            if mark == b"\\":
+                if len(chunk) - at > _ESCAPE:
+                    raise NotAnEvent("the event is no JSON: an escape sequence is wrong")
+                # the rest of the escape sequence is in the next chunk
+                at -= 1
+                yield piece
+                break
+            if mark == b'"':
+                in_string, length = not in_string, 0
+            depth += (mark in b"{[") - (mark in b"}]") if mark else 0
+            kept += len(piece) + len(mark)
+            yield piece + mark
+            if kept > _MOST_BYTES:
+                _skip_rest()
+                raise NotAnEvent(f"the event has more than {_MOST_BYTES} bytes")
+            if mark and mark in b"}]" and depth == 0:
+                return
+        more = os.read(0, _READ_BYTES)
+        chunk = more and chunk[at:] + more
+
+
+def _skip_rest() -> None:
+    """Reads what is left: an agent may not bear that nobody does."""
+    while os.read(0, _READ_BYTES):
+        continue

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     Request = tuple[str, dict[str, Any]]
 
+_PASSING = frozenset({"storeLocked", "storageFull", "storeCorrupt", "ioError"})
 _READ_BYTES = 1 << 16
 _MOST_BYTES = 64 << 20
 
@@ -27,6 +28,7 @@ class Refused(Exception):
     Attributes:
         kind: of the error.
         data: more about it.
+        is_passing: whether the error says nothing about the request: it can be carried out once the cause is gone.
     """
 
     def __init__(self, error: dict[str, Any]) -> None:
@@ -34,6 +36,7 @@ class Refused(Exception):
         found = error.get("data")
         self.data: dict[str, Any] = found if isinstance(found, dict) else {}
         self.kind = str(self.data.get("kind") or "")
+        self.is_passing = self.kind in _PASSING
 
 
 class Broken(Exception):

@@ -9,14 +9,11 @@ import time
 from snapd.environment import RECORDED, socket_in, spool_in, user_directories
 
 from .dialects import BEGIN, DIALECTS, FINISH, PROMPT, RESUME, SUB_BEGIN, recognised
-from .event import Event, NotAnEvent
-from .json_text import encode
+from .event import Event, NotAnEvent, places, root_of
+from .json_text import encode, read_event
 from .link import Broken, Link, Refused
-from .log import log
-from .payload import read_event
-from .place import places, root_of
+from .log import Memory, log, note
 from .reaction import moment, reaction
-from .seen import Memory, note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +98,7 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
         # nothing that the agent should know: it is recorded in a moment
         why, is_told = "gave up: the time limit was over", False
     except Refused as refused:
-        if not _is_passing(refused):
+        if not refused.is_passing:
             raise
         why = str(refused)
     except (Broken, OSError) as error:
@@ -140,20 +137,24 @@ def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) 
 
 def _caught_up(event: Event, spool: str, environment: Mapping[str, str]) -> bool:
     """Records what waits; returns whether nothing of the session of this event does any more."""
-    from .spool import replay, session_of, waiting
+    from .spool import session_of, waiting
 
-    replay(spool, lambda each: _send(each, environment), environment)
+    _record_waiting(environment)
     return session_of(event) not in {each.session for each in waiting(spool)}
+
+
+def _record_waiting(environment: Mapping[str, str], *, starts: bool = True, until: float = float("inf")) -> None:
+    from .spool import replay
+
+    replay(_spool(environment), lambda each: _send(each, environment, starts=starts), environment, until)
 
 
 def _replay(environment: Mapping[str, str]) -> None:
     """Records what waits, as soon as the daemon does that."""
-    from .spool import replay
-
     os.chdir("/")
     while True:
         try:
-            return replay(_spool(environment), lambda each: _send(each, environment, starts=False), environment)
+            return _record_waiting(environment, starts=False)
         except (Broken, OSError):
             # the daemon ends, or has just been started
             time.sleep(_AGAIN_SECONDS)
@@ -161,19 +162,10 @@ def _replay(environment: Mapping[str, str]) -> None:
 
 def catch_up(environment: Mapping[str, str], seconds: float) -> None:
     """Records what waits, for whoever is about to ask the daemon; leaves what takes longer to others."""
-    from .spool import replay
-
-    until = time.monotonic() + seconds
     try:
-        replay(_spool(environment), lambda each: _send(each, environment), environment, until)
+        _record_waiting(environment, until=time.monotonic() + seconds)
     except (Broken, OSError) as error:
         log(environment, f"recorded not all that waits: {error}")
-
-
-def _is_passing(refused: Refused) -> bool:
-    from .spool import PASSING
-
-    return refused.kind in PASSING
 
 
 def _keep(
@@ -217,7 +209,7 @@ def _react(event: Event, folder: str, link: Link, environment: Mapping[str, str]
     opened = {uri: result["steps"] for uri, result in zip(uris, found, strict=True) if not isinstance(result, Refused)}
     for refused in (result for result in found if isinstance(result, Refused)):
         is_elsewhere = refused.kind == "workspaceRefused" or refused is not found[0]
-        if not opened or not is_elsewhere or _is_passing(refused):
+        if not opened or not is_elsewhere or refused.is_passing:
             raise refused
     if event.kind in (BEGIN, PROMPT, SUB_BEGIN) and root_of(folder) not in memory.folders and uris[0] in opened:
         added.append(root_of(folder))

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 MOST_EVENTS = 5000
 MOST_BYTES = 64 << 20
 """What waits at most, of all agents; an event that finds no room is lost, and its agent is told so."""
-PASSING = frozenset({"storeLocked", "storageFull", "storeCorrupt", "ioError"})
-"""Kinds of errors that say nothing about an event: it can be recorded once their cause is gone."""
 NOTED = ("agent", "folder", "why")
 _LONGEST_NS = 7 * 86400 * 10**9
 """How long an event waits."""
@@ -175,7 +173,7 @@ def replay(
                         try:
                             send(event)
                         except Refused as refused:
-                            if refused.kind in PASSING:
+                            if refused.is_passing:
                                 blocked.add(each.session)
                             else:
                                 log(environment, f"passed over an event that waited: {refused}")

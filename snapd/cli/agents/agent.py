@@ -13,7 +13,7 @@ from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable
 from snapd.cli.terminal.times import ago, local_now
 from snapd.core.errors import InvalidParams
-from snapd.hook.seen import last
+from snapd.hook.log import last
 from snapd.locations import Locations
 
 if TYPE_CHECKING:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Event
 
-
 _AT_ONCE = 200
 """Events of one page: a reader that stops early has read at most one page too many."""
 

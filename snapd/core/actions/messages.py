@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from .sessions import Sessions
 
-
 TEXT_LENGTH = 10_000
 """How many characters of a prompt are kept."""
 
@@ -80,7 +79,7 @@ class Messages:
             self._writer.work_tree.check_present()
             snapshot = self._sessions.newest(call) if late else self._writer.seen(call)
             self._writer.track(snapshot, MessageSent(session_id, message_id, kept), call)
-            self._writer.recent_edits.drop(session_id=session_id)
+            self._writer.edits.drop(session_id=session_id)
             self._sessions.notify(session_id, None)
 
     def page(self, session_id: SessionId, call: Call, after: int | None, limit: int | None) -> Page[MessageView]:

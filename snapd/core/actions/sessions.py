@@ -15,6 +15,7 @@ from snapd.core.feed.events import SessionMoved
 from snapd.core.paths import parents
 from snapd.core.timeline.attribution import Author
 from snapd.core.timeline.model import SessionEnded, SessionStarted, StepBegun, StepEnded, StepsLeft
+from snapd.watch.agents import AgentWatch
 
 from .steps.session_views import SessionViews
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.store import SnapshotLog
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Operated, Session, SessionId, Step, StepId
+    from snapd.watch.agents import AgentAtWork
 
     from .steps.step_changes import StepChanges
 
@@ -82,8 +84,9 @@ class Sessions(SessionViews):
         self._writer = writer
         self._log = log
         self._timeline: Timeline = log.timeline
+        self._agents = AgentWatch(self.attended_by, self._lose)
         writer.on_recovery(self._notify_recovered)
-        writer.recent_edits.on_change = self._notify_late
+        writer.edits.on_change = self._notify_late
 
     # -- sessions
 
@@ -133,7 +136,7 @@ class Sessions(SessionViews):
                 if step.begun.session_id == session_id:
                     self.notify_ended(self.end_open(step, WITH_OTHERS, call))
             self._writer.see_recent_edits(call)
-            self._writer.recent_edits.drop(session_id=session_id)
+            self._writer.edits.drop(session_id=session_id)
             self._writer.note(SessionEnded(session_id))
             self.notify(session_id, None)
 
@@ -213,7 +216,7 @@ class Sessions(SessionViews):
                     # what happened before is nobody's
                     self._writer.work_tree.settle_uncaptured()
                 self._writer.track(snapshot, begun, call)
-            self._writer.recent_edits.drop(session_id=session_id)
+            self._writer.edits.drop(session_id=session_id)
             if client is not None:
                 self._writer.attendance.attend(step_id, client)
             step = self.known_step(step_id)
@@ -271,7 +274,7 @@ class Sessions(SessionViews):
             call: the request.
             description: see `Ending`.
             is_left: whether nobody said that it ended: what changed since its agent is gone is then not its own.
-            lingers: whether it owns what is done to these files in the next moment, too; see `RecentEdits`. Ending it
+            lingers: whether it owns what is done to these files in the next moment, too; see `Edits`. Ending it
                 again ends that.
 
         Raises:
@@ -286,10 +289,10 @@ class Sessions(SessionViews):
                 ended = self.end_open(step, ending, call)
                 if lingers and ending.claims:
                     author = Author(step.session_id, frozenset(ending.claims), step.begun.parent)
-                    self._writer.recent_edits.add(step_id, author)
-            elif step_id in self._writer.recent_edits.steps:
+                    self._writer.edits.add(step_id, author)
+            elif step_id in self._writer.edits.recent:
                 self._writer.see_recent_edits(call)
-                self._writer.recent_edits.drop([step_id])
+                self._writer.edits.drop([step_id])
         if ended is None:
             return self.shown(self.known_step(step_id), call)
         return self._notify_after_turn(ended, call)
@@ -386,7 +389,7 @@ class Sessions(SessionViews):
 
     def lingering(self, call: Call) -> tuple[StepView, ...]:
         """Lists the steps that have ended, and still own what is done to their files."""
-        return tuple(self.shown(self.known_step(step_id), call) for step_id in self._writer.recent_edits.steps)
+        return tuple(self.shown(self.known_step(step_id), call) for step_id in self._writer.edits.recent)
 
     def unattended(self, session_id: SessionId | None) -> tuple[Step, ...]:
         """Lists the open steps whose client is gone, of a session or of all."""
@@ -400,6 +403,21 @@ class Sessions(SessionViews):
     def attended_by(self, client: Hashable) -> bool:
         """Whether a client works in any step."""
         return bool(self._writer.attendance.of(client))
+
+    def watch(self, step_id: StepId, agent: AgentAtWork) -> None:
+        """Has a step left by its agent, as its client, once that is gone or was interrupted."""
+        self._writer.attendance.attend(step_id, agent, shows_end=agent.is_known)
+        self._agents.add(agent)
+
+    def _lose(self, agent: AgentAtWork) -> None:
+        try:
+            self.leave(agent, Call())
+        except SnapdError as error:
+            self._writer.report_trouble(error)
+
+    def close(self) -> None:
+        """Stops watching agents."""
+        self._agents.close()
 
     def leave(self, client: Hashable, call: Call) -> None:
         """Notes that a client is gone. Its steps stay open, but do not own what changes from now on.

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import SessionId, StepId
 
-
 _RECORDING = 1000
 """How many milliseconds before its snapshot is recorded an event may have been made."""
 _PLAIN: dict[RecordKind, TakenKind] = {

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Blobs
 
-
 _PIECE = re.compile(rb"[^\n]{0,63}\n|[^\n]{1,64}")
 """A line, or 64 bytes of a longer one."""
 

@@ -14,7 +14,7 @@ from snapd.core.trees import amended, changes, is_among, lookup
 from .target import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from snapd.core.model import Change, Coverage, Entry, ObjectId, RelPath
     from snapd.core.ports.store import Objects
@@ -52,14 +52,16 @@ def without_concurrent_edits(
         return after
     removed = {path: entry for path, entry in foreign.items() if entry is None}
     restored = {path: entry for path, entry in foreign.items() if entry is not None}
+    # removals first: a file may have to make room for a directory
+    return with_files(objects, with_files(objects, after, removed), restored)
+
+
+def with_files(objects: Objects, snapshot: Snapshot, entries: Mapping[RelPath, Entry | None]) -> Snapshot:
+    """Stores a snapshot that differs from another in some files; raises as `without_concurrent_edits`."""
     with objects.batch() as batch:
-        # removals first: a file may have to make room for a directory
-        tree = amended(objects.read_tree, after.tree, removed, batch.encoded_tree)
+        tree = amended(objects.read_tree, snapshot.tree, entries, batch.encoded_tree)
         batch.commit()
-    with objects.batch() as batch:
-        tree = amended(objects.read_tree, tree, restored, batch.encoded_tree)
-        batch.commit()
-    return Snapshot(tree, agreeing(objects.entry_in, tree, after.coverage))
+    return Snapshot(tree, agreeing(objects.entry_in, tree, snapshot.coverage))
 
 
 def agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:

@@ -23,7 +23,7 @@ from snapd.failpoints import failpoint
 
 from .concurrent_edits import without_concurrent_edits
 from .details import Prepared, details_of, foretell
-from .editor_saves import EditorSaves, RecentEdits
+from .edits import Edits
 from .only_copies import ignored_files
 from .planner import Planner
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
@@ -58,7 +58,7 @@ class Writer:
         event_log: the notifications.
         attendance: which client works in which step.
         feed: notifies of changes in the work tree.
-        recent_edits: the steps that have just ended and own what a formatter does to their files.
+        edits: what editors save, and formatters do to the files of steps that have just ended.
         files: how many files the last capture found; None before the first.
     """
 
@@ -68,10 +68,7 @@ class Writer:
         self._policy = policy
         self._editors = editors
         self._texts = texts
-        self.recent_edits = RecentEdits(work_tree, store, self._append_edit, self.span)
-        self._editor_saves = EditorSaves(
-            work_tree.root, editors, store, self._append_edit, self.recent_edits.span, lambda: self._head_at
-        )
+        self.edits = Edits(work_tree, editors, store, self._append_edit, self.span, lambda: self._head_at)
         self._looked_at = self._head_at = 0.0
         self.event_log = EventLog(store.timeline.reserve)
         self.attendance = Attendance()
@@ -204,25 +201,24 @@ class Writer:
     def seen(self, call: Call) -> Snapshot:
         """Captures the work tree as it is now, without a record yet; first of all records what editors have saved."""
         snapshot = self.look((), call)
-        self._editor_saves.settle(snapshot, is_watched=bool(self.recent_edits.steps))
-        self.recent_edits.settle(snapshot)
+        self.edits.settle(snapshot)
         return snapshot
 
     def see_recent_edits(self, call: Call) -> None:
         """Looks whether a formatter still works for steps that have just ended, before anybody asks what is theirs."""
-        if self.recent_edits.steps:
+        if self.edits.recent:
             self.seen(call)
 
     def look_at_edits(self, path: RelPath) -> None:
         """Looks at a file that somebody began to type into, or has saved; reports as trouble why that failed."""
         try:
-            if not self._store.timeline.open_steps() and not self.recent_edits.steps:
-                self._editor_saves.forget()
+            if not self._store.timeline.open_steps() and not self.edits.recent:
+                self.edits.forget()
                 return
             call = Call()
             with self.turn(call):
                 self.work_tree.check_present()
-                self._editor_saves.begin(path, self.seen(call))
+                self.edits.begin(path, self.seen(call))
         except SnapdError as error:
             self.report_trouble(error)
 
@@ -418,7 +414,7 @@ class Writer:
     ) -> Snapshot:
         """Records an operation as it turned out; gives the work tree after it."""
         failpoint("writer.conclude")
-        self.recent_edits.drop()
+        self.edits.drop()
         effects = done(intent, results)
         operation = finished(intent.operation, results)
         if operation.is_own:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from snapd.core.model import CaptureSettings
     from snapd.core.rules.retention import Retention
 
-
 SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .changes import FileChange, LineWriter
     from .texts import Texts
 
-
 _PLACES = 32
 """How many places of equal lines are remembered, the last ones."""
 

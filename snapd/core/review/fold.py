@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .pending_file import PendingFile
     from .texts import Texts
 
-
 _TAKEN_BACK = 8
 """How many operations are remembered, the last ones: each may be taken back."""
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .baseline import Baseline
     from .texts import Texts
 
-
 _DIGITS = 32
 
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from .model import SessionId, SnapshotId
 
-
 SignatureState = Literal["good", "partial", "unknown", "bad", "unchecked"]
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.plan import CapturedFile, Write
 
-
 PARALLEL_FROM = 16
 """From this many files on, threads are worth their start."""
 _AT_ONCE = 8

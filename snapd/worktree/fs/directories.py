@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from snapd.core.model import RelPath
 
-
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """The flags to open a directory with."""
 

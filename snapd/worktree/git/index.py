@@ -18,7 +18,6 @@ from snapd.worktree.fs.stable_read import read_bounded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-
 _WORD = struct.Struct(">I")
 
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from .index import GitIndex
     from .repository import GitUser, Repository
 
-
 ATTRIBUTES_BYTES = RULES_BYTES
 """Below a larger attribute file no entry is trusted. Git ignores one over 100 MB."""
 _UNSEEN = (b"filter", b"working-tree-encoding", b"ident")

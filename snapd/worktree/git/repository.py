@@ -26,7 +26,6 @@ from snapd.worktree.fs.stat_cache import StatCache
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
 _DEEPEST = 10
 """How deep libgit2 follows includes in included files."""
 _FILES = 100

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from .file_state import PackedFiles, Record
 
-
 _MOST_PERMISSIONS = 10_000
 """For how many files and directories a snapshot has permissions at most."""
 _UNPACKED = 512

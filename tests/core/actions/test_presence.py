@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.presence import AgentAtWork
 from snapd.core.call import Call
 from snapd.core.timeline import attendance
+from snapd.watch.agents import AgentAtWork
 from tests.rpc.machine import wait_until
 from tests.support.sessions import Agents
 
@@ -83,7 +83,7 @@ def test_what_a_person_repairs_is_theirs(
     workspace = agents.bench.workspace
     step = agents.begin("one")
     agent = AgentAtWork(process.pid, str(transcript), WORDS)
-    workspace.watch_agent(step, agent)
+    workspace.sessions.watch(step, agent)
     agents.bench.write({"a.txt": b"half\n"})
     if how == "killed":
         process.kill()
@@ -107,7 +107,7 @@ def test_what_a_person_repairs_is_theirs(
 def test_an_end_that_the_agent_reports_speaks_for_it(agents: Agents, process: subprocess.Popen[bytes]) -> None:
     step = agents.begin("one")
     agent = AgentAtWork(process.pid, None, ())
-    agents.bench.workspace.watch_agent(step, agent)
+    agents.bench.workspace.sessions.watch(step, agent)
     process.kill()
     wait_until(lambda: not agents.bench.workspace.sessions.attended_by(agent), "the agent to be gone")
     agents.bench.write({"b.txt": b"by its child\n"})
@@ -122,7 +122,7 @@ def test_a_session_starts_beside_a_step_that_is_silent(
     step = agents.begin("one")
     if known != "nothing":
         pid = process.pid if known == "process" else None
-        agents.bench.workspace.watch_agent(step, AgentAtWork(pid, "/nowhere/x", WORDS))
+        agents.bench.workspace.sessions.watch(step, AgentAtWork(pid, "/nowhere/x", WORDS))
     agents.bench.write({"a.txt": b"by either\n"})
     agents.start("two")
     agents.bench.workspace.sessions.finish(step, None, Call(), is_left=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.operations import editor_saves
+from snapd.core.operations import edits
 from tests.core.actions.reviewing import Reviewer
 from tests.support.editor import Editor
 from tests.support.sessions import TEXT, Agents, at_work, text
@@ -99,7 +99,7 @@ def test_the_moment_ends(agents: Agents, ends: Callable[[Agents, str], None]) ->
 
 
 def test_what_is_written_later_is_the_users(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(editor_saves, "MOMENT_SECONDS", -1.0)
+    monkeypatch.setattr(edits, "MOMENT_SECONDS", -1.0)
     step = edit(agents)
     agents.bench.write({"a.txt": text(l2=b"A  =1", l9=b"user")})
     assert agents.undo("one", step=step) == {"a.txt": "merged"}

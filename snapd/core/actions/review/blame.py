@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from .looking import Looking
 
-
 _EVER = 1 << 62
 """A time after all events, milliseconds since 1970."""
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import SessionId, Step, StepId
     from snapd.core.timeline.queries import IdKind
 
-
 _ALL = (1 << 63) - 1
 _AT_ONCE = 100
 """How many sessions are looked up at once."""

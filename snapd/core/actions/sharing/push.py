@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from snapd.core.sharing.projection import LeftOut
     from snapd.core.timeline.model import EventPayload, SessionId, StepId
 
-
 LARGE = TEN_MIB
 """From this size on (bytes), a file that leaves the machine is named as a large one."""
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import Operated, SessionId, SnapshotId, Step, StepId, Turned, Undone, UndoUnit
 
-
 _OF_AN_OPERATION = Author("", None)
 """An operation shares what it changed with no step: it has a span of its own."""
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .planner import UndoPlanner
     from .task import UndoTask
 
-
 MOST_LINES = 100
 """The most lines that are shown of each side."""
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from .task import UndoTask
 
-
 _STEP_FILES = "'snapd show STEP' shows which files it changed"
 TAKEN_BACK = ("partly", "undone")
 """The states of steps that were taken back before, at least in part: taking back a file of them is recorded."""

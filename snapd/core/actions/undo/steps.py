@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from .task import UndoTask
 
-
 _REDO = "'snapd redo' does again what was undone last"
 
 

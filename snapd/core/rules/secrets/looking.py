@@ -20,7 +20,6 @@ from .rule import NameRule, Rule, one_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-
 LONG_BYTES = 20
 """The length of the shortest token that has a form of its own: AWS's access keys."""
 

@@ -10,12 +10,12 @@ import attrs
 from snapd.core.model import SYMLINK, Entry, Snapshot
 from snapd.core.timeline.attribution import owners
 from snapd.core.timeline.model import Edited, Span
-from snapd.core.trees import amended, changes, file_at
+from snapd.core.trees import changes, file_at
 
-from .concurrent_edits import agreeing
+from .concurrent_edits import with_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable
 
     from snapd.core.model import RelPath
     from snapd.core.ports.store import Store
@@ -25,58 +25,87 @@ if TYPE_CHECKING:
 
     from .editors import Editors, Typed
 
-
 _BOM = b"\xef\xbb\xbf"
 
+MOMENT_SECONDS = 10.0
+"""What is written later is nobody's but the user's, also where nobody says that the agent is gone."""
 
-class EditorSaves:
-    """Records what editors saved in one folder.
+
+class Edits:
+    """Records what editors saved in one folder, and what formatters did there.
 
     A save divides what changed since the last event into two spans: up to the text on which the user typed, the steps
     were at work, and from there to the text that was saved, the user was. Both ends are known from the editor, so it
     does not matter how long after the save somebody looks, and what an agent has written into the file by then.
 
+    A step that has just ended may still own what changes in the files that it claims, but for what an editor saves. It
+    ends for good with the next beginning of a step or of a turn in its session, when somebody ends it once more, and
+    with any operation. Such steps are kept in memory alone: after a restart, no moment is short enough.
+
     Args:
-        root: the folder, absolute and canonical.
+        work_tree: the folder.
         editors: knows what was typed.
         store: holds the snapshots and events.
         append: adds an event whose head is a snapshot, with what changed before it.
-        span: finds what changed since the last event.
+        span: makes the span from the last event to a snapshot, with the steps that are at work.
         looked_at: gives when the last event was recorded, by `time.monotonic`.
+
+    Attributes:
+        on_change: is called with the steps that own more than when they ended.
     """
 
     def __init__(
         self,
-        root: bytes,
+        work_tree: WorkTree,
         editors: Editors,
         store: Store,
         append: Callable[[Snapshot, Span | None, EventPayload], None],
         span: Callable[[SnapshotId], Span | None],
         looked_at: Callable[[], float],
     ) -> None:
-        self._root = root
+        self._work_tree = work_tree
         self._editors = editors
         self._store = store
         self._append = append
         self._span = span
         self._looked_at = looked_at
+        self._recent: dict[StepId, tuple[Author, int]] = {}
+        self.on_change: Callable[[Iterable[StepId]], None] = lambda _: None
 
-    def settle(self, now: Snapshot, *, is_watched: bool = False) -> None:
-        """Records what was saved since the last event.
+    @property
+    def recent(self) -> tuple[StepId, ...]:
+        """The steps that have just ended, in the order in which they did."""
+        return tuple(self._recent)
+
+    def add(self, step_id: StepId, author: Author) -> None:
+        """Notes that a step has just ended; `author` says what it claims."""
+        self._recent[step_id] = (author, time.time_ns() + int(MOMENT_SECONDS * 1e9))
+
+    def drop(self, step_ids: Collection[StepId] | None = None, session_id: str | None = None) -> None:
+        """Ends such steps for good: some, those of a session, or all."""
+        for step_id, (author, _) in tuple(self._recent.items()):
+            if step_id in (step_ids or ()) or author.session_id == session_id or (step_ids is session_id is None):
+                del self._recent[step_id]
+
+    def settle(self, now: Snapshot) -> None:
+        """Records what was saved since the last event, and what was done to the files of steps that have just ended.
 
         Args:
             now: the work tree, as just captured.
-            is_watched: whether some step owns what changes although none is open.
 
         Raises:
             StoreCorrupt, StorageFull, IoError: some of it was not recorded; the next call does that.
         """
-        typed = self._editors.typed(self._root)
-        if not typed:
-            return
+        if typed := self._editors.typed(self._work_tree.root):
+            self._settle_saves(typed, now)
+        # without such steps, a look costs no question
+        if self._recent:
+            self._settle_recent(now)
+
+    def _settle_saves(self, typed: Collection[Typed], now: Snapshot) -> None:
         timeline = self._store.timeline
         head, steps = timeline.head, tuple(step.step_id for step in timeline.open_steps())
-        if head is None or not (steps or is_watched):
+        if head is None or not (steps or self._recent):
             self.forget()
             return
         before: dict[RelPath, Entry | None] = {}
@@ -87,9 +116,9 @@ class EditorSaves:
                 before[one.path], saved[one.path] = found
         if saved:
             paths = tuple(sorted(saved))
-            earlier = self._with(now, before)
+            earlier = with_files(self._store, now, before)
             self._record(earlier, Edited(paths, steps, saved=False))
-            later = self._with(now, saved)
+            later = with_files(self._store, now, saved)
             if later != earlier:
                 span = Span(self._store.identify(earlier), self._store.identify(later), ())
                 self._append(later, span, Edited(paths, steps, saved=True))
@@ -99,7 +128,7 @@ class EditorSaves:
 
     def forget(self) -> None:
         """Notes that nobody has to look at what was saved, because no step was open: whatever changed is the user's."""
-        for one in self._editors.typed(self._root):
+        for one in self._editors.typed(self._work_tree.root):
             if one.is_saved:
                 self._editors.settle(one)
 
@@ -123,7 +152,7 @@ class EditorSaves:
     def _record(self, snapshot: Snapshot, what: Edited) -> None:
         span = self._span(self._store.identify(snapshot))
         if span is not None:
-            self._append(snapshot, span, what)
+            self._append(snapshot, attrs.evolve(span, steps=(*span.steps, *self._recent)), what)
 
     def _found(self, typed: Typed, head: SnapshotId, now: Snapshot) -> tuple[Entry | None, Entry] | None:
         """Finds the file on which somebody typed, and the file as the editor saved it.
@@ -158,12 +187,28 @@ class EditorSaves:
     def _stored(self, mode: int, text: bytes, *, like: bytes) -> Entry:
         return Entry(mode, self._store.store_blob(_BOM + text if like.startswith(_BOM) else text))
 
-    def _with(self, snapshot: Snapshot, entries: Mapping[RelPath, Entry | None]) -> Snapshot:
-        """Makes a snapshot that differs from another in some files."""
-        with self._store.batch() as batch:
-            tree = amended(self._store.read_tree, snapshot.tree, entries, batch.encoded_tree)
-            batch.commit()
-        return Snapshot(tree, agreeing(self._store.entry_in, tree, snapshot.coverage))
+    def _settle_recent(self, now: Snapshot) -> None:
+        head = self._store.timeline.head
+        if head is not None and head.tree != now.tree:
+            authors = {step_id: author for step_id, (author, _) in self._recent.items()}
+            found = {}
+            steps: dict[StepId, None] = {}
+            for change in changes(self._store.read_tree, head.tree, now.tree, differing=self._store.differing):
+                at = self._changed_at(change.path)
+                own = [step for step in owners(change.path, authors) if at <= self._recent[step][1]]
+                if own:
+                    found[change.path] = change.new
+                    steps.update(dict.fromkeys(own))
+            if found:
+                edited = with_files(self._store, self._store.load(head), found)
+                self._record(edited, Edited(tuple(sorted(found)), (), saved=False))
+                self.on_change(steps)
+        passed = time.time_ns()
+        self._recent = {step_id: each for step_id, each in self._recent.items() if each[1] >= passed}
+
+    def _changed_at(self, path: RelPath) -> int:
+        captured = self._work_tree.captured(path)
+        return time.time_ns() if captured is None else captured.signature.ctime_ns
 
 
 def _is_the_same_but_for_line_ends(data: bytes, text: bytes) -> bool:
@@ -171,101 +216,3 @@ def _is_the_same_but_for_line_ends(data: bytes, text: bytes) -> bool:
         return lines.replace(b"\r\n", b"\n").rstrip(b"\n")
 
     return plain(data.removeprefix(_BOM)) == plain(text)
-
-
-MOMENT_SECONDS = 10.0
-"""What is written later is nobody's but the user's, also where nobody says that the agent is gone."""
-
-
-class RecentEdits:
-    """The steps that have just ended and that still own what changes in the files that they claim.
-
-    Such a step ends for good with the next beginning of a step or of a turn in its session, when somebody ends it once
-    more, and with any operation. What an editor saves meanwhile is the user's (`EditorSaves`). It is kept in memory
-    alone: after a restart, no moment is short enough.
-
-    Args:
-        work_tree: the folder.
-        store: holds the snapshots and events.
-        append: adds an event whose head is a snapshot, with what changed before it.
-        span: makes the span from the last event to a snapshot, with the steps that are at work.
-
-    Attributes:
-        on_change: is called with the steps that own more than when they ended.
-    """
-
-    def __init__(
-        self,
-        work_tree: WorkTree,
-        store: Store,
-        append: Callable[[Snapshot, Span | None, EventPayload], None],
-        span: Callable[[SnapshotId], Span | None],
-    ) -> None:
-        self._work_tree = work_tree
-        self._store = store
-        self._append = append
-        self._span = span
-        self._authors: dict[StepId, tuple[Author, int]] = {}
-        self.on_change: Callable[[Iterable[StepId]], None] = lambda _: None
-
-    @property
-    def steps(self) -> tuple[StepId, ...]:
-        """The steps, in the order in which they ended."""
-        return tuple(self._authors)
-
-    def add(self, step_id: StepId, author: Author) -> None:
-        """Notes that a step has ended; `author` says what it claims."""
-        self._authors[step_id] = (author, time.time_ns() + int(MOMENT_SECONDS * 1e9))
-
-    def drop(self, step_ids: Collection[StepId] | None = None, session_id: str | None = None) -> None:
-        """Ends steps for good: some, those of a session, or all."""
-        for step_id, (author, _) in tuple(self._authors.items()):
-            if step_id in (step_ids or ()) or author.session_id == session_id or (step_ids is session_id is None):
-                del self._authors[step_id]
-
-    def span(self, now: SnapshotId) -> Span | None:
-        """Makes the span from the last event to a snapshot, with these steps, too."""
-        span = self._span(now)
-        return None if span is None else attrs.evolve(span, steps=(*span.steps, *self._authors))
-
-    def settle(self, now: Snapshot) -> None:
-        """Records what was done to the files of these steps since the last event.
-
-        Args:
-            now: the work tree, as just captured.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: nothing was recorded.
-        """
-        if not self._authors:
-            # a look costs no question
-            return
-        head = self._store.timeline.head
-        if head is not None and head.tree != now.tree:
-            self._record(head, now)
-        passed = time.time_ns()
-        self._authors = {step_id: each for step_id, each in self._authors.items() if each[1] >= passed}
-
-    def _record(self, head: SnapshotId, now: Snapshot) -> None:
-        authors = {step_id: author for step_id, (author, _) in self._authors.items()}
-        found = {}
-        steps: dict[StepId, None] = {}
-        for change in changes(self._store.read_tree, head.tree, now.tree, differing=self._store.differing):
-            at = self._changed_at(change.path)
-            own = [step for step in owners(change.path, authors) if at <= self._authors[step][1]]
-            if own:
-                found[change.path] = change.new
-                steps.update(dict.fromkeys(own))
-        if found:
-            before = self._store.load(head)
-            with self._store.batch() as batch:
-                tree = amended(self._store.read_tree, before.tree, found, batch.encoded_tree)
-                batch.commit()
-            snapshot = Snapshot(tree, agreeing(self._store.entry_in, tree, before.coverage))
-            span = self.span(self._store.identify(snapshot))
-            self._append(snapshot, span, Edited(tuple(sorted(found)), (), saved=False))
-            self.on_change(steps)
-
-    def _changed_at(self, path: RelPath) -> int:
-        captured = self._work_tree.captured(path)
-        return time.time_ns() if captured is None else captured.signature.ctime_ns

@@ -1,4 +1,4 @@
-"""Notices that the agent of a step is gone or was interrupted, where no event says so: its step owns nothing more."""
+"""Notices that an agent, another process, is gone or was interrupted, where no event says so."""
 
 from __future__ import annotations
 
@@ -10,15 +10,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from snapd.core.call import Call
-from snapd.core.errors import SnapdError
-
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from snapd.core.actions.sessions import Sessions
-    from snapd.core.operations.writer import Writer
-    from snapd.core.timeline.model import StepId
+    from collections.abc import Callable, Collection
 
 SECONDS = 0.2
 _MOST_BYTES = 1 << 20
@@ -87,28 +80,27 @@ class AgentAtWork:
         return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
-class Presence:
-    """Watches the agents that work in steps of a folder, several times a second and only while there are any.
+class AgentWatch:
+    """Watches agents, several times a second and only while there are any.
 
     Args:
-        writer: knows who works in which step.
-        sessions: of the folder.
+        is_wanted: whether an agent is still to be watched.
+        on_gone: called, in a thread, with an agent that is gone.
     """
 
-    def __init__(self, writer: Writer, sessions: Sessions) -> None:
-        self._writer = writer
-        self._sessions = sessions
+    def __init__(self, is_wanted: Callable[[AgentAtWork], bool], on_gone: Callable[[AgentAtWork], None]) -> None:
+        self._is_wanted = is_wanted
+        self._on_gone = on_gone
         self._lock = threading.Lock()
         self._agents: list[AgentAtWork] = []
         self._closed = threading.Event()
 
-    def watch(self, step_id: StepId, agent: AgentAtWork) -> None:
-        """Has a step left by its agent once that is gone."""
-        self._writer.attendance.attend(step_id, agent, shows_end=agent.is_known)
+    def add(self, agent: AgentAtWork) -> None:
+        """Watches an agent, and closes it at the end."""
         with self._lock:
             self._agents.append(agent)
             if len(self._agents) == 1:
-                threading.Thread(target=self._run, name="snapd-presence", daemon=True).start()
+                threading.Thread(target=self._run, name="snapd-agents", daemon=True).start()
 
     def close(self) -> None:
         """Stops watching."""
@@ -117,19 +109,14 @@ class Presence:
     def _run(self) -> None:
         while not self._closed.wait(SECONDS):
             for agent in tuple(self._agents):
-                self._look(agent)
+                is_wanted = self._is_wanted(agent)
+                if is_wanted and not agent.is_gone():
+                    continue
+                if is_wanted:
+                    self._on_gone(agent)
+                agent.close()
+                with self._lock:
+                    self._agents.remove(agent)
             with self._lock:
                 if not self._agents:
                     return
-
-    def _look(self, agent: AgentAtWork) -> None:
-        if self._sessions.attended_by(agent):
-            if not agent.is_gone():
-                return
-            try:
-                self._sessions.leave(agent, Call())
-            except SnapdError as error:
-                self._writer.report_trouble(error)
-        agent.close()
-        with self._lock:
-            self._agents.remove(agent)
