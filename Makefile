@@ -155,8 +155,6 @@ lint-python: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
-	$(BIN)/python -m snapd.wire --check
-	$(BIN)/python -m snapd.settings --check
 	$(BIN)/python -m snapd.cli.reference --check
 
 lint-typescript: install node
@@ -172,8 +170,6 @@ format: install node
 	$(IN_WEB) npx prettier --write --log-level warn .
 
 generate: install
-	$(BIN)/python -m snapd.wire
-	$(BIN)/python -m snapd.settings
 	$(BIN)/python -m snapd.cli.reference
 
 dist: install page

@@ -61,8 +61,6 @@ def room(name: str) -> list[Path]:
 
 NO_ENVIRONMENT = {"environ", "environb", "getenv", "expanduser", "getcwd", "getcwdb"}
 BELOW_THE_EDGE = [*room("store"), *room("watch"), *room("worktree"), *room("wire"), *room("handlers")]
-# a command of its own, for developers
-BELOW_THE_EDGE.remove(ROOT / "wire" / "__main__.py")
 
 
 def test_the_core_is_plain() -> None:

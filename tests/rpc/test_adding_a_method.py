@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from snapd_client import Client, SnapdError
 
-from snapd.wire.__main__ import ROOT
+from snapd.cli.reference.__main__ import CONFIGURATION, ROOT
 
 from .machine import PATIENCE, Machine
 
@@ -84,6 +84,8 @@ def checkout(tmp_path: Path) -> Path:
     """A copy of snapd and its clients that has the toy method, except for what is generated."""
     for part in ("snapd", "clients/python/snapd_client"):
         shutil.copytree(ROOT / part, tmp_path / part)
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / CONFIGURATION, tmp_path / CONFIGURATION)
     for name, old, new in EDITS:
         path = tmp_path / name
         code = path.read_text("utf-8")
@@ -102,7 +104,7 @@ def generate(machine: Machine, checkout: Path) -> Any:
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "snapd.wire", *arguments],
+            [sys.executable, "-m", "snapd.cli.reference", "--quick", *arguments],
             cwd=checkout,
             env=environment(machine, checkout),
             capture_output=True,

@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.settings.__main__ import DOCUMENT, main
+from snapd.cli.reference.__main__ import CONFIGURATION, ROOT
+from snapd.cli.reference.markdown import with_settings
 from snapd.settings.table import SETTINGS, Settings
 
-if TYPE_CHECKING:
-    from pathlib import Path
+DOCUMENT = ROOT / CONFIGURATION
 
 
-def test_the_documentation_has_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--check"]) == 0, capsys.readouterr().err
-
-
-def test_a_table_that_is_out_of_date_is_written(tmp_path: Path) -> None:
-    document = tmp_path / "configuration.md"
+def test_the_documentation_has_the_table() -> None:
     text = DOCUMENT.read_text("utf-8")
-    document.write_text(text.replace("64 MiB", "1 byte"), "utf-8")
-    assert main(["--check"], document) == 1
-    assert main([], document) == 0
-    assert document.read_text("utf-8") == text
-    assert main(["--check"], document) == 0
+    assert with_settings(text) == text
+    assert with_settings(text.replace("64 MiB", "1 byte")) == text
 
 
-def test_a_document_without_a_place_for_the_table_is_refused(tmp_path: Path) -> None:
-    document = tmp_path / "configuration.md"
-    document.write_text("no table\n")
-    with pytest.raises(SystemExit):
-        main([], document)
+def test_a_document_without_a_place_for_the_table_is_refused() -> None:
+    with pytest.raises(LookupError):
+        with_settings("no table\n")
 
 
 def test_each_default_fits_its_setting() -> None:

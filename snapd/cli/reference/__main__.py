@@ -1,19 +1,21 @@
-"""Writes what is generated about the command line, or with `--check` names what is out of date."""
+"""Writes what is generated from the tables of snapd, or with `--check` names what is out of date."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snapd.wire.generate import outputs
 
 from . import answers, markdown
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).parents[3]
-
-
-def outputs() -> dict[str, str]:
-    """The text of each generated file, by its path in the repository."""
-    return {"docs/cli.md": markdown.text(), "docs/cli.schema.json": answers.text()}
+CONFIGURATION = "docs/configuration.md"
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
@@ -24,27 +26,38 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         root: the checkout to write to.
 
     Returns:
-        The exit code: 1 if `--check` found a stale file, or a command has no example.
+        The exit code: 1 if `--check` found a stale file, a command has no example, or the table of settings no place.
     """
     parser = argparse.ArgumentParser(prog="python -m snapd.cli.reference", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; name stale files and exit with 1")
-    check = parser.parse_args(arguments).check
+    parser.add_argument("--quick", action="store_true", help="leave out docs/cli.md, whose examples take a while")
+    options = parser.parse_args(arguments)
+    stale = False
     try:
-        stale = {name: text for name, text in outputs().items() if _read(root / name) != text}
+        for name, text in _texts(root, quick=options.quick):
+            path = root / name
+            if path.is_file() and path.read_bytes() == text.encode():
+                continue
+            stale = True
+            if options.check:
+                print(f"stale: {name}; run make generate", file=sys.stderr)
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(text.encode())
+                print(f"written: {name}")
     except LookupError as error:
         print(error.args[0], file=sys.stderr)
         return 1
-    for name, text in stale.items():
-        if check:
-            print(f"stale: {name}; run python -m snapd.cli.reference", file=sys.stderr)
-        else:
-            (root / name).write_text(text, "utf-8")
-            print(f"written: {name}")
-    return 1 if check and stale else 0
+    return 1 if options.check and stale else 0
 
 
-def _read(path: Path) -> str | None:
-    return path.read_text("utf-8") if path.exists() else None
+def _texts(root: Path, *, quick: bool) -> Iterator[tuple[str, str]]:
+    """The path in the repository and the text of each generated file."""
+    yield from outputs().items()
+    yield CONFIGURATION, markdown.with_settings((root / CONFIGURATION).read_text("utf-8"))
+    yield "docs/cli.schema.json", answers.text()
+    if not quick:
+        yield "docs/cli.md", markdown.text()
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ def test_a_hook_reads_why_there_is_no_step(work: Work) -> None:
 
 def test_the_file_is_that_of_these_commands() -> None:
     written = Path(__file__).parents[3] / "docs" / "cli.schema.json"
-    assert written.read_text("utf-8") == text(), "run python -m snapd.cli.reference"
+    assert written.read_text("utf-8") == text(), "run make generate"
 
 
 @pytest.mark.parametrize(
