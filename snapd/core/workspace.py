@@ -20,7 +20,7 @@ from snapd.core.actions.review.text_blame import TextBlame
 from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.sharing.apply import Apply
-from snapd.core.actions.sharing.fetch import FetchedSessions, Neighbour, Reader, Readers
+from snapd.core.actions.sharing.fetch import FetchedSessions, Reader, Readers
 from snapd.core.actions.sharing.handover import HandOver
 from snapd.core.actions.sharing.push import Prune, Push
 from snapd.core.actions.sharing.takeover import TakeOver
@@ -32,6 +32,7 @@ from snapd.core.actions.undo.planner import UndoPlanner
 from snapd.core.actions.undo.steps import UndoSteps
 from snapd.core.operations.writer import Writer
 from snapd.core.paths import shown
+from snapd.core.ports.sharing import Fetched
 from snapd.core.review.changes import Attributor
 from snapd.core.review.pending import PendingFiles
 
@@ -164,10 +165,10 @@ class Workspace:
         self.take_over = TakeOver(writer, store, self.sessions, planner, elsewhere).take_over
         self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply
 
-    def for_other_folders(self) -> Neighbour:
+    def for_other_folders(self) -> Fetched:
         """What other folders of this machine can take from this one: its sessions, as they are now."""
         folder, objects = shown(self.root), os.fsencode(os.path.join(self._store.path, "objects"))
-        return Neighbour(folder, folder, self._store, objects, self._store)
+        return Fetched(folder, folder, self._store, objects, self._store)
 
     def look_at_edits(self, path: bytes) -> None:
         """Looks at a file that somebody began to type into, or has saved, in an editor: what was typed is the user's.

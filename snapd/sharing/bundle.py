@@ -171,7 +171,7 @@ class Bundle:
             return name.startswith(SESSIONS) if names is None else name in names
 
         mirror, fresh = self._take(is_wanted, call)
-        return [ListedSession(self._shown, indexed) for indexed in mirror.listed(fresh)]
+        return [ListedSession.of(self._shown, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
         """Takes a handover from the file, None for the only one; raises as `fetch`, and `InvalidParams`."""

@@ -12,6 +12,7 @@ import attrs
 
 from snapd.core.errors import InvalidParams, os_errors
 from snapd.core.paths import shown
+from snapd.core.ports.sharing import Fetched
 from snapd.remotes.address import is_relative, resolve, without_secret
 from snapd.remotes.program import GitProgram
 from snapd.store.files.durable import make_directories, write_file
@@ -27,7 +28,7 @@ from snapd.worktree.repair_sources import own_object_directories
 
 from .bundle import Bundle
 from .commits import ProjectCommits
-from .fetched import FetchedSession, ListedSession
+from .fetched import ListedSession
 from .lineage import Lineage
 from .remote import Remote
 from .signing import Checks, Signer, program_of, signer_of
@@ -38,12 +39,13 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.sharing import Fetched, Listed
+    from snapd.core.ports.sharing import Listed
     from snapd.core.timeline.handover import Handover, Signature
     from snapd.core.timeline.model import SessionId
     from snapd.core.timeline.queries import IdKind, StepQuery
     from snapd.store.sharing.index import Indexed
     from snapd.store.store import Store
+    from snapd.store.timeline.view import FetchedTimeline
     from snapd.worktree.git.repository import GitUser, Repository
 
 _ADDRESS = "address"
@@ -100,7 +102,7 @@ class Elsewhere:
         self._index = SessionIndex(os.path.join(store.path, MIRROR_INDEX))
         self._mirrors: dict[str, Mirror] = {}
         self._upkeep: dict[str, Upkeep] = {}
-        self._sessions: OrderedDict[tuple[str, str, ObjectId], FetchedSession] = OrderedDict()
+        self._sessions: OrderedDict[tuple[str, str, ObjectId], tuple[Fetched, FetchedTimeline]] = OrderedDict()
 
     def remote(self, named: str) -> Remote:
         """See `core.ports.sharing.Elsewhere`."""
@@ -203,7 +205,7 @@ class Elsewhere:
         found = self._index.of_session(session_id)
         return None if found is None else self._listed([found])[0]
 
-    def read(self, listed: Listed) -> FetchedSession:
+    def read(self, listed: Listed) -> Fetched:
         """See `core.ports.sharing.Elsewhere`."""
         assert isinstance(listed, ListedSession)
         indexed = listed.indexed
@@ -211,13 +213,16 @@ class Elsewhere:
         with self._lock:
             found = self._sessions.get(key)
             if found is None:
-                found = self._sessions[key] = FetchedSession.of(listed, self._known_mirrors()[indexed.mirror])
+                mirror = self._known_mirrors()[indexed.mirror]
+                log = mirror.log(indexed.chain, indexed.head)
+                fetched = Fetched(listed.remote, listed.host, mirror.objects, mirror.directory, log)
+                found = self._sessions[key] = fetched, log.timeline
             self._sessions.move_to_end(key)
             while len(self._sessions) > MOST_OPEN:
-                _, oldest = self._sessions.popitem(last=False)
+                _, (_, oldest) = self._sessions.popitem(last=False)
                 # whoever still reads it has it read again
-                oldest.log.timeline.close()
-            return found
+                oldest.close()
+            return found[0]
 
     def handovers(self) -> Sequence[tuple[str, Handover]]:
         """See `core.ports.sharing.Elsewhere`."""
@@ -272,8 +277,8 @@ class Elsewhere:
         with self._lock:
             for upkeep in self._upkeep.values():
                 upkeep.close()
-            for session in self._sessions.values():
-                session.log.timeline.close()
+            for _, timeline in self._sessions.values():
+                timeline.close()
             for mirror in self._mirrors.values():
                 mirror.close()
             self._upkeep.clear()
@@ -292,7 +297,7 @@ class Elsewhere:
         addresses = {name: self._mirror_address(name) for name in {indexed.mirror for indexed in found}}
         # one that was purged meanwhile has no address
         return [
-            ListedSession(self._shown(address), indexed)
+            ListedSession.of(self._shown(address), indexed)
             for indexed in found
             if (address := addresses[indexed.mirror]) is not None
         ]

@@ -143,7 +143,7 @@ class Remote:
                     )
                     raise UnknownSession(what, hint=hint, sessionId=session_id)
         fresh = self._fetch(mirror, names, call, [HANDOVERS + name for name in self._handed_over()])
-        return [ListedSession(self.address, indexed) for indexed in mirror.listed(fresh)]
+        return [ListedSession.of(self.address, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
         """Fetches a handover, None for the only one that nobody took over yet."""

@@ -106,76 +106,61 @@ class RemoteLog(Protocol):
         """Loads a snapshot that an event names; raises `StoreCorrupt`."""
 
 
-class Listed(Protocol):
-    """A session that was fetched, as a list has it: nothing of it was read."""
+@attrs.frozen
+class Listed:
+    """A session that was fetched, as a list has it: nothing of it was read.
 
-    @property
-    def place(self) -> int:
-        """Its place among all of them, which stays: those that are fetched later have greater ones."""
+    Attributes:
+        place: its place among all of them, which stays: those that are fetched later have greater ones.
+        session: what its events say of it.
+        remote: the address that it came from, without a password.
+        host: the machine that added to it last.
+    """
 
-    @property
-    def session(self) -> Session:
-        """What its events say of it."""
-
-    @property
-    def remote(self) -> str:
-        """The address that it came from, without a password."""
-
-    @property
-    def host(self) -> str:
-        """The machine that added to it last."""
+    place: int
+    session: Session
+    remote: str
+    host: str
 
 
-class Fetched(Protocol):
-    """Sessions of elsewhere: one that was fetched, or those of another folder of this machine, to be read."""
+@attrs.frozen
+class Fetched:
+    """Sessions of elsewhere: one that was fetched, or those of another folder of this machine, to be read.
 
-    @property
-    def remote(self) -> str:
-        """The address that it came from, without a password; or the other folder."""
+    Attributes:
+        remote: the address that it came from, without a password; or the other folder.
+        host: the machine that added to it last; or the other folder.
+        objects: the objects of the snapshots.
+        directory: the git `objects` directory that holds them.
+        log: the events and snapshots.
+    """
 
-    @property
-    def host(self) -> str:
-        """The machine that added to it last; or the other folder."""
-
-    @property
-    def objects(self) -> Objects:
-        """The objects of the snapshots."""
-
-    @property
-    def directory(self) -> bytes:
-        """The git `objects` directory that holds them."""
-
-    @property
-    def log(self) -> RemoteLog:
-        """The events and snapshots."""
+    remote: str
+    host: str
+    objects: Objects
+    directory: bytes
+    log: RemoteLog
 
 
-class FetchedHandover(Protocol):
-    """A handover that was fetched."""
+@attrs.frozen
+class FetchedHandover:
+    """A handover that was fetched.
 
-    @property
-    def handover(self) -> Handover:
-        """Its record."""
+    Attributes:
+        handover: its record.
+        events: what its sessions did, oldest first.
+        objects: the objects of its snapshots.
+        directory: the git `objects` directory that holds them.
+        newest: the commit of the newest event; None if there is none.
+        signature: what is known of its signature; None if it has none, or nobody checked it yet.
+    """
 
-    @property
-    def events(self) -> Sequence[Event]:
-        """What its sessions did, oldest first."""
-
-    @property
-    def newest(self) -> ObjectId | None:
-        """The commit of the newest event; None if there is none."""
-
-    @property
-    def signature(self) -> Signature | None:
-        """What is known of its signature; None if it has none."""
-
-    @property
-    def objects(self) -> Objects:
-        """The objects of its snapshots."""
-
-    @property
-    def directory(self) -> bytes:
-        """The git `objects` directory that holds them."""
+    handover: Handover
+    events: Sequence[Event]
+    objects: Objects
+    directory: bytes
+    newest: ObjectId | None
+    signature: Signature | None = None
 
 
 @attrs.frozen

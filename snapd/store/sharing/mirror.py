@@ -15,6 +15,7 @@ import attrs
 
 from snapd.core.errors import SnapdError, StoreCorrupt, Untrusted, os_errors
 from snapd.core.model import Snapshot
+from snapd.core.ports.sharing import FetchedHandover
 from snapd.failpoints import failpoint
 from snapd.store.adopt import adopt
 from snapd.store.coverage import Coverages
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.model import ObjectId
-    from snapd.core.timeline.handover import Handover, Signature
+    from snapd.core.timeline.handover import Handover
     from snapd.core.timeline.model import Event, SnapshotId
 
     from .handover_commit import HandoverCommit
@@ -69,27 +70,6 @@ class MirrorLog:
     def load(self, snapshot: SnapshotId) -> Snapshot:
         """Loads a snapshot that an event names; raises `StoreCorrupt`."""
         return Snapshot(snapshot.tree, Coverages().decoded(snapshot.coverage, self._repository.read_blob))
-
-
-@attrs.frozen
-class FetchedHandover:
-    """A handover that was fetched.
-
-    Attributes:
-        handover: the record.
-        events: what its sessions did, oldest first.
-        objects: those of its snapshots.
-        directory: the git `objects` directory that holds them.
-        newest: the newest commit of the events; None if there are none.
-        signature: what is known of its signature; None if it has none, or nobody checked it yet.
-    """
-
-    handover: Handover
-    events: tuple[Event, ...]
-    objects: ObjectStore
-    directory: bytes
-    newest: ObjectId | None
-    signature: Signature | None = None
 
 
 class Mirror:
