@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     from snapd.core.ports.sharing import FetchedHandover
     from snapd.core.timeline.model import SessionId
     from snapd.remotes.program import GitProgram
-    from snapd.store.sharing.inspection import Limits
     from snapd.store.sharing.mirror import Mirror
 
     from .commits import ProjectCommits
-    from .signing import Checks
+    from .fetched import Here
 
 
 _WORTH_IT = 16 << 10
@@ -112,38 +111,15 @@ class Bundle:
 
     Args:
         path: of the file, absolute.
-        git: the program.
-        mirror: opens what this machine has of the file.
-        borrowed: gives the `objects` directories of what else this machine has of the project.
-        host: the name of this machine.
-        project: the commits of the project.
+        here: what this machine has of it.
         store: the directory of the workspace's store.
-        limits: the most that is taken.
-        checks: gives what checks signatures.
     """
 
-    def __init__(
-        self,
-        path: str,
-        git: GitProgram,
-        mirror: Callable[[], Mirror],
-        borrowed: Callable[[], Sequence[str]],
-        host: str,
-        project: ProjectCommits,
-        store: str,
-        limits: Limits,
-        checks: Callable[[], Checks],
-    ) -> None:
+    def __init__(self, path: str, here: Here, store: str) -> None:
         self.address = path
         self._shown = shown(os.fsencode(path))
-        self._git = git
-        self._mirror = mirror
-        self._borrowed = borrowed
-        self._host = host
-        self._project = project
+        self._here = here
         self._store = store
-        self._limits = limits
-        self._checks = checks
 
     @contextmanager
     def outgoing(self) -> Iterator[BundledCopies]:
@@ -153,8 +129,8 @@ class Bundle:
             InvalidParams: the file exists, or cannot be made there.
         """
         check_new(self.address, os.path.dirname(self._store))
-        with OutgoingRepository(self._borrowed(), self._host) as repository:
-            yield BundledCopies(repository, self._git, self._project, self.address)
+        with OutgoingRepository(self._here.borrowed(), self._here.host) as repository:
+            yield BundledCopies(repository, self._here.git, self._here.project, self.address)
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
         """Takes sessions from the file, None for all that it has; gives those that are new, or others than before.
@@ -178,7 +154,7 @@ class Bundle:
         mirror, _ = self._take(lambda reference: reference.startswith(HANDOVERS), call)
         with os_errors(self.address), self._opened() as file:
             there = read_header(file, self._shown).heads
-        return chosen(self._shown, mirror, there, name, self._checks(), call)
+        return chosen(self._shown, mirror, there, name, self._here.checks(), call)
 
     def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
         """Does nothing: whoever made the file cannot see what becomes of it."""
@@ -195,13 +171,13 @@ class Bundle:
             signatures = {
                 own: tag for name in heads if (tag := header.heads.get(own := signature_of(name))) is not None
             }
-            mirror = self._mirror()
-            borrowed = self._borrowed()
+            mirror = self._here.mirror()
+            borrowed = self._here.borrowed()
             with mirror.changing, mirror.quarantine(borrowed, tuple(heads)) as quarantine:
                 self._check_needed(header, quarantine, call)
-                unpack(self._git, quarantine, file, self._shown, self._limits.bytes, call)
+                unpack(self._here.git, quarantine, file, self._shown, self._here.limits.bytes, call)
                 _name(quarantine, {**heads, **signatures})
-                return mirror, mirror.take(quarantine, heads.__contains__, borrowed, self._limits, call)
+                return mirror, mirror.take(quarantine, heads.__contains__, borrowed, self._here.limits, call)
 
     def _opened(self) -> BinaryIO:
         try:
@@ -223,7 +199,7 @@ class Bundle:
     def _check_needed(self, header: Header, quarantine: str, call: Call) -> None:
         """Makes sure that the project here has what the file leaves out."""
         needed = header.prerequisites
-        missing = set(needed).difference(Weighing(self._git, quarantine, ()).there(needed, call))
+        missing = set(needed).difference(Weighing(self._here.git, quarantine, ()).there(needed, call))
         if missing:
             commit = min(missing).hex()
             raise RemoteFailed(

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.model import Coverage, ObjectId, RelPath, TreeEntry
+    from snapd.core.model import ObjectId, RelPath
     from snapd.core.ports.sharing import Signer
     from snapd.core.timeline.handover import Handover
-    from snapd.core.timeline.model import Event, SessionId, SnapshotId
+    from snapd.core.timeline.model import Event
     from snapd.core.trees import ReadTree
     from snapd.remotes.exchange import Exchange
     from snapd.remotes.program import GitProgram
@@ -46,22 +46,8 @@ class Prepared(ABC):
         self._repository = repository
         self._git = git
         self._project = project
-
-    def tree(self, data: bytes) -> ObjectId:
-        """Adds a directory, given as the bytes of its tree object."""
-        return self._repository.tree(data)
-
-    def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...] | None:
-        """The entries of a directory that was added; None for any other."""
-        return self._repository.read_tree(oid)
-
-    def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
-        """Adds the coverage of a snapshot, and gives the id by which an event names the snapshot."""
-        return self._repository.snapshot(tree, coverage)
-
-    def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
-        """Adds a session, given as all of its events that travel, oldest first."""
-        self._repository.add_session(session_id, events)
+        self.tree, self.read_tree, self.snapshot = repository.tree, repository.read_tree, repository.snapshot
+        self.add_session, self.finish = repository.add_session, repository.finish
 
     def add_handover(self, handover: Handover, events: Iterable[Event], replaced: Collection[str]) -> None:
         """Adds a handover; see `core.ports.sharing.Outgoing`."""
@@ -84,10 +70,6 @@ class Prepared(ABC):
                 hint="check gpg.ssh.program of your git configuration",
                 reason="noProgram",
             ) from error
-
-    def finish(self) -> None:
-        """Completes the copies, so that git can read them."""
-        self._repository.finish()
 
     def new_files(self, read_tree: ReadTree, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
         """The files that whoever gets the copies did not have; see `core.ports.sharing.Outgoing`."""

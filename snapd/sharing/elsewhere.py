@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -28,13 +29,13 @@ from snapd.worktree.repair_sources import own_object_directories
 
 from .bundle import Bundle
 from .commits import ProjectCommits
-from .fetched import ListedSession
+from .fetched import Here, ListedSession
 from .lineage import Lineage
 from .remote import Remote
 from .signing import Checks, Signer, program_of, signer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from snapd.core.call import Call
@@ -83,6 +84,10 @@ class Elsewhere:
 
     Attributes:
         beside: as given.
+        host: the name of this machine.
+        lineage: the handovers of the folder.
+        note_sent: see `core.ports.sharing.Elsewhere`.
+        sent: as well.
     """
 
     def __init__(
@@ -100,6 +105,9 @@ class Elsewhere:
         self._limits = limits or Limits()
         self._lock = threading.RLock()
         self._index = SessionIndex(os.path.join(store.path, MIRROR_INDEX))
+        self.host = machine.host
+        self.lineage = Lineage(os.path.join(store.path, LINEAGE))
+        self.note_sent, self.sent = self._index.note_sent, self._index.sent
         self._mirrors: dict[str, Mirror] = {}
         self._upkeep: dict[str, Upkeep] = {}
         self._sessions: OrderedDict[tuple[str, str, ObjectId], tuple[Fetched, FetchedTimeline]] = OrderedDict()
@@ -111,14 +119,8 @@ class Elsewhere:
         address = resolve(named, {} if repository is None else _addresses(repository, user))
         return Remote(
             address,
-            GitProgram(self._machine.environment, access_settings(user)),
-            lambda: self._mirror(address),
-            self._borrowed,
-            self._machine.host,
-            self.project,
-            self._limits,
+            self._here(address, GitProgram(self._machine.environment, access_settings(user))),
             lambda: [entry.name for entry in self.lineage.all()[-1:] if entry.is_own],
-            self._checks,
         )
 
     def bundle(self, path: str) -> Bundle:
@@ -128,17 +130,11 @@ class Elsewhere:
                 f"file: {path!r} is no absolute path", hint="give the whole path, from the root on", field="file"
             )
         address = os.path.normpath(path)
-        return Bundle(
-            address,
-            GitProgram(self._machine.environment),
-            lambda: self._mirror(address),
-            self._borrowed,
-            self._machine.host,
-            self.project,
-            self._store.path,
-            self._limits,
-            self._checks,
-        )
+        return Bundle(address, self._here(address, GitProgram(self._machine.environment)), self._store.path)
+
+    def _here(self, address: str, git: GitProgram) -> Here:
+        mirror = partial(self._mirror, address)
+        return Here(git, mirror, self._borrowed, self.host, self.project, self._limits, self._checks)
 
     def signer(self, key: str | None) -> Signer:
         """See `core.ports.sharing.Elsewhere`."""
@@ -171,19 +167,9 @@ class Elsewhere:
         return Checks(settings, program_of(settings, self._machine.environment))
 
     @property
-    def host(self) -> str:
-        """See `core.ports.sharing.Elsewhere`."""
-        return self._machine.host
-
-    @property
     def project(self) -> ProjectCommits:
         """See `core.ports.sharing.Elsewhere`."""
         return ProjectCommits(self._root, self._repository(), GitProgram(self._machine.environment, protocols=()))
-
-    @property
-    def lineage(self) -> Lineage:
-        """See `core.ports.sharing.Elsewhere`."""
-        return Lineage(os.path.join(self._store.path, LINEAGE))
 
     def page(self, after: int, limit: int) -> Sequence[ListedSession]:
         """See `core.ports.sharing.Elsewhere`."""
@@ -263,14 +249,6 @@ class Elsewhere:
         if not dry_run:
             self._index.forget_sent(contents)
         return dropped, sorted(remotes)
-
-    def note_sent(self, address: str, what: Iterable[bytes]) -> None:
-        """See `core.ports.sharing.Elsewhere`."""
-        self._index.note_sent(address, what)
-
-    def sent(self, what: Iterable[bytes] | None) -> set[str]:
-        """See `core.ports.sharing.Elsewhere`."""
-        return self._index.sent(what)
 
     def close(self) -> None:
         """See `core.ports.sharing.Elsewhere`."""

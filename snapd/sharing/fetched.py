@@ -11,14 +11,40 @@ from snapd.core.ports.sharing import Listed
 from snapd.store.sharing.handover_commit import HANDOVERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from snapd.core.call import Call
     from snapd.core.ports.sharing import FetchedHandover
+    from snapd.remotes.program import GitProgram
     from snapd.store.sharing.index import Indexed
+    from snapd.store.sharing.inspection import Limits
     from snapd.store.sharing.mirror import Mirror
 
+    from .commits import ProjectCommits
     from .signing import Checks
+
+
+@attrs.frozen
+class Here:
+    """What this machine has for an exchange with one remote or file.
+
+    Attributes:
+        git: the program.
+        mirror: opens what was fetched from there.
+        borrowed: gives the `objects` directories of what else this machine has of the project.
+        host: the name of this machine.
+        project: the commits of the project.
+        limits: the most that is fetched.
+        checks: gives what checks signatures.
+    """
+
+    git: GitProgram
+    mirror: Callable[[], Mirror]
+    borrowed: Callable[[], Sequence[str]]
+    host: str
+    project: ProjectCommits
+    limits: Limits
+    checks: Callable[[], Checks]
 
 
 @attrs.frozen

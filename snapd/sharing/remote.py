@@ -29,12 +29,9 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId
     from snapd.core.ports.sharing import FetchedHandover
     from snapd.core.timeline.model import SessionId
-    from snapd.remotes.program import GitProgram
-    from snapd.store.sharing.inspection import Limits
     from snapd.store.sharing.mirror import Mirror
 
-    from .commits import ProjectCommits
-    from .signing import Checks
+    from .fetched import Here
 
 
 _BESIDE = 1 << 20
@@ -46,59 +43,36 @@ class Remote:
 
     Args:
         address: as git takes it.
-        git: the program.
-        mirror: opens what this machine has of it.
-        borrowed: gives the `objects` directories of what else this machine has of the project.
-        host: the name of this machine.
-        project: the commits of the project.
-        limits: the most that is fetched.
+        here: what this machine has of it.
         handed_over: gives the names of the handovers that the folder made.
-        checks: gives what checks signatures.
     """
 
-    def __init__(
-        self,
-        address: str,
-        git: GitProgram,
-        mirror: Callable[[], Mirror],
-        borrowed: Callable[[], Sequence[str]],
-        host: str,
-        project: ProjectCommits,
-        limits: Limits,
-        handed_over: Callable[[], Sequence[str]],
-        checks: Callable[[], Checks],
-    ) -> None:
+    def __init__(self, address: str, here: Here, handed_over: Callable[[], Sequence[str]]) -> None:
         self.address = without_secret(address)
-        self._git = git
         bounds = Bounds(
-            file_bytes=limits.pack_bytes,
-            object_bytes=limits.blob_bytes + _BESIDE,
-            memory_bytes=limits.memory_bytes,
-            seconds=limits.seconds,
+            file_bytes=here.limits.pack_bytes,
+            object_bytes=here.limits.blob_bytes + _BESIDE,
+            memory_bytes=here.limits.memory_bytes,
+            seconds=here.limits.seconds,
         )
-        self._exchange = Exchange(git, address, bounds)
-        self._mirror = mirror
-        self._borrowed = borrowed
-        self._host = host
-        self._project = project
-        self._limits = limits
+        self._exchange = Exchange(here.git, address, bounds)
+        self._here = here
         self._handed_over = handed_over
-        self._checks = checks
 
     @contextmanager
     def outgoing(self) -> Iterator[Copies]:
         """Begins copies of sessions to push, which are gone at the end of the block."""
-        mirror = self._mirror()
+        mirror = self._here.mirror()
 
         def fetch(names: Sequence[str], call: Call) -> None:
             self._fetch(mirror, names, call)
 
-        with OutgoingRepository(self._borrowed(), self._host) as repository:
-            yield Copies(repository, self._git, self._exchange, mirror, self._project, fetch)
+        with OutgoingRepository(self._here.borrowed(), self._here.host) as repository:
+            yield Copies(repository, self._here.git, self._exchange, mirror, self._here.project, fetch)
 
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
         """Deletes sessions there, all or none; gives those that were there."""
-        mirror = self._mirror()
+        mirror = self._here.mirror()
         names = {chain_of_session(session_id): session_id for session_id in session_ids}
         with mirror.quarantine((), ()) as quarantine:
             there = self._exchange.list(quarantine, [*names, *map(signature_of, names)], call)
@@ -111,12 +85,12 @@ class Remote:
         self, before: int, ours: Collection[SessionId], call: Call, *, everybody: bool, dry_run: bool
     ) -> Sequence[PrunedSession]:
         """Deletes sessions that nobody added to since a time; see `core.ports.sharing.Remote`."""
-        mirror = self._mirror()
-        pruning = Pruning(self._git, self._exchange)
+        mirror = self._here.mirror()
+        pruning = Pruning(self._here.git, self._exchange)
         old = pruning.old(before, call)
         known = {chain_of_session(session_id): session_id for session_id in ours}
         if not everybody:
-            host = as_host(self._host)
+            host = as_host(self._here.host)
             old = [tip for tip in old if tip.host == host or tip.reference in known]
         if not dry_run:
             gone = []
@@ -130,7 +104,7 @@ class Remote:
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
         """Fetches sessions, None for all that are there; gives those that are new, or others than before."""
-        mirror = self._mirror()
+        mirror = self._here.mirror()
         names = None if session_ids is None else tuple(map(chain_of_session, session_ids))
         if names:
             with mirror.quarantine((), ()) as quarantine:
@@ -147,18 +121,18 @@ class Remote:
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
         """Fetches a handover, None for the only one that nobody took over yet."""
-        mirror = self._mirror()
+        mirror = self._here.mirror()
         self._fetch(mirror, (), call, [HANDOVERS if name is None else HANDOVERS + name])
-        with mirror.quarantine(self._borrowed(), ()) as quarantine:
+        with mirror.quarantine(self._here.borrowed(), ()) as quarantine:
             there = self._exchange.list_below(quarantine, HANDOVERS, call)
-        return chosen(self.address, mirror, there, name, self._checks(), call)
+        return chosen(self.address, mirror, there, name, self._here.checks(), call)
 
     def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
         """Notes there that this machine took a handover over, so that whoever made it sees that."""
-        mirror = self._mirror()
+        mirror = self._here.mirror()
         handover = taken.handover
-        marked = attrs.evolve(handover, taken=(*handover.taken, Taken(self._host, milliseconds)))
-        with OutgoingRepository([mirror.repository.objects, *self._borrowed()], self._host) as repository:
+        marked = attrs.evolve(handover, taken=(*handover.taken, Taken(self._here.host, milliseconds)))
+        with OutgoingRepository([mirror.repository.objects, *self._here.borrowed()], self._here.host) as repository:
             repository.add_taken(marked, taken.newest)
             repository.finish()
             self._exchange.push(repository.path, repository.heads, mirror.known(repository.heads), call)
@@ -169,9 +143,9 @@ class Remote:
         self, mirror: Mirror, names: Sequence[str] | None, call: Call, handovers: Sequence[str] = ()
     ) -> dict[str, ObjectId]:
         """Fetches sessions by their references, None for all, and handovers by what the names of theirs begin with."""
-        borrowed = self._borrowed()
+        borrowed = self._here.borrowed()
         asked = (*((SESSIONS,) if names is None else names), *handovers)
         with mirror.changing, mirror.quarantine(borrowed, names) as quarantine:
-            look_at_trees(quarantine, self._project.branches(call))
+            look_at_trees(quarantine, self._here.project.branches(call))
             self._exchange.fetch(quarantine, [*asked, *map(signature_of, asked)], call)
-            return mirror.take(quarantine, lambda name: name.startswith(asked), borrowed, self._limits, call)
+            return mirror.take(quarantine, lambda name: name.startswith(asked), borrowed, self._here.limits, call)
