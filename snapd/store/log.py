@@ -155,12 +155,7 @@ class SnapshotLog:
         self._is_read = True
 
     def find(self, tree: ObjectId) -> Snapshot:
-        """The latest snapshot with this tree.
-
-        Raises:
-            UnknownSnapshot: there is none.
-            StoreCorrupt: its coverage cannot be read.
-        """
+        """See `core.ports.store.SnapshotLog`."""
         with self._read():
             record = self._index.of(tree)
             if record is None:
@@ -168,12 +163,12 @@ class SnapshotLog:
             return Snapshot(tree, self._coverages.decoded(record.coverage, self._repository.read_blob))
 
     def knows(self, tree: ObjectId) -> bool:
-        """Whether there is a snapshot with this tree."""
+        """See `core.ports.store.SnapshotLog`."""
         with self._read():
             return self._index.of(tree) is not None
 
     def taken(self, wanted: TakenQuery, below: int | None, limit: int) -> tuple[Taken, ...]:
-        """Up to `limit` snapshots that are asked for, the newest first: see `core.ports.SnapshotLog`."""
+        """See `core.ports.store.SnapshotLog`."""
         with self._read():
             if wanted.prefix:
                 found = iter(self._index.beginning(wanted.prefix))
@@ -190,7 +185,7 @@ class SnapshotLog:
 
     @property
     def last(self) -> ObjectId | None:
-        """The tree of the newest snapshot that a client or an operation took."""
+        """See `core.ports.store.SnapshotLog`."""
         with self._read():
             return self._newest.tree if self._newest is not None else None
 
@@ -207,11 +202,7 @@ class SnapshotLog:
         return SnapshotId(snapshot.tree, coverage)
 
     def load(self, snapshot: SnapshotId) -> Snapshot:
-        """The snapshot with this id, recorded or not.
-
-        Raises:
-            StoreCorrupt: its coverage cannot be read.
-        """
+        """See `core.ports.store.SnapshotLog`."""
         with self._read():
             return Snapshot(snapshot.tree, self._coverages.decoded(snapshot.coverage, self._repository.read_blob))
 

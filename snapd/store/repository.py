@@ -75,6 +75,9 @@ class ShadowRepository:
     Raises:
         StoreCorrupt: it was made by a newer snapd, or is not a repository.
         IoError, StorageFull: it could not be created.
+
+    Every method that reads an object raises `StoreCorrupt` if it is missing, damaged or of another kind, and `IoError`
+    if it cannot be read now.
     """
 
     def __init__(self, path: str) -> None:
@@ -132,37 +135,25 @@ class ShadowRepository:
         return oid in self.journal or oid in known or os.path.exists(object_path(self.objects, oid))
 
     def read_blob(self, oid: ObjectId) -> bytes:
-        """The bytes of a file.
-
-        Raises:
-            StoreCorrupt: missing, damaged, or not a blob.
-        """
+        """The bytes of a file."""
         return self._read(oid, "blob")
 
     def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
-        """The bytes of a file; None if it has more than `most`.
-
-        Raises:
-            StoreCorrupt: missing, damaged, or not a blob.
-        """
+        """The bytes of a file; None if it has more than `most`."""
         found = self.packs.read(oid, most)
         if found is not None and found[0] == "blob":
             return found[1]
         return None if self.blob_size(oid) > most else self.read_blob(oid)
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...]:
-        """The entries of a directory.
-
-        Raises:
-            StoreCorrupt: missing, damaged, or not a tree.
-        """
+        """The entries of a directory."""
         return decode_tree(self._tree(oid), oid)
 
     def entry_in(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
         """The entry of a directory with a name, or None. Many names of one directory cost one read.
 
         Raises:
-            StoreCorrupt: the directory is missing, damaged, or not a tree, or has a name twice, so it was forged.
+            StoreCorrupt: also if the directory has a name twice, so it was forged.
         """
         if tree == EMPTY_TREE:
             return None
@@ -176,39 +167,22 @@ class ShadowRepository:
         return directory.get(name)
 
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
-        """The entries in which two directories differ, each as (old, new), in no order.
-
-        Raises:
-            StoreCorrupt: either is missing, damaged, or not a tree.
-        """
+        """The entries in which two directories differ, each as (old, new), in no order."""
         return differing_entries((old, self._tree(old)), (new, self._tree(new)))
 
     def read_commit(self, oid: ObjectId) -> bytes:
-        """The bytes of a commit.
-
-        Raises:
-            StoreCorrupt: missing, damaged, or not a commit.
-        """
+        """The bytes of a commit."""
         return self._read(oid, "commit")
 
     def blob_size(self, oid: ObjectId) -> int:
-        """The size of a file in bytes, without reading all of it.
-
-        Raises:
-            StoreCorrupt: missing, damaged, or not a blob.
-            IoError: it cannot be read now.
-        """
+        """The size of a file in bytes, without reading all of it."""
         kind, size = self.describe(oid)
         if kind != "blob":
             raise self._damaged(oid)
         return size
 
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
-        """The bytes of a file, piece by piece if it is loose; the last piece comes only if all of them match the id.
-
-        Raises:
-            StoreCorrupt: missing, damaged, or not a blob.
-        """
+        """The bytes of a file, piece by piece if it is loose; the last piece comes only if all of them match the id."""
         loose = read_chunks(object_path(self.objects, oid), oid)
         if loose is not None:
             yield from loose
@@ -223,11 +197,7 @@ class ShadowRepository:
         self._trees.clear()
 
     def bytes_on_disk(self) -> int:
-        """The bytes of all files of the store, except those of the journal, which is small and soon removed.
-
-        Raises:
-            IoError: a part of it cannot be listed.
-        """
+        """The bytes of all files of the store but the journal, which is small and soon removed; raises `IoError`."""
         return self._size.bytes()
 
     def remember_root(self, root: bytes, device: int, inode: int) -> bool:
@@ -252,16 +222,11 @@ class ShadowRepository:
         return known is None or known == now
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:
-        """The type and the bytes of an object, which match its id.
-
-        Raises:
-            StoreCorrupt: missing or damaged.
-            IoError: it cannot be read now.
-        """
+        """The type and the bytes of an object, which match its id."""
         return self._waiting(oid) or self._find(oid, self.packs.read, read_whole)
 
     def describe(self, oid: ObjectId) -> tuple[ObjectKind, int]:
-        """The type and the size in bytes that an object states; raises as `read`."""
+        """The type and the size in bytes that an object states."""
         if (waiting := self._waiting(oid)) is not None:
             return waiting[0], len(waiting[1])
         return self._find(oid, self.packs.describe, describe)
@@ -274,7 +239,7 @@ class ShadowRepository:
     def _find(
         self, oid: ObjectId, in_packs: Callable[[ObjectId], T | None], loose: Callable[[str, ObjectId], T | None]
     ) -> T:
-        """What either finds for an object; raises as `read`."""
+        """What either finds for an object."""
         while True:
             sweeps = self._sweeps
             # packs again: a git command run on the store may just have put it into one

@@ -110,7 +110,7 @@ class Store(ObjectStore):
 
     @property
     def last(self) -> ObjectId | None:
-        """The tree of the newest snapshot that a client or an operation took."""
+        """See `core.ports.store.SnapshotLog`."""
         return self._log.last
 
     def settle(self) -> None:
@@ -118,7 +118,7 @@ class Store(ObjectStore):
         self._repository.journal.checkpoint()
 
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        """Records a snapshot; makes it and everything that was stored before durable."""
+        """See `core.ports.store.SnapshotLog`."""
         self._log.append(snapshot, kind)
         self._scheduler.consider()
 
@@ -129,20 +129,7 @@ class Store(ObjectStore):
         kind: RecordKind = RecordKind.TRACK,
         following: Sequence[Event] = (),
     ) -> None:
-        """Appends an event to the timeline and records the snapshot that is its head: both or neither, with one sync.
-
-        Args:
-            event: the next event; the objects to which it refers are stored, or wait in the journal.
-            snapshot: its head, if that is to be recorded too.
-            kind: why the snapshot was taken.
-            following: the events after it, to be recorded together with it.
-
-        Raises:
-            ValueError: an event cannot follow the previous ones, or the snapshot is not its head.
-            InvalidParams: a text in an event is not valid Unicode.
-            StoreCorrupt: one refers to an object that is not stored.
-            StorageFull, IoError: nothing was recorded.
-        """
+        """See `core.ports.store.SnapshotLog`."""
         if snapshot is not None and event.head != self.identify(snapshot):
             raise ValueError("the snapshot to be recorded is not the head of the event")
         with self.timeline.adding((event, *following)) as references:
@@ -153,12 +140,7 @@ class Store(ObjectStore):
         self._scheduler.consider()
 
     def intend(self, intent: Intent) -> None:
-        """Makes durable what is about to be done to the work tree, and everything that was stored before.
-
-        Raises:
-            InvalidParams: a text in it is not valid Unicode.
-            StorageFull, IoError: the intent was not written.
-        """
+        """See `core.ports.store.SnapshotLog`."""
         self._repository.journal.flush()
         self._intent.keep(intent)
 
@@ -189,28 +171,16 @@ class Store(ObjectStore):
     expire_in_background = part("_maintenance", Maintenance.clean_in_background)
 
     def purge_plan(self, paths: Collection[RelPath], messages: Collection[str], call: Call) -> PurgePlan:
-        """Finds the contents of some files in all snapshots and events, and some messages; raises as `PurgePlan`."""
+        """See `core.ports.store.Maintenance`."""
         return PurgePlan(self._repository, self._log, self.timeline, self.load, paths, messages, call)
 
     @property
     def is_unpurged(self) -> bool:
-        """Whether a purge was interrupted, so that purged contents may still be on the disk."""
+        """See `core.ports.store.Maintenance`."""
         return self._maintenance.is_unpurged
 
     def purge(self, purge_plan: AnyPurgePlan | None, call: Call) -> int:
-        """Takes contents out of every snapshot and event and removes them, or finishes a purge that was interrupted.
-
-        Args:
-            purge_plan: what to remove; None to finish an earlier purge.
-            call: the request; can be cancelled until the first change.
-
-        Returns:
-            The bytes freed.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: either nothing was changed, or the contents are gone from every
-                snapshot and some are still on the disk: the next purge or cleanup removes them.
-        """
+        """See `core.ports.store.Maintenance`."""
         self._scheduler.stop()
         call.check()
         self._repository.journal.checkpoint()
@@ -230,18 +200,7 @@ class Store(ObjectStore):
         return max(0, before - self._repository.bytes_on_disk())
 
     def erase(self, call: Call) -> int:
-        """Drops all snapshots, sessions and operations, and all their objects.
-
-        Args:
-            call: the request; can be cancelled until the first change.
-
-        Returns:
-            The bytes freed.
-
-        Raises:
-            StorageFull, IoError: nothing was changed, or a part is left, which `finish_erasing` removes before the
-                next write.
-        """
+        """See `core.ports.store.Maintenance`."""
         self._scheduler.stop()
         self._repository.journal.checkpoint()
         before = self._repository.bytes_on_disk()
@@ -252,11 +211,7 @@ class Store(ObjectStore):
         return max(0, before - self._repository.bytes_on_disk())
 
     def finish_erasing(self) -> None:
-        """Finishes an `erase` that failed halfway; called before every write, because it removes everything.
-
-        Raises:
-            IoError: it failed again.
-        """
+        """See `core.ports.store.Maintenance`."""
         if not self._is_erasing:
             return
         try:
@@ -270,21 +225,11 @@ class Store(ObjectStore):
             self.timeline.reload()
 
     def counts(self) -> tuple[int, int]:
-        """The number of snapshots and of sessions."""
+        """See `core.ports.store.SnapshotLog`."""
         return len(self._log.records()), len(self.timeline.sessions())
 
     def check(self, call: Call, *, quick: bool, alone: bool) -> CheckReport:
-        """Checks that all objects match their ids and that nothing is missing; changes no object.
-
-        Args:
-            call: the request.
-            quick: read only records and events, no other objects.
-            alone: whether nobody writes meanwhile; if not, a finding may be out of date.
-
-        Raises:
-            StoreCorrupt: the store is gone.
-            IoError, StorageFull, Cancelled: the check was not finished.
-        """
+        """See `core.ports.store.Integrity`."""
         # imported late: a twentieth of the daemon's code, and hardly ever needed
         from snapd.store.fsck.checkers import check, check_apart
 
@@ -299,21 +244,7 @@ class Store(ObjectStore):
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
     ) -> CheckReport:
-        """Repairs the store as far as possible; nobody may write to it meanwhile.
-
-        Args:
-            directories: absolute `objects` directories of the user's own git; they are only read.
-            work_tree: returns the bytes of a file of the work tree; None if there is no such file.
-            call: the request; can be cancelled until the first file is moved to quarantine.
-
-        Returns:
-            The problems before the repair: see `checkers.repair`.
-
-        Raises:
-            StoreCorrupt: the store is gone.
-            StorageFull, IoError: everything that could be read before can still be read.
-            Cancelled: nothing was changed.
-        """
+        """See `core.ports.store.Integrity`."""
         from snapd.store.fsck.checkers import repair
 
         self._repository.check_present()

@@ -118,7 +118,7 @@ class SnapshotLog(Protocol):
     """Records which snapshots there are and what happened; each record is durable once its call returns."""
 
     def find(self, tree: ObjectId) -> Snapshot:
-        """The latest snapshot with this tree; raises `UnknownSnapshot`."""
+        """The latest snapshot with this tree; raises `UnknownSnapshot`, and `StoreCorrupt` if it cannot be read."""
 
     def knows(self, tree: ObjectId) -> bool:
         """Whether there is a snapshot with this tree."""
@@ -153,14 +153,25 @@ class SnapshotLog(Protocol):
         """Adds events to the timeline, and records the snapshot that is the first one's `head`: all or none, durably.
 
         Args:
-            event: the next event.
+            event: the next event; the objects to which it refers are stored, or wait to be.
             snapshot: its head, if that is to be recorded too.
             kind: why the snapshot was taken.
             following: the events after it.
+
+        Raises:
+            ValueError: an event cannot follow the previous ones, or the snapshot is not its head.
+            InvalidParams: a text in an event is not valid Unicode.
+            StoreCorrupt: one refers to an object that is not stored.
+            StorageFull, IoError: nothing was recorded.
         """
 
     def intend(self, intent: Intent) -> None:
-        """Keeps durably what an operation is about to do to the work tree."""
+        """Keeps durably what an operation is about to do to the work tree, and everything that was stored before.
+
+        Raises:
+            InvalidParams: a text in it is not valid Unicode.
+            StorageFull, IoError: it was not kept.
+        """
 
     def intent(self) -> Intent | None:
         """What `intend` kept, if that operation is not finished."""
@@ -222,13 +233,29 @@ class Maintenance(Protocol):
         """Whether a purge was interrupted, so that contents may remain that nothing refers to."""
 
     def purge(self, purge_plan: PurgePlan | None, call: Call) -> int:
-        """Removes contents from all snapshots and events; None finishes an earlier purge. Gives the bytes freed."""
+        """Takes contents out of all snapshots and events and removes them; gives the bytes freed.
+
+        Args:
+            purge_plan: what to remove; None to finish an earlier purge.
+            call: the request; can be cancelled until the first change.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError: nothing was changed, or the contents are gone from every snapshot, and
+                the next purge or cleanup removes those that are still on the disk.
+        """
 
     def finish_erasing(self) -> None:
-        """Finishes an `erase` that failed halfway; cheap if there was none. Raises `IoError` if it fails again."""
+        """Finishes an `erase` that failed halfway, before every write; cheap if there was none; raises `IoError`."""
 
     def erase(self, call: Call) -> int:
-        """Removes all snapshots, sessions and operations with all their contents; gives the bytes freed."""
+        """Removes all snapshots, sessions and operations with all their contents; gives the bytes freed.
+
+        Args:
+            call: the request; can be cancelled until the first change.
+
+        Raises:
+            StorageFull, IoError: nothing was changed, or a part is left, which `finish_erasing` removes.
+        """
 
     def bytes_on_disk(self) -> int:
         """The size of the store in bytes."""
@@ -244,17 +271,26 @@ class Integrity(Protocol):
             call: the request.
             quick: read only records and events, no other objects.
             alone: whether nobody writes during the check; if not, an object that just moved may seem to be missing.
+
+        Raises:
+            StoreCorrupt: the store is gone.
+            IoError, StorageFull, Cancelled: the check was not finished.
         """
 
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
     ) -> CheckReport:
-        """Repairs what can be repaired; reports what was wrong.
+        """Repairs what can be repaired; reports what was wrong. Nobody may write to the store meanwhile.
 
         Args:
             directories: absolute `objects` directories that may have what is lost; only read.
             work_tree: gives the bytes of a file, None if there is no such file.
             call: the request; may be cancelled until the first file is moved to quarantine.
+
+        Raises:
+            StoreCorrupt: the store is gone.
+            StorageFull, IoError: everything that could be read before can still be read.
+            Cancelled: nothing was changed.
         """
 
 

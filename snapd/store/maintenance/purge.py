@@ -90,7 +90,7 @@ class PurgePlan:
         self.contents = frozenset(self._contents_at(paths)) - {EMPTY_BLOB}
 
     def versions_by_path(self) -> dict[RelPath, frozenset[ObjectId]]:
-        """The paths that have such a blob in any snapshot or event, with all these blobs."""
+        """See `core.ports.store.PurgePlan`."""
         found: dict[RelPath, set[ObjectId]] = {}
         for tree in self._roots:
             for path, oid in self.located(tree):

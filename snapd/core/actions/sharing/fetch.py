@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from snapd.core.answers import StepView
     from snapd.core.call import Call
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.sharing import Elsewhere, Fetched, Listed, RemoteLog
-    from snapd.core.ports.store import Objects
+    from snapd.core.ports.sharing import Elsewhere, Fetched, Listed
     from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.handover import Signature
     from snapd.core.timeline.model import SessionId, Step, StepId
@@ -341,22 +340,3 @@ class Readers:
             found += [view for view in elsewhere if self._timeline.step(view.step.step_id) is None]
         found += self._own.views.find(wanted, limit, call, renames=renames)
         return tuple(found[:limit])
-
-
-@attrs.frozen
-class Neighbour:
-    """All sessions of a folder; implements `core.ports.sharing.Fetched`.
-
-    Attributes:
-        remote: the folder, as people see it.
-        host: the same.
-        objects: the objects of its snapshots.
-        directory: the git `objects` directory that holds them.
-        log: its events and snapshots.
-    """
-
-    remote: str
-    host: str
-    objects: Objects
-    directory: bytes
-    log: RemoteLog
