@@ -13,6 +13,7 @@ from snapd.core.compare.text import DirectDiffer, is_binary
 from snapd.core.errors import InvalidParams
 from snapd.core.model import EXECUTABLE, REGULAR, TEN_MIB
 from snapd.staging.errors import GitFailed
+from snapd.store.objects.codec import batch_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -203,16 +204,7 @@ def _sizes(told: bytes) -> Iterator[tuple[bytes, int]]:
 
 def _read(repository: Repository, names: Iterable[bytes]) -> Mapping[bytes, bytes]:
     told = repository.ask("cat-file", "--batch", data=b"".join(name + b"\n" for name in sorted(names)))
-    found = {}
-    at = 0
-    while at < len(told):
-        end = told.index(b"\n", at)
-        name, _, size = told[at:end].split(b" ")
-        at = end + 1 + int(size)
-        found[name] = told[end + 1 : at]
-        # a line feed follows
-        at += 1
-    return found
+    return {name: data for name, _, data in batch_objects(told)}
 
 
 # -- lines

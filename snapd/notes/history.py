@@ -16,6 +16,7 @@ import attrs
 
 from snapd.core.errors import IoError, os_errors
 from snapd.remotes.program import Bounds
+from snapd.store.objects.codec import batch_objects
 from snapd.store.sharing.outgoing import make_bare
 from snapd.worktree.fs.stable_read import read_small
 from snapd.worktree.git.objects import object_directories
@@ -114,13 +115,7 @@ class History:
         if not ids:
             return
         out = self._ask(["cat-file", "--batch"], call, b"".join(oid + b"\n" for oid in ids))
-        at = 0
-        while at < len(out):
-            start = out.index(b"\n", at) + 1
-            end = start + int(out[at:start].split(b" ")[2])
-            yield out[start:end]
-            # a line feed follows
-            at = end + 1
+        yield from (data for _, _, data in batch_objects(out))
 
     def brought(self, commit: str, file: bytes, call: Call) -> list[Brought]:
         """Which commits brought the lines of a file, by `git blame`; raises `IoError`, `TooMuch`, `Cancelled`.

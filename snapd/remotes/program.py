@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 import attrs
@@ -52,63 +52,18 @@ _BLOCK = 512
 _KIB = 1024
 
 
-class Pipe(threading.Thread):
-    """One end of a pipe, which is closed when the thread ends.
-
-    Args:
-        file: the pipe.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        super().__init__(daemon=True)
-        self._file = file
-
-    def run(self) -> None:
-        """Works until the other end is closed."""
-        try:
-            self._work()
-        finally:
-            self._close()
-
-    def _work(self) -> None:
-        raise NotImplementedError
-
-    def _close(self) -> None:
-        self._file.close()
+def _feed(file: IO[bytes], data: bytes) -> None:
+    """Gives a process its input, and closes the pipe."""
+    # without a reader, it has ended without the rest, and says why
+    with suppress(BrokenPipeError), file:
+        file.write(data)
 
 
-class Feeder(Pipe):
-    """Gives a process its input.
-
-    Args:
-        file: the pipe.
-        data: the input.
-    """
-
-    def __init__(self, file: IO[bytes], data: bytes) -> None:
-        super().__init__(file)
-        self._data = data
-
-    def _work(self) -> None:
-        try:
-            self._file.write(self._data)
-            self._file.flush()
-        except BrokenPipeError:
-            # it has ended without the rest, and says why
-            return
-
-    def _close(self) -> None:
-        try:
-            self._file.close()
-        except BrokenPipeError:
-            return
-
-
-class Drain(Pipe):
+class Drain(threading.Thread):
     """Reads what a process puts out, to its end, and keeps the beginning.
 
     Args:
-        file: the pipe.
+        file: the pipe, which is closed at its end.
         most: the bytes that are kept; None for all.
 
     Attributes:
@@ -116,7 +71,8 @@ class Drain(Pipe):
     """
 
     def __init__(self, file: IO[bytes], most: int | None) -> None:
-        super().__init__(file)
+        super().__init__(daemon=True)
+        self._file = file
         self._most = most
         self._kept = bytearray()
         self.is_over = False
@@ -126,17 +82,15 @@ class Drain(Pipe):
         """What was read and kept."""
         return bytes(self._kept)
 
-    def _work(self) -> None:
-        while data := self._read():
-            self._kept += data
-            if self._most is not None and len(self._kept) > self._most:
-                del self._kept[self._most :]
-                self.is_over = True
-
-    def _read(self) -> bytes:
-        # what is there, without waiting until there is more
-        found: bytes = self._file.read1(_CHUNK)  # type: ignore[attr-defined]
-        return found
+    def run(self) -> None:
+        """Works until the other end is closed."""
+        with self._file:
+            # what is there, without waiting until there is more
+            while data := self._file.read1(_CHUNK):  # type: ignore[attr-defined]
+                self._kept += data
+                if self._most is not None and len(self._kept) > self._most:
+                    del self._kept[self._most :]
+                    self.is_over = True
 
 
 @attrs.frozen
@@ -230,39 +184,11 @@ class GitProgram:
         """
         with ExitStack() as opened:
             out = subprocess.PIPE if into is None else opened.enter_context(open(into, "wb"))
-            try:
-                process = self._start(git_dir, words, source or subprocess.PIPE, out, bounds)
-            except OSError as error:
-                raise IoError(
-                    f"git cannot be run: {os.strerror(error.errno or 0)}",
-                    hint="install git, or put it on the PATH of the daemon",
-                    errno=errno.errorcode.get(error.errno or 0, "EIO"),
-                    path="git",
-                ) from error
+            command = ["git", f"--git-dir={git_dir}", *words]
+            environment = self._environment() | (bounds.environment if bounds is not None else {})
+            process = start(command, git_dir, environment, bounds, "install git", source or subprocess.PIPE, out)
             given = None if source is not None else data
             return finished(process, given, call, None if bounds is None else bounds.output_bytes)
-
-    def _start(
-        self,
-        git_dir: str,
-        words: Sequence[str],
-        source: int | BinaryIO,
-        out: int | BinaryIO,
-        bounds: Bounds | None,
-    ) -> subprocess.Popen[bytes]:
-        environment = self._environment()
-        if bounds is not None:
-            environment |= bounds.environment
-        return subprocess.Popen(
-            [*(bounds.words if bounds is not None else ()), "git", f"--git-dir={git_dir}", *words],
-            cwd=git_dir,
-            env=environment,
-            stdin=source,
-            stdout=out,
-            stderr=subprocess.PIPE,
-            # no terminal that could be asked for a password, and one group to end as a whole
-            start_new_session=True,
-        )
 
     def _environment(self) -> dict[str, str]:
         kept = {name: self.environment[name] for name in (*_KEPT, *_LETS_IN) if name in self.environment}
@@ -290,6 +216,49 @@ class GitProgram:
         }
 
 
+def start(
+    command: Sequence[str],
+    cwd: str,
+    environment: Mapping[str, str],
+    bounds: Bounds | None,
+    remedy: str,
+    source: int | BinaryIO = subprocess.PIPE,
+    out: int | BinaryIO = subprocess.PIPE,
+) -> subprocess.Popen[bytes]:
+    """Starts a program for `finished`.
+
+    Args:
+        command: the program and its arguments.
+        cwd: where it runs.
+        environment: its whole environment.
+        bounds: the most that it may use; None for a command that speaks with nobody.
+        remedy: what to do if there is no such program.
+        source: its standard input.
+        out: its standard output.
+
+    Raises:
+        IoError: it cannot be run.
+    """
+    try:
+        return subprocess.Popen(
+            [*(bounds.words if bounds is not None else ()), *command],
+            cwd=cwd,
+            env=environment,
+            stdin=source,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            # no terminal that could be asked for a password, and one group to end as a whole
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise IoError(
+            f"{command[0]} cannot be run: {os.strerror(error.errno or 0)}",
+            hint=f"{remedy}, or put it on the PATH of the daemon",
+            errno=errno.errorcode.get(error.errno or 0, "EIO"),
+            path=command[0],
+        ) from error
+
+
 def finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, most: int | None) -> Finished:
     """Waits for a process; ends it once the request is cancelled, or its output is over the bounds.
 
@@ -303,9 +272,9 @@ def finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, m
         Cancelled: the request was cancelled.
     """
     assert process.stderr is not None
-    pipes: list[Pipe] = [said := Drain(process.stderr, _MOST_SAID)]
+    pipes: list[threading.Thread] = [said := Drain(process.stderr, _MOST_SAID)]
     if process.stdin is not None:
-        pipes.insert(0, Feeder(process.stdin, data or b""))
+        pipes.insert(0, threading.Thread(target=_feed, args=(process.stdin, data or b""), daemon=True))
     out = None
     if process.stdout is not None:
         pipes.append(out := Drain(process.stdout, most))
@@ -325,7 +294,7 @@ def finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, m
     return Finished(code, kept, said.kept.decode("utf-8", "replace").strip(), out is not None and out.is_over)
 
 
-def _end(process: subprocess.Popen[bytes], pipes: Sequence[Pipe]) -> None:
+def _end(process: subprocess.Popen[bytes], pipes: Sequence[threading.Thread]) -> None:
     """Ends a process and those that it started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import base64
 import binascii
-import errno
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 import time
 from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from snapd.core.errors import IoError, SigningFailed, os_errors
+from snapd.core.errors import SigningFailed, os_errors
 
-from .program import Bounds, finished
+from .program import Bounds, finished, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -163,23 +161,7 @@ class SshKeygen:
         environment = {name: self.environment[name] for name in names if name in self.environment}
         # nobody is there to be asked for a passphrase
         environment |= {"LC_ALL": "C", "SSH_ASKPASS_REQUIRE": "never"}
-        try:
-            process = subprocess.Popen(
-                [*(bounds.words if bounds is not None else ()), self.program, *words],
-                cwd="/",
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise IoError(
-                f"{self.program} cannot be run: {os.strerror(error.errno or 0)}",
-                hint="install OpenSSH, or put it on the PATH of the daemon",
-                errno=errno.errorcode.get(error.errno or 0, "EIO"),
-                path=self.program,
-            ) from error
+        process = start([self.program, *words], "/", environment, bounds, "install OpenSSH")
         return finished(process, data, call, _BOUNDS.output_bytes)
 
     def _is_there(self) -> bool:

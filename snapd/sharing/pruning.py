@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import IoError, RemoteChanged, StoreCorrupt
+from snapd.store.objects.codec import batch_objects
 from snapd.store.refs.database import read_references
 from snapd.store.sharing.outgoing import make_bare
 from snapd.store.sharing.signature_tag import signature_of
@@ -119,7 +120,7 @@ class Pruning:
         done = self._git.run(path, ["cat-file", "--batch"], call, data=asked)
         if done.code:
             raise IoError(f"git cat-file failed: {done.said}", errno="EIO", path=path)
-        for (name, head), data in zip(heads.items(), _objects(done.out), strict=True):
+        for (name, head), (_, _, data) in zip(heads.items(), batch_objects(done.out), strict=True):
             try:
                 link, _ = decode_link(name, head, data)
             except StoreCorrupt:
@@ -130,14 +131,3 @@ class Pruning:
 
 def _seen(lot: Iterable[Tip]) -> dict[str, ObjectId]:
     return {name: target for tip in lot for name, target in tip.seen.items()}
-
-
-def _objects(out: bytes) -> Iterable[bytes]:
-    """The objects in what `git cat-file --batch` printed; nothing for one that is missing."""
-    at = 0
-    while at < len(out):
-        end = out.index(b"\n", at)
-        words = out[at:end].split(b" ")
-        size = int(words[2]) if len(words) == 3 else -1
-        yield out[end + 1 : end + 1 + size] if size >= 0 else b""
-        at = end + 1 + size + 1

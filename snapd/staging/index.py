@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.paths import parents
+from snapd.store.objects.codec import batch_objects
 
 from .errors import GitFailed, GitOperationUnderWay, IndexChanged, IndexLocked
 from .git import failed
@@ -178,14 +179,11 @@ def blobs(repository: Repository, oids: Iterable[str], variables: Mapping[str, s
         "cat-file", "--batch", data="".join(f"{oid}\n" for oid in wanted).encode(), variables=variables
     )
     found: dict[str, bytes] = {}
-    at = 0
-    for oid in wanted:
-        end = told.index(b"\n", at)
-        kind, _, size = told[at:end].decode("ascii").removeprefix(f"{oid} ").partition(" ")
-        if kind != "blob":
-            raise GitFailed(f"the object {oid} of the index is {kind}, not a blob", hint="'git fsck' says more")
-        found[oid] = told[end + 1 : end + 1 + int(size)]
-        at = end + 2 + int(size)
+    for oid, (_, kind, data) in zip(wanted, batch_objects(told), strict=True):
+        if kind != b"blob":
+            named = kind.decode("ascii")
+            raise GitFailed(f"the object {oid} of the index is {named}, not a blob", hint="'git fsck' says more")
+        found[oid] = data
     return found
 
 

@@ -36,8 +36,7 @@ def remote(tmp_path: Path, project: Project) -> str:
 @pytest.fixture
 def here(tmp_path: Path) -> Agents:
     agents = at_work(tmp_path / "here", {"a.txt": TEXT})
-    elsewhere = agents.bench.workspace.elsewhere
-    elsewhere._machine = type(elsewhere._machine)(HOST, elsewhere._machine.environment, elsewhere._machine.user)  # type: ignore[attr-defined]
+    agents.bench.workspace.elsewhere.host = HOST  # type: ignore[misc]
     return agents
 
 

@@ -38,15 +38,9 @@ from snapd.store.objects.loose import kind_of, loose_files, object_path, write_l
 from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from snapd.store.refs.database import ReferenceDatabase
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from snapd.core.model import ObjectId
 
     Before = Callable[[ObjectId], ObjectId | None]
     """Returns the parent of a commit; None if there is none, or it cannot be read."""

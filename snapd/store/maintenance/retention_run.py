@@ -12,7 +12,7 @@ import os
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import StorageFull, os_errors
+from snapd.core.errors import os_errors
 from snapd.core.model import ObjectId
 from snapd.core.rules.retention import Inventory, Removal, SnapshotDate, droppable, expired, union
 from snapd.failpoints import failpoint
@@ -24,7 +24,6 @@ from .erase import MIRRORS
 from .repack import drop_packing, drop_unindexed
 from .sizes import own_bytes, sizes
 from .sweep import expire, reach, remove_tempfiles
-from .worker import Revoked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,15 +216,7 @@ class Maintenance:
 
     def _pack(self, call: Call) -> None:
         call.check()
-        try:
-            self._scheduler.repack_all(call)
-        except Revoked:
-            call.check()
-            # the request is done; the rest is packed another time
-            logger.info("%s: packing was interrupted", self._repository.path)
-        except StorageFull as error:
-            # nothing is lost, and the next repack may have space, because objects were dropped
-            logger.warning("%s could not be packed: %s", self._repository.path, error.message)
+        self._scheduler.repack_all(call)
 
     def _too_much(self, limits: Limits, keep: ObjectId | None, call: Call) -> Removal:
         """What to drop so that the store is not larger than the limit."""

@@ -8,7 +8,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import SnapdError
+from snapd.core.errors import SnapdError, StorageFull
 from snapd.heap import give_back
 
 from .packing import NOW, Due
@@ -127,24 +127,32 @@ class MaintenanceScheduler:
             thread.join()
 
     def repack_all(self, call: Call) -> None:
-        """Repacks everything now. Nobody may write to the repository meanwhile.
+        """Repacks everything now, if there is space for that. Nobody may write to the repository meanwhile.
 
         Args:
             call: the request; cancelling it ends the repack even after `Call.commit`.
 
         Raises:
-            Revoked: the request was cancelled; nothing was dropped.
-            StoreCorrupt, StorageFull, IoError: as `repack`; `StorageFull` also before it begins.
+            Cancelled: the request was cancelled before `Call.commit`; nothing was dropped.
+            StoreCorrupt, IoError: as `repack`.
         """
         self.stop()
-        ensure_space_to_pack(self._repository)
         loose_written = self._repository.journal.loose_written
         token = CancelToken()
-        with call.ended_by(token.cancel):
-            done = repack(self._repository, NOW, token)
-        tidy(self._repository)
-        self._settle(loose_written, 0, done.packs_left)
-        give_back()
+        try:
+            ensure_space_to_pack(self._repository)
+            with call.ended_by(token.cancel):
+                done = repack(self._repository, NOW, token)
+            tidy(self._repository)
+            self._settle(loose_written, 0, done.packs_left)
+            give_back()
+        except Revoked:
+            call.check()
+            # the request is done; the rest is packed another time
+            logger.info("%s: packing was interrupted", self._repository.path)
+        except StorageFull as error:
+            # nothing is lost, and the next repack may have space, because objects were dropped
+            logger.warning("%s could not be packed: %s", self._repository.path, error.message)
 
     def _is_due(self, loose_limit: int, pack_limit: int) -> bool:
         repository = self._repository

@@ -10,7 +10,7 @@ from snapd.core.errors import StoreCorrupt
 from snapd.core.model import ObjectId, TreeEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 ObjectKind = Literal["commit", "tree", "blob", "tag"]
 
@@ -21,6 +21,22 @@ ID_BYTES = 20
 """The length of an object's id."""
 
 NUMBERS: dict[ObjectKind, int] = {kind: number for number, kind in KINDS.items()}
+
+
+def batch_objects(out: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """The objects in what `git cat-file --batch` printed for ids: the name, the type and the bytes of each.
+
+    One that is missing has the type `missing` and no bytes.
+    """
+    at = 0
+    while at < len(out):
+        end = out.index(b"\n", at)
+        name, kind, *size = out[at:end].split(b" ")
+        at = end + 1
+        data = out[at : at + int(size[0])] if size else b""
+        # a line feed follows
+        at += len(data) + 1 if size else 0
+        yield name, kind, data
 
 
 def header(kind: ObjectKind, size: int) -> bytes:

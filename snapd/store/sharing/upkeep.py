@@ -5,14 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import StorageFull
 from snapd.core.model import TREE
 from snapd.core.timeline.model import MessageSent, StepBegun
 from snapd.core.trees import everything_in, lookup
 from snapd.store.maintenance.repack import drop_packing, drop_unindexed
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
 from snapd.store.maintenance.sweep import expire, pack_names, remove_tempfiles
-from snapd.store.maintenance.worker import Revoked
 from snapd.store.objects.codec import decode_commit
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ class Upkeep:
             if self._index.dropped(self._name):
                 self._sweep(call)
             if len(pack_names(self.mirror.repository.pack_directory)) > 1:
-                self._pack(call)
+                self._scheduler.repack_all(call)
             return dropped
 
     def keep_in_background(self, before: int, call: Call) -> int:
@@ -138,16 +136,6 @@ class Upkeep:
         remove_tempfiles(self.mirror.repository.path)
         old = [session.chain for session in self._index.older_than(self._name, before)]
         return self.mirror.drop([*old, *self.mirror.handovers_before(before)])
-
-    def _pack(self, call: Call) -> None:
-        try:
-            self._scheduler.repack_all(call)
-        except Revoked:
-            call.check()
-            # the request is done; the rest is packed another time
-            logger.info("%s: packing was interrupted", self.mirror.repository.path)
-        except StorageFull as error:
-            logger.warning("%s could not be packed: %s", self.mirror.repository.path, error.message)
 
     def _sweep(self, call: Call, *, wholly: bool = False) -> None:
         repository = self.mirror.repository

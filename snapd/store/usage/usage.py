@@ -21,7 +21,7 @@ from snapd.store.objects.codec import decode_tree
 from snapd.store.objects.loose import object_path, read_whole
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.refs.database import read_references
-from snapd.store.timeline.chain import OPERATIONS, SESSIONS, decode_link, snapshots
+from snapd.store.timeline.chain import OPERATIONS, SESSIONS, snapshots, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -113,11 +113,7 @@ class _Owners:
                 self._take_day(head, named)
 
     def _take_chain(self, name: str, head: ObjectId, named: dict[ObjectId, set[Owner]]) -> None:
-        links = []
-        commit: ObjectId | None = head
-        while commit is not None:
-            link, commit = decode_link(name, commit, self._read(commit))
-            links.append(link)
+        links = list(walk(name, head, self._read))
         first = links[-1].event.what
         owner = first.session_id if isinstance(first, SessionStarted) else None
         if owner is not None:
