@@ -6,25 +6,26 @@ import os
 import platform
 import threading
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.compare.text import DirectDiffer
-from snapd.core.errors import InvalidParams, StoreCorrupt, StoreLocked, WorkspaceGone, WorkspaceNotOpen
+from snapd.core.errors import InvalidParams, SnapdError, StoreCorrupt, StoreLocked, WorkspaceGone, WorkspaceNotOpen
 from snapd.core.model import TakenQuery
 from snapd.core.operations.editors import Editors
 from snapd.core.paths import parents, shown
 from snapd.core.rules.ignore import RULES_BYTES
 from snapd.core.trees import file_at
 from snapd.core.workspace import Workspace
+from snapd.folders.former import former_histories, is_another, remember, set_aside
+from snapd.folders.root import folder_around, has_history, store_of
 from snapd.locations import check_private, project_id, store_directories, store_path
 from snapd.notes.project import ProjectNotes
 from snapd.refusal import canonical_root, check_root
 from snapd.remotes.program import GitProgram
-from snapd.root import folder_around, has_history, store_of
 from snapd.secret_rules.shipped import secret_rules
 from snapd.settings.in_force import FolderSettings
 from snapd.sharing.elsewhere import Elsewhere, Machine
@@ -177,7 +178,7 @@ class Workspaces:
         return workspace
 
     def folder_around(self, folder: bytes, settings: Settings) -> bytes:
-        """The folder around a folder, or itself, whose snapshots have its files: see `snapd.root.root_of`."""
+        """The folder around a folder, or itself, whose snapshots have its files: see `snapd.folders.root.root_of`."""
         return os.fsencode(folder_around(os.fsdecode(folder), self._locations, settings.data_dir))
 
     def store_of(self, folder: bytes, settings: Settings) -> str:
@@ -273,6 +274,10 @@ class Workspaces:
 
     def _close_now(self, closing: _Closing) -> None:
         try:
+            # what tells it from others may have come since: the first commit
+            with suppress(SnapdError):
+                closing.workspace.check_present()
+                remember(closing.store, os.fsdecode(closing.workspace.root))
             closing.workspace.close()
         finally:
             with self._lock:
@@ -347,13 +352,17 @@ class Workspaces:
 
     def _make(self, location: _Location, policy: FolderSettings, settings: Settings) -> Workspace:
         work_tree = WorkTree(location.root, self._user, self._umask, location.hidden, settings.watcher)
+        folder = os.fsdecode(location.root)
         try:
+            if is_another(location.store, folder):
+                # to undo in this folder what was done in that one would destroy both
+                set_aside(location.store)
             for directory in store_directories(location.store):
                 make_directories(directory)
                 check_private(directory, "the data directory", "SNAPD_DATA_DIR")
             store = Store(location.store, self._socket)
             try:
-                store.remember_root(location.root, work_tree.identity)
+                remember(location.store, folder)
                 work_tree.attach(
                     os.path.join(location.store, "worktree"),
                     store.knows,
@@ -373,6 +382,7 @@ class Workspaces:
                     ProjectNotes(location.root, GitProgram(self._machine.environment, protocols=())),
                     secret_rules,
                     partial(_is_elsewhere, location),
+                    partial(former_histories, location.store, folder),
                 )
             except BaseException:
                 store.close()

@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import InvalidParams, IoError, WorkspaceRefused
+from snapd.folders.root import folder_around
 from snapd.locations import Locations
-from snapd.root import folder_around
 
 if TYPE_CHECKING:
     from snapd.backend import Backend

@@ -119,6 +119,21 @@ class MessageView:
 
 
 @attrs.frozen
+class FormerHistory:
+    """A history that a folder may take as its own.
+
+    Attributes:
+        folder: the path that the folder of the history had.
+        store: the directory of the history.
+        why: the folder was "moved" from there, or another one had its path and was "replaced".
+    """
+
+    folder: str
+    store: str
+    why: Literal["moved", "replaced"]
+
+
+@attrs.frozen
 class News:
     """What others did to the work of a session since its agent was last told.
 
@@ -126,11 +141,13 @@ class News:
         undone: its steps that were taken back, as a whole or in part.
         redone: its steps that were done again.
         files: the files of its steps that somebody else changed and that are not as they were then, ordered by path.
+        former: the histories that the folder may take, which the user is to hear of once in a session.
     """
 
     undone: tuple[StepView, ...] = ()
     redone: tuple[StepView, ...] = ()
     files: tuple[FileSummary, ...] = ()
+    former: tuple[FormerHistory, ...] = ()
 
 
 @attrs.frozen

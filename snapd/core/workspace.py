@@ -37,8 +37,9 @@ from snapd.core.review.changes import Attributor
 from snapd.core.review.pending import PendingFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from snapd.core.answers import FormerHistory
     from snapd.core.model import RelPath
     from snapd.core.operations.editors import Editors
     from snapd.core.ports.differ import TextDiffer
@@ -64,6 +65,7 @@ class Workspace:
         notes: of the project's git.
         secret_rules: gives the rules for what may be a secret.
         is_elsewhere: whether a file belongs to a repository in the folder that has a history of its own.
+        former_histories: lists the histories that the folder may take as its own.
 
     Attributes:
         root: the folder, absolute and canonical.
@@ -114,8 +116,9 @@ class Workspace:
         notes: Notes,
         secret_rules: Callable[[], SecretRules],
         is_elsewhere: Callable[[RelPath], bool] = lambda _: False,
+        former_histories: Callable[[], Sequence[FormerHistory]] = tuple,
     ) -> None:
-        self.project_id = project_id
+        self.project_id, self.former_histories = project_id, former_histories
         self.policy = policy
         self._work_tree = work_tree
         self._store = store
@@ -137,7 +140,8 @@ class Workspace:
         self.step_changes = StepChanges(store, store, texts)
         self.sessions = Sessions(writer, store, self.step_changes)
         self.messages = Messages(writer, store.timeline, self.sessions, self.step_changes, policy)
-        self.news = SessionNews(writer, store, store, self.sessions, self.step_changes, policy).tell
+        knowing = (self.sessions, self.step_changes, policy, former_histories)
+        self.news = SessionNews(writer, store, store, *knowing).tell
         self.history = History(store.timeline, self.step_changes, is_elsewhere)
         planner = UndoPlanner(store, store, work_tree, self.step_changes)
         contested = ContestedFiles(writer, store, store.timeline, self.step_changes, planner, texts)

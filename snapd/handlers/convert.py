@@ -24,6 +24,7 @@ from snapd.wire.snapshot import DiffResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from snapd.core.answers import FormerHistory
     from snapd.core.compare.file_diff import FileDelta
     from snapd.core.model import (
         ChangedBy,
@@ -232,6 +233,11 @@ def options(params: Any, default: OnConflict = "merge") -> OperationOptions:
 def skipped(root: bytes, skips: Iterable[Skip]) -> list[wire.Skipped]:
     """Converts the files that a snapshot could not capture."""
     return [wire.Skipped(**name(root, skip.path), reason=skip.reason.value) for skip in skips]
+
+
+def former_histories(found: Iterable[FormerHistory]) -> list[wire.FormerHistory] | None:
+    """Converts the histories that a folder may take."""
+    return [wire.FormerHistory(folder=each.folder, store=each.store, reason=each.why) for each in found] or None
 
 
 def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.FileOutcome]:

@@ -62,6 +62,7 @@ def status(context: Context, params: wire.StatusParams) -> wire.StatusResult:
         open_steps=[_open_step(view) for view in workspace.sessions.open(context.call)],
         settings=[wire.Setting(name=each.name, value=_json(each.value), source=each.source) for each in in_use],
         settings_problems=list(_problems(workspace.policy.problem, found)) or None,
+        former_histories=convert.former_histories(workspace.former_histories()),
     )
 
 

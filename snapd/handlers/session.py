@@ -82,6 +82,7 @@ def news(context: Context, params: message_wire.SessionNewsParams) -> message_wi
         undone=[history.step(root, view) for view in found.undone],
         redone=[history.step(root, view) for view in found.redone],
         files=history.files(root, found.files),
+        former_histories=convert.former_histories(found.former),
     )
 
 

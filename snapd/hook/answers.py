@@ -64,9 +64,13 @@ def told(news: dict[str, Any]) -> str | None:
     if files:
         are, them = ("is", "it") if len(files) == 1 else ("are", "them")
         said.append(f"{_listed(files)} {are} no longer as you left {them}: read {them} again before you change {them}.")
-    if not said:
-        return None
-    return " ".join(["snapd: somebody else changed your work since your last action.", *said])
+    if said:
+        said.insert(0, "snapd: somebody else changed your work since your last action.")
+    for each in news.get("formerHistories") or []:
+        old = " ".join(each["folder"].split())
+        which = f"this folder was {old}" if each["reason"] == "moved" else f"another folder was at {old}"
+        said.append(f"snapd: {which}. Its history is kept, not used here; 'snapd adopt' takes it: tell the user.")
+    return " ".join(said) or None
 
 
 def _step(step: dict[str, Any]) -> str:

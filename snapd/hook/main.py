@@ -233,6 +233,11 @@ def _react(event: Event, folder: str, link: Link, environment: Mapping[str, str]
             news = result
     if failure is not None:
         raise failure
+    asked = [request for request in requests if request[0] == "session/news"]
+    if news is None and asked and event.kind == PROMPT:
+        # this prompt has begun the session
+        (found_news,) = link.ask(*asked)
+        news = None if isinstance(found_news, Refused) else found_news
     if event.kind == FINISH:
         memory.end()
     if news is None or not any(news.values()):

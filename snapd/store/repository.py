@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 from typing import TYPE_CHECKING, TypeVar
@@ -15,7 +14,6 @@ from snapd.core.model import EMPTY_TREE
 from snapd.store.files.disk_errors import Damaged, reading
 from snapd.store.files.durable import make_directories, write_file
 from snapd.store.files.space import TotalSize
-from snapd.store.files.walking import read_if_there
 from snapd.store.journal.journal import JOURNAL, Journal
 from snapd.store.objects.cache import RecentCache
 from snapd.store.objects.codec import decode_commit, decode_tree, differing_entries
@@ -199,27 +197,6 @@ class ShadowRepository:
     def bytes_on_disk(self) -> int:
         """The bytes of all files of the store but the journal, which is small and soon removed; raises `IoError`."""
         return self._size.bytes()
-
-    def remember_root(self, root: bytes, device: int, inode: int) -> bool:
-        """Writes down which folder the store belongs to.
-
-        Returns:
-            False if the store belonged to another folder before.
-
-        Raises:
-            IoError, StorageFull: the file could not be read or written.
-        """
-        path = os.path.join(self.path, "root.json")
-        now = {"path": os.fsdecode(root), "device": device, "inode": inode}
-        known = None
-        try:
-            data = read_if_there(path)
-            known = json.loads(data) if data is not None else None
-        except ValueError:
-            logger.warning("%s is damaged; it is written again", path)
-        if known != now:
-            write_file(path, json.dumps(now).encode("ascii"))
-        return known is None or known == now
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes]:
         """The type and the bytes of an object, which match its id."""

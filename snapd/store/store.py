@@ -93,10 +93,6 @@ class Store(ObjectStore):
         finally:
             self._ownership.release()
 
-    def remember_root(self, root: bytes, identity: tuple[int, int]) -> None:
-        """Writes down which folder the store belongs to, for `snapd` commands that list stores."""
-        self._repository.remember_root(root, *identity)
-
     bytes_on_disk = part("_repository", ShadowRepository.bytes_on_disk)
     find = part("_log", SnapshotLog.find)
     knows = part("_log", SnapshotLog.knows)

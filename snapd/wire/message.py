@@ -8,7 +8,7 @@ import attrs
 
 from .session import RENAMES, SESSION, Operation, Step
 from .snapshot import CURSOR, NEXT_CURSOR
-from .values import FileChange, Limit, RequestParams, TreeHash
+from .values import FileChange, FormerHistory, Limit, RequestParams, TreeHash
 
 
 @attrs.frozen(kw_only=True)
@@ -77,7 +77,7 @@ class SessionNewsParams(RequestParams):
 
 @attrs.frozen(kw_only=True)
 class SessionNewsResult:
-    """The result of `session/news`. All lists are empty if there is nothing to tell."""
+    """The result of `session/news`. All lists are empty or absent if there is nothing to tell."""
 
     undone: Annotated[list[Step], "Its steps that were undone, as a whole or in part."]
     redone: Annotated[list[Step], "Its steps that were redone."]
@@ -85,6 +85,9 @@ class SessionNewsResult:
         list[FileChange],
         "The files of its steps that somebody else changed, ordered by file: how they differ from then.",
     ]
+    former_histories: Annotated[
+        list[FormerHistory] | None, "The histories that the folder may take, once in a session: the user is to know."
+    ] = None
 
 
 @attrs.frozen(kw_only=True)

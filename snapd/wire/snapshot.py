@@ -10,6 +10,7 @@ from .values import (
     Days,
     Detail,
     FileDiff,
+    FormerHistory,
     FullLook,
     Limit,
     OnConflict,
@@ -352,6 +353,9 @@ class StatusResult:
         "What is wrong with `config.toml`, or with the folder's `.snapd.toml`, whose last good values stay in effect; "
         "and files of git that had no effect on the last "
         "snapshot: they are too large, or their patterns have too many wildcards.",
+    ] = None
+    former_histories: Annotated[
+        list[FormerHistory] | None, "The histories that the folder may take, if it was renamed, or replaced another."
     ] = None
 
 

@@ -302,3 +302,18 @@ class Signature:
         str | None, "When it was signed, as the signer says, as RFC 3339 in UTC. Absent in the same case."
     ] = None
     reason: Annotated[str | None, "Why it is not good, in words for people. Absent if it is."] = None
+
+
+@attrs.frozen(kw_only=True)
+class FormerHistory:
+    """A history that the folder may take: of itself under a former name, or of another folder that had its name.
+
+    snapd never takes one by itself. `snapd adopt` takes it.
+    """
+
+    folder: Annotated[str, "The path that its folder had."]
+    store: Annotated[str, "Its directory, which names it if several have the same path."]
+    reason: Annotated[
+        Literal["moved", "replaced"],
+        'Why: `"moved"` if this folder is that one under another name, `"replaced"` if another folder had its path.',
+    ]

@@ -20,7 +20,7 @@ from snapd.core.errors import (
 )
 from snapd.core.model import ObjectId, OnConflict
 from snapd.core.operations.details import OperationOptions
-from snapd.root import store_of
+from snapd.folders.root import store_of
 from snapd.settings.in_force import Options
 from snapd.store import adopt as adopting
 from tests.support.git import run_git

@@ -22,6 +22,7 @@ from snapd.core.errors import IoError, StorageFull
 from snapd.core.model import REGULAR, Coverage, Entry, ObjectId, Snapshot
 from snapd.core.rules.retention import Limits
 from snapd.core.timeline.model import Event, SessionStarted
+from snapd.folders.former import remember
 from snapd.store.adopt import ProjectBlobs
 from snapd.store.files.disk_errors import EXHAUSTED
 from snapd.store.fsck.checkers import check_closed
@@ -171,12 +172,12 @@ def test_what_libgit2_has_only_words_for(
     steps.check()
 
 
-def test_the_note_of_the_folder_cannot_be_read(steps: Steps) -> None:
+def test_the_note_of_the_folder_cannot_be_read(steps: Steps, tmp_path: Path) -> None:
     (steps.path / "root.json").mkdir()
     with pytest.raises(IoError):
-        steps.store.remember_root(b"/x", (1, 2))
+        remember(str(steps.path), str(tmp_path))
     (steps.path / "root.json").rmdir()
-    steps.store.remember_root(b"/x", (1, 2))
+    remember(str(steps.path), str(tmp_path))
     assert steps.store.identify(Snapshot(steps.take(step(5)), Coverage())).tree
     assert steps.store.check(Call(), quick=False, alone=True).problems == ()
 

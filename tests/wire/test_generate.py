@@ -24,7 +24,7 @@ OUTCOME = "applied before after files details? plan?"
 
 STATUS = (
     "enabled workspaceUri within? ignored? projectId files watcher watcherReason? fullLook? lastHash? store openSteps "
-    "settings? settingsProblems?"
+    "settings? settingsProblems? formerHistories?"
 )
 
 REQUESTS = {
@@ -117,7 +117,7 @@ ADDED = {
         "applied files snapshots sessions messages freedBytes stillInGit fetched remotes",
     ),
     "session/history": ("sessionId? files? renames? cursor? limit?", "entries nextCursor?"),
-    "session/news": ("sessionId", "undone redone files"),
+    "session/news": ("sessionId", "undone redone files formerHistories?"),
     "session/prefixes": ("steps? sessions? messages?", "steps sessions messages"),
     "step/changes": ("sessionIds? stepIds?", "files"),
     "step/diff": ("stepId files? exact? binary?", "diff encoding?"),

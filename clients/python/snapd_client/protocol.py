@@ -41,6 +41,7 @@ __all__ = [
     "FileExistsResult",
     "FileOutcome",
     "FileStatus",
+    "FormerHistory",
     "FullLook",
     "HistoryParams",
     "HistoryResult",
@@ -735,6 +736,20 @@ class Setting(TypedDict):
     """
 
 
+class FormerHistory(TypedDict):
+    """A history that the folder may take: of itself under a former name, or of another folder that had its name.
+
+    snapd never takes one by itself. `snapd adopt` takes it.
+    """
+
+    folder: str
+    """The path that its folder had."""
+    store: str
+    """Its directory, which names it if several have the same path."""
+    reason: Literal["moved", "replaced"]
+    """Why: `"moved"` if this folder is that one under another name, `"replaced"` if another folder had its path."""
+
+
 class _StatusResultRequired(TypedDict):
     enabled: bool
     """Whether snapshots are turned on for this workspace."""
@@ -773,6 +788,8 @@ class StatusResult(_StatusResultRequired, total=False):
     """What is wrong with `config.toml`, or with the folder's `.snapd.toml`, whose last good values stay in effect; and
     files of git that had no effect on the last snapshot: they are too large, or their patterns have too many wildcards.
     """
+    formerHistories: list[FormerHistory]
+    """The histories that the folder may take, if it was renamed, or replaced another."""
 
 
 class CleanupParams(RequestParams, total=False):
@@ -1379,15 +1396,20 @@ class SessionNewsParams(RequestParams):
     """The session."""
 
 
-class SessionNewsResult(TypedDict):
-    """The result of `session/news`. All lists are empty if there is nothing to tell."""
-
+class _SessionNewsResultRequired(TypedDict):
     undone: list[Step]
     """Its steps that were undone, as a whole or in part."""
     redone: list[Step]
     """Its steps that were redone."""
     files: list[FileChange]
     """The files of its steps that somebody else changed, ordered by file: how they differ from then."""
+
+
+class SessionNewsResult(_SessionNewsResultRequired, total=False):
+    """The result of `session/news`. All lists are empty or absent if there is nothing to tell."""
+
+    formerHistories: list[FormerHistory]
+    """The histories that the folder may take, once in a session: the user is to know."""
 
 
 class _SessionDiffParamsRequired(RequestParams):

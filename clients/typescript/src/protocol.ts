@@ -445,6 +445,20 @@ export interface Setting {
   source: SettingSource;
 }
 
+/**
+ * A history that the folder may take: of itself under a former name, or of another folder that had its name.
+ *
+ * snapd never takes one by itself. `snapd adopt` takes it.
+ */
+export interface FormerHistory {
+  /** The path that its folder had. */
+  folder: string;
+  /** Its directory, which names it if several have the same path. */
+  store: string;
+  /** Why: `"moved"` if this folder is that one under another name, `"replaced"` if another folder had its path. */
+  reason: "moved" | "replaced";
+}
+
 /** The result of `snapshot/status`. */
 export interface StatusResult {
   /** Whether snapshots are turned on for this workspace. */
@@ -475,6 +489,8 @@ export interface StatusResult {
   settings?: Setting[];
   /** What is wrong with `config.toml`, or with the folder's `.snapd.toml`, whose last good values stay in effect; and files of git that had no effect on the last snapshot: they are too large, or their patterns have too many wildcards. */
   settingsProblems?: string[];
+  /** The histories that the folder may take, if it was renamed, or replaced another. */
+  formerHistories?: FormerHistory[];
 }
 
 /** The params of `snapshot/cleanup`. */
@@ -937,7 +953,7 @@ export interface SessionNewsParams extends RequestParams {
   sessionId: string;
 }
 
-/** The result of `session/news`. All lists are empty if there is nothing to tell. */
+/** The result of `session/news`. All lists are empty or absent if there is nothing to tell. */
 export interface SessionNewsResult {
   /** Its steps that were undone, as a whole or in part. */
   undone: Step[];
@@ -945,6 +961,8 @@ export interface SessionNewsResult {
   redone: Step[];
   /** The files of its steps that somebody else changed, ordered by file: how they differ from then. */
   files: FileChange[];
+  /** The histories that the folder may take, once in a session: the user is to know. */
+  formerHistories?: FormerHistory[];
 }
 
 /** The params of `session/diff`. */

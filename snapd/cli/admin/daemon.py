@@ -73,14 +73,19 @@ def _upstream(connection: socket.socket) -> None:
 def stop(options: argparse.Namespace) -> int:
     """Ends the daemon in order and waits until it is gone."""
     locations = Locations.from_environment(os.environ)
-    path = os.path.abspath(options.socket) if options.socket else locations.socket
+    stopped = end_daemon(os.path.abspath(options.socket) if options.socket else locations.socket)
+    if options.json:
+        print_json({"stopped": stopped})
+    elif not stopped:
+        print("snapd: no daemon is running", file=sys.stderr)
+    return DONE
+
+
+def end_daemon(path: str) -> bool:
+    """Ends the daemon that serves a socket, and waits until it is gone; returns whether there was one."""
     connection = reach(path)
     if connection is None:
-        if options.json:
-            print_json({"stopped": False})
-        else:
-            print("snapd: no daemon is running", file=sys.stderr)
-        return DONE
+        return False
     with connection:
         process = _peer(connection, path)
     # kept open: the number may become that of another process
@@ -98,9 +103,7 @@ def stop(options: argparse.Namespace) -> int:
             )
     if descriptor is not None:
         os.close(descriptor)
-    if options.json:
-        print_json({"stopped": True})
-    return DONE
+    return True
 
 
 def _ends(process: int, descriptor: int | None, seconds: float) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from snapd._version import __version__
 from snapd.cli.exit_codes import DONE, FAILED
 from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of, others_with
+from snapd.cli.requests.folder import folder_of, former_words, others_with
 from snapd.cli.terminal.errors import readable
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size, watching
@@ -72,6 +72,7 @@ def _of_folder(options: argparse.Namespace) -> dict[str, Callable[[], str]]:
         "rules": lambda: _rules(folder),
         "folder": lambda: _folder(options, folder),
         "overlaps": lambda: _overlaps(folder),
+        "history": lambda: _history(options),
         "watches": lambda: machine.watches(sum(1 for _ in _listed(folder, []))),
         "leftovers": lambda: _leftovers(folder),
         "store": lambda: _store(options, folder),
@@ -156,6 +157,14 @@ def _overlaps(folder: str) -> str:
         hint = "'snapd purge --workspace --here' in the one that you do not need removes its snapshots and sessions"
         raise machine.Unwell(f"{_few(others)}: ha{'s' if len(others) == 1 else 've'} snapshots of the same files", hint)
     return "no other folder has snapshots of these files"
+
+
+def _history(options: argparse.Namespace) -> str:
+    with backend(options) as found:
+        former = former_words(ask(found, "snapshot/status", {}).get("formerHistories", []))
+    if former:
+        raise machine.Unwell("; ".join(former), "without it, the folder goes on with its new history")
+    return "the folder has no history under a former name"
 
 
 def _leftovers(folder: str) -> str:

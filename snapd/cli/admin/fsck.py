@@ -12,9 +12,9 @@ from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.core.errors import SnapdError, StoreCorrupt, StoreLocked
+from snapd.folders.root import folder_of_store
 from snapd.locations import Locations, project_id, store_path
 from snapd.refusal import canonical_root
-from snapd.root import folder_of_store
 
 if TYPE_CHECKING:
     import argparse

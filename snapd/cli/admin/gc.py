@@ -1,4 +1,4 @@
-"""`snapd gc`: maintenance now, of this folder's snapshots or of all."""
+"""`snapd gc`: maintenance now, of this folder's snapshots or of all. `snapd adopt`: takes a former history."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend, settings_of
+from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.confirming import confirmed, declined
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import print_json, printable, size
@@ -41,6 +42,27 @@ def gc(options: argparse.Namespace) -> int:
     return DONE
 
 
+def adopt(options: argparse.Namespace) -> int:
+    """Ends the daemon, which has the stores open, and gives the folder a former history; what comes next starts it."""
+    from snapd.folders.former import adopt as take
+    from snapd.folders.root import store_of
+
+    from .daemon import end_daemon
+
+    locations = Locations.from_environment(os.environ)
+    folder = os.path.realpath(folder_of(options))
+    store = store_of(folder, locations, settings_of(options, locations).data_dir)
+    end_daemon(locations.socket)
+    taken, had = take(store, folder, None if options.old is None else os.path.abspath(options.old))
+    if options.json:
+        print_json({"folder": taken.folder, "store": store, "kept": had})
+        return DONE
+    print(f"{shell_name(folder)}: has the history of {shell_name(taken.folder)} now")
+    if had:
+        print("what it had by now is kept; 'snapd adopt' exchanges the two again")
+    return DONE
+
+
 def _is_wanted() -> bool:
     """Asks whether to drop everything that can be dropped; raises `InvalidParams` if nobody can be asked."""
     return confirmed(
@@ -56,9 +78,12 @@ def _all(options: argparse.Namespace) -> int:
     locations = Locations.from_environment(os.environ)
     settings = settings_of(options, locations)
     rows: list[dict[str, Any]] = []
-    for store in stores(stores_directory(locations.data)):
+    found = stores(stores_directory(locations.data))
+    there = [store.root for store in found if store.root is not None and not store.is_missing]
+    there.append(os.path.realpath(options.directory))
+    for store in found:
         try:
-            row = _missing(options, store) if store.is_missing else _one(options, store, settings)
+            row = _missing(options, store, there) if store.is_missing else _one(options, store, settings)
         except SnapdError as error:
             row = {"error": error.message, "hint": error.hint}
         rows.append({"folder": store.root, "store": store.path, "missing": store.is_missing, **row})
@@ -107,11 +132,14 @@ def _through_owner(options: argparse.Namespace, found: Found, locked: StoreLocke
     return result
 
 
-def _missing(options: argparse.Namespace, found: Found) -> dict[str, Any]:
-    """Removes the store of a folder that no longer exists, if the user wants that."""
+def _missing(options: argparse.Namespace, found: Found, there: list[str]) -> dict[str, Any]:
+    """Removes the store of a folder that no longer exists, if the user wants that and it has no other name now."""
+    from snapd.folders.former import whereabouts
     from snapd.store.usage.catalog import remove
 
     assert found.root is not None
+    if (now := whereabouts(found.path, there)) is not None:
+        return {"movedTo": now}
     gone = f"{shell_name(found.root)} no longer exists"
     if not options.missing and not (
         sys.stdin.isatty() and confirmed(f"{gone}. Remove its snapshots for good?", gone, "")
@@ -126,6 +154,9 @@ def _print(row: dict[str, Any]) -> None:
         print(f"snapd: {name}: {printable(row['error'])}\nhint: {printable(row['hint'])}", file=sys.stderr)
     elif "gone" in row:
         print(f"{name}: no longer exists; its snapshots were removed, {size(row['freedBytes'])} freed")
+    elif "movedTo" in row:
+        now = shell_name(row["movedTo"])
+        print(f"{name}: is {now} now; its snapshots are kept, and 'snapd -C {now} adopt {name}' takes them there")
     elif row["missing"]:
         print(f"{name}: no longer exists; its snapshots are kept, and 'snapd gc --missing' removes them")
     else:

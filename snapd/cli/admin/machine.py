@@ -116,7 +116,7 @@ def other_daemons(locations: Locations, socket: str) -> str:
         locations: of the user.
         socket: of the daemon that the commands use.
     """
-    from snapd.root import folder_of_store
+    from snapd.folders.root import folder_of_store
     from snapd.store.files.lock import owner_socket
 
     found: dict[str, list[str]] = {}

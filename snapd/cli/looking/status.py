@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend
-from snapd.cli.requests.folder import folder_of, others_with
+from snapd.cli.requests.folder import folder_of, former_words, others_with
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.naming import short
@@ -72,6 +72,8 @@ def _rows(painter: Painter, folder: str, result: dict[str, Any]) -> dict[str, li
     if others:
         rows["overlaps"] = [f"{shell_name(other)} has snapshots of the same files" for other in others]
         rows["overlaps"].append(painter.paint("'snapd doctor' says what to do", "dim"))
+    if "formerHistories" in result:
+        rows["history"] = former_words(result["formerHistories"])
     if "fullLook" in result:
         look = result["fullLook"]
         rows["full look"] = [f"{ago(moment(look['at']), now)}: {printable(look['reason'])}"]

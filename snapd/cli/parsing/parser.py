@@ -22,7 +22,7 @@ _MODULES = {
     "admin.doctor": "doctor",
     "admin.du": "du",
     "admin.fsck": "fsck",
-    "admin.gc": "gc",
+    "admin.gc": "adopt gc",
     "admin.serve": "serve",
     "admin.views": "ui web",
     "agents.agent": "agent",
@@ -58,7 +58,7 @@ GROUPS = {
     "take back": ("undo", "redo", "revert-hunk", "revert", "restore"),
     "other machines": ("push", "fetch", "bundle", "unbundle", "handover", "takeover", "apply"),
     "agents": ("agent", "run", "acp", "mcp", "hook", "step", "session"),
-    "keep": ("track", "stage", "gc", "du", "purge"),
+    "keep": ("track", "stage", "gc", "du", "purge", "adopt"),
     "service": ("doctor", "fsck", "serve", "connect", "stop", "completion", "help"),
 }
 """The commands of each group, in the order in which they are listed. Every command belongs to one group."""
@@ -227,6 +227,17 @@ def _add_keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     purge.add_argument("-n", "--dry-run", action="store_true", help="only show what would be removed")
     purge.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
+    adopt = commands.add_parser(
+        "adopt",
+        parents=[common()],
+        help="take the history of a folder that was renamed, or that was here before",
+        description="snapd knows a folder again that was renamed or moved. This command gives it its history back. "
+        "What the folder has by now is kept, and a second 'snapd adopt' exchanges the two. It restarts the daemon.",
+    )
+    adopt.add_argument(
+        "old", metavar="OLD", nargs="?", help="the former path, or the directory of the store (default: the only one)"
+    )
+
 
 def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     serve = commands.add_parser("serve", help="run the daemon in the foreground")
@@ -369,7 +380,7 @@ _PARSERS: dict[Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], N
     add_sharing: "push fetch bundle unbundle handover takeover apply",
     add_agents: "agent acp mcp hook",
     _add_views: "ui web",
-    _add_keeping: "gc du purge",
+    _add_keeping: "gc du purge adopt",
     _add_serving: "serve connect stop doctor fsck completion complete help",
 }
 """The functions that add parsers, and the commands that each adds."""

@@ -157,8 +157,18 @@ class CleanedStore:
     removed: Annotated[int | None, "The number of removed snapshots."] = None
     freed_bytes: Annotated[int | None, "By how many bytes it shrank."] = None
     gone: Annotated[bool | None, "True if the store itself was removed."] = None
+    moved_to: Annotated[str | None, "The path that the missing folder has now: its history is kept."] = None
     error: Annotated[str | None, "What went wrong."] = None
     hint: Annotated[str | None, "What to do about it."] = None
+
+
+@attrs.frozen(kw_only=True)
+class Adopted:
+    """The history that `adopt` took."""
+
+    folder: Annotated[str, "The former path."]
+    store: Annotated[str, "The directory that the history has now."]
+    kept: Annotated[bool, "Whether the folder had a history by now, which is kept as a former one."]
 
 
 @attrs.frozen(kw_only=True)
@@ -390,6 +400,7 @@ ANSWERS: dict[str, Any] = {
     "du": StoreSizes,
     "purge": PurgeResult,
     "stop": Stopped,
+    "adopt": Adopted,
     "doctor": Findings,
     "fsck": CheckResult | CheckedStores,
 }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import print_once, printable
 from snapd.core.errors import InvalidParams
+from snapd.folders.root import folder_around, has_history, is_folder_of, overlapping, store_of
 from snapd.locations import Locations, stores_directory
-from snapd.root import folder_around, has_history, overlapping, store_of
 
 if TYPE_CHECKING:
     import argparse
@@ -34,6 +34,8 @@ def folder_of(options: argparse.Namespace) -> str:
     folder = folder_around(directory, locations, _data_dir(locations))
     if folder != directory and options.command not in _SILENT:
         print_once(f"snapd: in {printable(folder)}; --here stays in this folder")
+    if options.command not in (*_SILENT, "adopt", "status", "doctor"):
+        _tell_former(folder, locations)
     if options.command not in _SILENT and not is_known(folder):
         above = folder
         while above != (above := os.path.dirname(above)) and not is_known(above):
@@ -42,6 +44,33 @@ def folder_of(options: argparse.Namespace) -> str:
             said = f"no snapshots of {printable(folder)} itself yet; {printable(above)} has its files"
             print_once(f"snapd: {said}: 'snapd -C {shell_name(above)}' works there")
     return folder
+
+
+def former_words(histories: list[dict[str, str]]) -> list[str]:
+    """What is said of each history that a folder may take."""
+    return [
+        f"the folder was {shell_name(each['folder'])}: 'snapd adopt {shell_name(each['folder'])}' takes its history"
+        if each["reason"] == "moved"
+        else "another folder was at this path; its history is kept: 'snapd adopt' takes it"
+        for each in histories
+    ]
+
+
+def _tell_former(folder: str, locations: Locations) -> None:
+    """Says with the first command in a folder that there is a history which it may take."""
+    real = os.path.realpath(folder)
+    store = store_of(real, locations, _data_dir(locations))
+    known = has_history(store)
+    if known and is_folder_of(store, real):
+        return
+    # imported late: almost always, the folder is the one that it was
+    from snapd.folders.former import former_histories, is_another
+
+    said = [{"folder": each.folder, "reason": each.why} for each in ([] if known else former_histories(store, real))]
+    if is_another(store, real):
+        said.append({"folder": real, "reason": "replaced"})
+    for words in former_words(said):
+        print_once(f"snapd: {printable(words)}")
 
 
 def is_known(folder: str) -> bool:

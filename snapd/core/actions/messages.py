@@ -14,10 +14,10 @@ from snapd.core.trees import changes, lookup
 from .history import newest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from snapd.core.actions.steps.step_changes import StepChanges
-    from snapd.core.answers import StepView
+    from snapd.core.answers import FormerHistory, StepView
     from snapd.core.call import Call
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.operations.writer import Writer
@@ -144,6 +144,7 @@ class SessionNews:
         sessions: knows the sessions.
         step_changes: says what steps changed.
         policy: says whether agents are told.
+        former: lists the histories that the folder may take.
     """
 
     def __init__(
@@ -154,6 +155,7 @@ class SessionNews:
         sessions: Sessions,
         step_changes: StepChanges,
         policy: Policy,
+        former: Callable[[], Iterable[FormerHistory]],
     ) -> None:
         self._writer = writer
         self._objects = objects
@@ -162,6 +164,7 @@ class SessionNews:
         self._sessions = sessions
         self._step_changes = step_changes
         self._policy = policy
+        self._former = former
         self._told: dict[SessionId, _Told] = {}
 
     def tell(self, session_id: SessionId, call: Call) -> News:
@@ -188,6 +191,8 @@ class SessionNews:
             touched = self._touched_by_others(session_id, told, events, latest, call)
             undone, redone = self._turned(session_id, events, call)
             news = News(undone, redone, self._changed(session_id, told.tree, snapshot.tree, touched, call))
+        if session_id not in self._told and self._policy.tells_agents:
+            news = attrs.evolve(news, former=tuple(self._former()))
         self._told[session_id] = _Told(last, snapshot.tree)
         return news
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -202,3 +203,30 @@ def test_purge_checks_before_it_asks(own_home: Home) -> None:
     ]
     told = Terminal(own_home, project, "purge", "my key", "--json", out=False).answer(b"n\n")
     assert (told.code, told.json["error"]["kind"]) == (1, "declined")
+
+
+def test_a_renamed_folder_is_named_offered_its_history_and_kept(own_home: Home) -> None:
+    old, new = own_home.project("old", {"a": b"a\n"}), own_home.at("new")
+    first = own_home.track(old)
+    os.rename(old, new)
+    words = f"the folder was {old}: 'snapd adopt {old}' takes its history"
+    assert words in own_home.run(new, "log").err
+    rows = own_home.run(own_home.path, "gc", "--missing", "--json").json["stores"]
+    assert [row.get("movedTo") for row in rows if row["folder"] == old] == [new]
+    prompt = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "s",
+        "prompt": "p",
+        "cwd": new,
+        "transcript_path": "t",
+    }
+    hook = {"SNAPD_HOOK_SECONDS": "60"}
+    for told in (f"this folder was {old}", ""):
+        said = own_home.run(new, "hook", stdin=json.dumps(prompt).encode(), env=hook).text
+        assert told in said if told else not said
+    assert words in own_home.ok(new, "status")
+    (history,) = (row for row in own_home.run(new, "doctor", "--json").json["checks"] if row["check"] == "history")
+    assert (history["ok"], history["found"]) == (False, words)
+    assert own_home.run(new, "adopt", "--json").json["kept"] is True
+    assert first in own_home.ok(new, "snapshots", "--json")
+    assert own_home.run(new, "adopt", old).err.startswith(f"snapd: {old}: no former history")

@@ -61,6 +61,8 @@ CALLS: dict[str, list[str]] = {
     "agent install": ["agent install claude -n", "agent install claude cline"],
     "agent uninstall": ["agent uninstall --all"],
     "agent status": ["agent status"],
+    # nothing was renamed
+    "adopt": [],
     "gc": ["gc", "gc --all"],
     "du": ["du", "du --all"],
     "purge": ["purge gone.txt -n", "purge gone.txt -y"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snapd.locations import project_id, store_path
 
@@ -73,14 +73,24 @@ def has_history(store: str) -> bool:
     return any(_has_entries(os.path.join(store, name)) for name in _HISTORY)
 
 
-def folder_of_store(store: str) -> str | None:
-    """Reads which folder a store belongs to, or did; None if it does not say."""
+def noted(store: str) -> dict[str, Any]:
+    """What a store says of its folder: its `path`, `device` and `inode`, and more; empty if it says nothing."""
     try:
         with open(os.path.join(store, "root.json"), "rb") as file:
-            folder = json.load(file)["path"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return folder if isinstance(folder, str) else None
+            found = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("path"), str) else {}
+
+
+def folder_of_store(store: str) -> str | None:
+    """Reads which folder a store belongs to, or did; None if it does not say."""
+    return noted(store).get("path")
+
+
+def is_folder_of(store: str, folder: str) -> bool:
+    """Whether a folder has the inode number that its store has noted; `former.is_another` knows more."""
+    return noted(store).get("inode") == os.stat(folder).st_ino
 
 
 def overlapping(folder: str, stores: str) -> list[str]:

@@ -1,0 +1,1 @@
+"""Which folder is meant, and which history is its own."""

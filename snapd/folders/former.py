@@ -1,0 +1,228 @@
+"""Knows a folder again that comes back under another name, and tells it from another one that has its name.
+
+A folder is the same if its inode has the number that it had, and was born when it was: a number may be used again.
+Where the file system does not say when, the device must be the same, too. A copy has another inode. The copy of a git
+work tree is known by what git wrote when it made that work tree, and never again: the first entry of its reflog, and
+the time of a file that `cp -a`, `rsync -a` and backups keep. A clone and another work tree of the same repository have
+both of their own. Nothing is written into the project for this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from snapd.core.answers import FormerHistory
+from snapd.core.errors import InvalidParams, os_errors
+from snapd.folders.root import has_history, noted
+from snapd.store.files.durable import sync_directory, write_file
+from snapd.store.files.lock import Ownership
+from snapd.store.usage.catalog import remove
+from snapd.worktree.fs.birth import birth_ns
+from snapd.worktree.fs.stable_read import read_bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_AT_ONCE = -100
+"""The directory of an absolute path, for a call that takes one."""
+_ENTRY_BYTES = 4096
+_BESIDE = 10_000
+"""Folders beside the old name that are looked at, at most."""
+
+
+class Identity(NamedTuple):
+    """What tells a folder from others.
+
+    Attributes:
+        device: where it is; another number may mean the same disk after a restart.
+        inode: its number there.
+        born: when, nanoseconds since 1970; None if that is not known.
+        git: of the work tree whose root it is: a digest of the first entry of its reflog, empty without one, and the
+            time of a file of git, with a colon between them. Empty if it is none; None if that is not known.
+    """
+
+    device: int
+    inode: int
+    born: int | None = None
+    git: str | None = None
+
+    def is_now(self, now: Identity) -> bool | None:
+        """Whether another identity is a later one of the same folder; None if nobody knows."""
+        is_born = None not in (self.born, now.born)
+        if self.inode == now.inode and (self.born == now.born if is_born else self.device == now.device):
+            return True
+        if self.git is None or not now.git:
+            return None
+        (first, at), (first_now, at_now) = (self.git or ":").split(":"), now.git.split(":")
+        # some copies keep whole seconds only
+        if at != at_now and not ("000000000" in (at[-9:], at_now[-9:]) and at[:-9] == at_now[:-9]):
+            return False
+        # the first entries of a reflog expire
+        return True if first == first_now or not first or not first_now else None
+
+
+def identity_of(folder: str) -> Identity:
+    """The identity of a folder as it is now; raises `OSError` if there is none."""
+    status = os.stat(folder)
+    return Identity(status.st_dev, status.st_ino, birth_ns(_AT_ONCE, os.fsencode(folder)), _git(folder))
+
+
+def _git(folder: str) -> str:
+    path = os.path.join(folder, ".git")
+    first = ""
+    # what is there is data of others
+    with suppress(OSError, ValueError):
+        if os.path.isfile(path):
+            named = os.fsdecode(read_bounded(path, _ENTRY_BYTES)).removeprefix("gitdir: ").rstrip("\r\n")
+            path = os.path.join(folder, named)
+        with suppress(OSError):
+            entry = read_bounded(os.path.join(path, "logs", "HEAD"), _ENTRY_BYTES, cut=True).partition(b"\n")[0]
+            first = hashlib.sha256(entry).hexdigest()[:16]
+        for name in ("commondir", "description"):
+            with suppress(FileNotFoundError):
+                return f"{first}:{os.stat(os.path.join(path, name)).st_mtime_ns}"
+    return ""
+
+
+def is_another(store: str, folder: str) -> bool:
+    """Whether a store belongs to a folder that was at the path of this one before, and is certainly not it."""
+    known = _known(store)
+    with os_errors(folder):
+        return known is not None and known[0] == folder and known[1].is_now(identity_of(folder)) is False
+
+
+def former_histories(store: str, folder: str) -> list[FormerHistory]:
+    """Lists the histories of a folder under a former name, and those of other folders that had its name.
+
+    Args:
+        store: the folder's own, which need not exist.
+        folder: absolute and canonical.
+    """
+    with suppress(OSError):
+        now = identity_of(folder)
+        return [
+            FormerHistory(root, path, "replaced" if root == folder else "moved")
+            for path, root, then in _others(store)
+            if root == folder or (then.is_now(now) and not _is_at(root, then))
+        ]
+    return []
+
+
+def whereabouts(store: str, others: Iterable[str]) -> str | None:
+    """Finds where the folder of a store is now: one of `others`, or near its old name; None if it is not found."""
+    known = _known(store)
+    if known is None:
+        return None
+    root, then = known
+    candidates = itertools.chain(others, itertools.islice(_beside(root), _BESIDE))
+    return next((folder for folder in candidates if folder != root and _is_at(folder, then)), None)
+
+
+def adopt(store: str, folder: str, old: str | None) -> tuple[FormerHistory, bool]:
+    """Makes a former history that of a folder; what the folder has by now is kept as another former history.
+
+    Args:
+        store: the folder's own, which need not exist.
+        folder: absolute and canonical.
+        old: the former path, or the directory of the store; None for the only one that there is.
+
+    Returns:
+        The history; and whether the folder had another one.
+
+    Raises:
+        InvalidParams: there is no such history, or there are several.
+        StoreLocked: another process owns one of the stores.
+        IoError, StorageFull: nothing was taken.
+    """
+    if is_another(store, folder):
+        set_aside(store)
+    found = former_histories(store, folder)
+    if old is not None:
+        named = [each for each in _others(store) if old in each[:2] and (each[1] == folder or not _is_at(*each[1:]))]
+        found = [FormerHistory(root, path, "moved") for path, root, _ in named]
+    if len(found) != 1:
+        which = "several former histories" if found else "no former history, or its folder is still there"
+        hint = "give the former path; 'snapd du --all' lists all folders"
+        if found:
+            hint = f"name one by its directory: {', '.join(each.store for each in found)}"
+        raise InvalidParams(f"{old or folder}: {which}", hint=hint, field="old")
+    (taken,) = found
+    had = has_history(store)
+    lock = Ownership(taken.store, None)
+    try:
+        if had:
+            set_aside(store)
+        elif os.path.lexists(store):
+            remove(store)
+        # first: a history that is not of its folder is set aside
+        remember(taken.store, folder)
+        with os_errors(store):
+            os.rename(taken.store, store)
+            sync_directory(os.path.dirname(store))
+    finally:
+        lock.release()
+    return taken, had
+
+
+def set_aside(store: str) -> None:
+    """Gives a store another name, under which it stays a former history; raises `StoreLocked`, `IoError`."""
+    lock = Ownership(store, None)
+    try:
+        with os_errors(store):
+            os.rename(store, f"{store}-{time.time_ns():x}")
+            sync_directory(os.path.dirname(store))
+    finally:
+        lock.release()
+
+
+def remember(store: str, folder: str) -> None:
+    """Writes down which folder a store belongs to; raises `IoError`, `StorageFull`."""
+    path = os.path.join(store, "root.json")
+    with os_errors(folder):
+        now = {"path": folder, **identity_of(folder)._asdict()}
+    with os_errors(path), suppress(FileNotFoundError, ValueError), open(path, "rb") as file:
+        if json.load(file) == now:
+            return
+    write_file(path, json.dumps(now).encode("ascii"))
+
+
+def _known(store: str) -> tuple[str, Identity] | None:
+    """The path and the identity of the folder of a store; None if it does not say."""
+    found = noted(store)
+    try:
+        return found["path"], Identity(found["device"], found["inode"], found.get("born"), found.get("git"))
+    except KeyError:
+        return None
+
+
+def _others(store: str) -> Iterator[tuple[str, str, Identity]]:
+    """The other stores with a history, each with the path and the identity of its folder."""
+    above = os.path.dirname(store)
+    for name in sorted(os.listdir(above)) if os.path.isdir(above) else ():
+        path = os.path.join(above, name)
+        if path != store and (known := _known(path)) is not None and has_history(path):
+            yield path, *known
+
+
+def _is_at(folder: str, then: Identity) -> bool:
+    try:
+        return then.is_now(identity_of(folder)) is True
+    except OSError:
+        return False
+
+
+def _beside(path: str) -> Iterator[str]:
+    """The folders that a path leads to if one part of it was renamed, in the folder in which it is."""
+    above, rest = os.path.split(path)
+    while not os.path.isdir(above):
+        above, name = os.path.split(above)
+        rest = os.path.join(name, rest)
+    below = rest.partition(os.sep)[2]
+    with suppress(OSError):
+        yield from (os.path.join(above, name, below).rstrip(os.sep) for name in os.listdir(above))
