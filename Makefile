@@ -14,6 +14,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+COMPILED := .venv/.compiled
 CLIENT := clients/typescript
 EXTENSION := vscode-extension
 WEB := clients/web
@@ -55,9 +56,9 @@ demo: install page
 test: install node
 	+$(MAKE) --no-print-directory --jobs 2 lint-python lint-typescript bench-guard test-python test-typescript
 
-# five for two cores: each now and then waits for a daemon
-test-python: install
-	$(BIN)/python -m pytest -n 5 --dist worksteal $(addprefix --ignore=,$(LONGEST) $(NEOVIM_TESTS))
+# four for two cores: each now and then waits for a daemon, and each has to read all tests
+test-python: $(COMPILED)
+	$(BIN)/python -m pytest -n 4 --dist worksteal $(addprefix --ignore=,$(LONGEST) $(NEOVIM_TESTS))
 
 test-long: install
 	TESTS_LONG=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(LONGEST) $(LONG)
@@ -99,6 +100,11 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
+
+# pytest compiles each test on its first way: once, rather than in all that run tests
+$(COMPILED): $(STAMP)
+	$(BIN)/python -m pytest --collect-only > /dev/null
+	touch $@
 
 node: $(CLIENT)/dist/.built $(EXTENSION)/node_modules/.installed $(WEB)/node_modules/.installed
 

@@ -22,7 +22,7 @@ from tests.support.git import run_git
 from tests.support.workspace import Bench, make
 
 DAY = 86400.0
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class Clock:

@@ -12,7 +12,7 @@ from snapd.acp.conversation import Conversation
 from snapd.core.errors import IoError, UnknownSession, UnknownStep
 from tests.acp.streams import Line
 
-WAIT = 30.0
+WAIT = 60.0
 
 
 @attrs.define

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import ExitStack
 
-WAIT = 20.0
+WAIT = 60.0
 HASH = "0123456789abcdef0123456789abcdef01234567"
 
 

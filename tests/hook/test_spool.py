@@ -21,7 +21,7 @@ from tests.cli.running import Home
 
 from .agent import Agent, Done
 
-WAIT = 30.0
+WAIT = 60.0
 
 
 @contextlib.contextmanager

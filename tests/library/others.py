@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.cli.running import Home
 
-WAIT = 30.0
+WAIT = 60.0
 
 OTHER = """
 import sys

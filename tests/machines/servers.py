@@ -24,7 +24,7 @@ Kind = Literal["path", "file", "git", "ssh", "http"]
 KINDS: tuple[Kind, ...] = ("path", "file", "git", "ssh", "http")
 USER, PASSWORD = "somebody", "right horse"
 _ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
-_PATIENCE = 30.0
+_PATIENCE = 60.0
 
 
 @attrs.frozen

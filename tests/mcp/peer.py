@@ -13,7 +13,7 @@ from tests.cli.reference.schema import problems
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 OLD, MIDDLE, NEW = "2025-06-18", "2025-11-25", "2026-07-28"
 VERSIONS = (OLD, MIDDLE, NEW)
 INFO = {"name": "test", "version": "1"}

@@ -22,7 +22,7 @@ from tests.support.places import make_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds after which whatever is waited for is taken for lost."""
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class View:

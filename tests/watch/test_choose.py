@@ -18,7 +18,7 @@ from snapd.watch.plain import HintClock, NoClock
 from tests.support.processes import descriptors
 from tests.watch.places import Spot, opened, watch
 
-_SECONDS = 20.0
+_SECONDS = 60.0
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.support.processes import descriptors
 from tests.watch.places import Spot, names, opened, watch
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is of Linux")
-_SECONDS = 20.0
+_SECONDS = 60.0
 """For what has to happen: a test that waits in vain fails."""
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from snapd.core.operations.writer import Writer
     from tests.support.workspace import Bench
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 WAYS: dict[str, Callable[[Writer, Call], AbstractContextManager[object]]] = {
     "turn": lambda writer, call: writer.turn(call),

@@ -351,9 +351,9 @@ def test_a_directory_below_an_ignored_one_is_not_read() -> None:
 )
 def test_many_asterisks_do_not_take_long(pattern: bytes, path: bytes) -> None:
     file = IgnoreFile.parse(pattern)
-    began = time.perf_counter()
+    began = time.process_time()
     assert file.match(path, False) is None
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_eighty_thousand_paths_over_120_patterns_take_less_than_half_a_second() -> None:

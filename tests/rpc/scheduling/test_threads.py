@@ -16,7 +16,7 @@ from snapd.rpc.scheduling.threads import Threads
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 @pytest.fixture

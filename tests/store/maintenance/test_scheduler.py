@@ -9,7 +9,7 @@ import pytest
 from snapd.store.maintenance.scheduler import _OneAtATime
 from snapd.store.maintenance.worker import CancelToken, Revoked
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class Waiting:
