@@ -27,13 +27,13 @@ def computes():
         pass
 
 def sleeps():
-    time.sleep(1)
+    time.sleep(0.4)
 
 def waits_for_a_lock():
-    held.acquire(timeout=1)
+    held.acquire(timeout=0.4)
 
 def reads_a_pipe():
-    select.select([pipe], [], [], 1)
+    select.select([pipe], [], [], 0.4)
 
 def does_little():
     pass

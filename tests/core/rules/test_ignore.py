@@ -157,7 +157,7 @@ def clear(tree: Tree) -> None:
 def test_each_single_line_matches_what_git_matches(crowded: Tree, ending: bytes) -> None:
     clear(crowded)
     paths = crowded.paths()
-    for line in LINES:
+    for line in LINES[:: 1 if ending == b"\n" else amount(4, 1)]:
         crowded.write(b".gitignore", line + ending)
         assert crowded.snapd_ignores(paths) == crowded.git_ignores(paths), line
 
