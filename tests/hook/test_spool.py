@@ -18,6 +18,7 @@ from snapd.hook import spool
 from snapd.hook.dialects import DIALECTS
 from snapd.hook.event import Event
 from tests.cli.running import Home
+from tests.support.git import run_git
 
 from .agent import Agent, Done
 
@@ -135,6 +136,19 @@ def test_a_session_whose_store_is_locked_holds_up_no_other(agent: Agent, home: H
     home.ok(locked.root, "sessions")
     assert locked.waiting() == []
     assert [entry["text"] for entry in locked.entries() if entry["kind"] == "message"] == ["go", "on"]
+
+
+def test_status_tells_programs_what_waits(home: Home) -> None:
+    outer = home.project("outer", {"a.py": b"a\n"})
+    assert home.run(outer, "status", "--json").json["waiting"] == []
+    inner = f"{outer}/inner"
+    os.mkdir(inner)
+    run_git(Path(inner), "init", "-q")
+    with in_process(home, inner):
+        Agent(home, inner).on("UserPromptSubmit", prompt="go", prompt_id="go", session_id="L")
+        (waiting,) = home.run(outer, "status", "--json").json["waiting"]
+    assert (waiting["agent"], waiting["folder"]) == ("claude", inner)
+    assert "another process" in waiting["why"]
 
 
 @contextlib.contextmanager

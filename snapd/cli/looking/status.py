@@ -31,9 +31,9 @@ def status(options: argparse.Namespace) -> int:
             result = ask(found, "snapshot/status", {})
     finally:
         # also where the folder cannot be opened, which may be why
-        _tell_unrecorded(os.path.realpath(folder_of(options)))
+        waiting = _tell_unrecorded(os.path.realpath(folder_of(options)))
     if options.json:
-        print_json(result)
+        print_json({**result, "waiting": waiting})
         return DONE
     painter = Painter(options)
     for name, lines in _rows(painter, os.path.realpath(folder_of(options)), result).items():
@@ -44,17 +44,19 @@ def status(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _tell_unrecorded(folder: str) -> None:
+def _tell_unrecorded(folder: str) -> list[dict[str, str]]:
     spool = spool_in(Locations.from_environment(os.environ).data)
     if not os.path.lexists(spool):
-        return
+        return []
     # imported late: almost always, there is none
     from snapd.hook.spool import said_of
 
-    if waiting := said_of(spool, folder):
+    waiting = said_of(spool, folder)
+    if waiting:
         first = waiting[0]
         said = f"{len(waiting)} of what agents reported here, first of {first['agent']}: {first['why']}"
         print(f"snapd: not recorded yet: {printable(said)}\nhint: 'snapd doctor' says more", file=sys.stderr)
+    return waiting
 
 
 def _rows(painter: Painter, folder: str, result: dict[str, Any]) -> dict[str, list[str]]:

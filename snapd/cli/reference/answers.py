@@ -213,6 +213,23 @@ class StoreSizes:
 
 
 @attrs.frozen(kw_only=True)
+class Waiting:
+    """An event of an agent's that the daemon has not recorded yet."""
+
+    agent: Annotated[str, "Whose it is."]
+    folder: Annotated[str, "Where the agent works, absolute."]
+    at: Annotated[str, "When it happened, as RFC 3339 in UTC with milliseconds."]
+    why: Annotated[str, "Why it is not recorded, in words."]
+
+
+@attrs.frozen(kw_only=True)
+class Status(StatusResult):
+    """What is known of a folder."""
+
+    waiting: Annotated[list[Waiting], "What agents reported in the folder and is not recorded yet, oldest first."]
+
+
+@attrs.frozen(kw_only=True)
 class Stopped:
     """What `stop` did."""
 
@@ -366,7 +383,7 @@ ANSWERS: dict[str, Any] = {
     "diff": DiffResult,
     "show": FileAtResult | ShownStep,
     "files": FileNames,
-    "status": StatusResult,
+    "status": Status,
     "revert": Outcome,
     "restore": Outcome,
     "review": Pending,
