@@ -108,8 +108,7 @@ def answer(found: Backend, turns: Turns, command: Command, *, is_busy: bool) -> 
     count = _count(command)
     if command.name == "redo" or command.rest is None or count is not None:
         return _of_turns(found, turns, f"session/{command.name}", count or 1)
-    step = _step(found, turns, command.rest)["stepId"]
-    return _planned(found, turns, "session/undo", {"stepId": step}, f"step `{step[:8]}`")
+    return _planned(found, turns, "session/undo", {"stepId": _step(found, turns, command.rest)["stepId"]})
 
 
 def carry_out(found: Backend, turns: Turns, question: Question) -> str | Question:
@@ -121,15 +120,33 @@ def carry_out(found: Backend, turns: Turns, question: Question) -> str | Questio
     try:
         result = found.request(question.method, {**question.params, "expect": question.plan["plan"]})
     except PlanChanged as error:
-        return attrs.evolve(question, plan=error.data["outcome"], was_other=True)
+        return _question(found, turns, question.method, question.params, error.data["outcome"], was_other=True)
     return done(result, question.name, turns.recording.folder, redone=question.method == "session/redo")
 
 
-def _planned(found: Backend, turns: Turns, method: str, which: dict[str, Any], name: str) -> str | Question:
+def _planned(found: Backend, turns: Turns, method: str, which: dict[str, Any]) -> str | Question:
     params = {"sessionId": turns.name, **which, "details": "counts"}
-    question = Question(method, params, name, found.request(method, {**params, "dryRun": True}))
+    question = _question(found, turns, method, params, found.request(method, {**params, "dryRun": True}))
     is_change = any(row["outcome"] != "unchanged" for row in question.plan["files"])
     return question if is_change else carry_out(found, turns, question)
+
+
+def _question(
+    found: Backend, turns: Turns, method: str, params: dict[str, Any], plan: dict[str, Any], *, was_other: bool = False
+) -> Question:
+    if "stepId" in params:
+        names = [f"step `{params['stepId'][:8]}`"]
+    else:
+        chosen = _by_turn(plan)
+        names = [_turn_name(found, turns, steps[0]) for steps in chosen[:_LISTED]]
+        names += [f"{len(chosen) - _LISTED} more"] if len(chosen) > _LISTED else []
+    name = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return Question(method, params, name, plan, was_other)
+
+
+def _by_turn(plan: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    turns = groupby(plan["steps"], lambda step: step.get("messageId") or step["stepId"])
+    return [list(steps) for _, steps in turns]
 
 
 def _of_turns(found: Backend, turns: Turns, method: str, count: int) -> str | Question:
@@ -140,18 +157,11 @@ def _of_turns(found: Backend, turns: Turns, method: str, count: int) -> str | Qu
     except NothingToUndo as error:
         said = "nothing that the agent changed in this session is left to take back"
         raise NothingToUndo(said, hint=_LISTS) from error
-    by_turn = groupby(plan["steps"], lambda step: step.get("messageId") or step["stepId"])
-    chosen = [list(steps) for _, steps in by_turn][:count]
-    names = [_turn_name(found, turns, steps[0]) for steps in chosen[:_LISTED]]
-    if len(chosen) > _LISTED:
-        names.append(f"{len(chosen) - _LISTED} more")
-    name = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    last = chosen[0][0]
+    last = plan["steps"][0]
     if looked_at > 1:
-        which = {"count": sum(map(len, chosen))}
-    else:
-        which = {"messageId": last["messageId"]} if "messageId" in last else {"stepId": last["stepId"]}
-    return _planned(found, turns, method, which, name)
+        return _planned(found, turns, method, {"count": sum(map(len, _by_turn(plan)[:count]))})
+    name = "messageId" if "messageId" in last else "stepId"
+    return _planned(found, turns, method, {name: last[name]})
 
 
 def _steps(found: Backend, turns: Turns, command: Command) -> str:

@@ -76,9 +76,12 @@ def test_what_is_agreed_to_is_what_happens(work: Work) -> None:
     work.write("a", "2\n")
     work.command("/undo")
     assert work.files() == {"a": "1\n"}
-    # a redo asks, too; and another undo meanwhile leaves something else to do again
+    # a redo asks, too; and after another undo there is something else to do again
     said = work.command("/redo", undo_the_first, allow)
-    assert len(work.questions) == 2
+    titles = [asked["toolCall"]["title"] for asked in work.questions]
+    assert titles == ["Do again the prompt “change a”?", "Do again the prompt “add a”?"]
+    assert said.startswith("Did again the prompt “add a”.")
+    assert work.files() == {"a": "1\n"}
 
 
 def undo_the_first(work: Work) -> dict[str, Any]:
