@@ -6,9 +6,10 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import InvalidParams, IoError, WorkspaceRefused
+from snapd.core.errors import IoError, WorkspaceRefused
 from snapd.folders.root import folder_around
 from snapd.locations import Locations
+from snapd.settings import data_dir
 
 if TYPE_CHECKING:
     from snapd.backend import Backend
@@ -31,7 +32,7 @@ class Daemon:
         """The folder whose snapshots have the files of a directory; the directory itself if it is none."""
         if not os.path.isdir(directory):
             return directory
-        return folder_around(directory, self._locations, self._data_dir())
+        return folder_around(directory, self._locations, data_dir(self._locations.config_file))
 
     def start(self) -> None:
         """Starts the daemon where it does not run, while the agent starts: the first prompt need not wait for it."""
@@ -69,15 +70,3 @@ class Daemon:
         raise WorkspaceRefused(
             f"snapshots are off in {folder}", hint="turn them on with the setting 'enabled'", path=folder
         )
-
-    def _data_dir(self) -> str | None:
-        if not os.path.exists(self._locations.config_file):
-            return None
-        from snapd.settings.sources import read_file
-        from snapd.settings.table import Settings
-
-        try:
-            return Settings.of(read_file(self._locations.config_file)).data_dir
-        except InvalidParams:
-            # the daemon reports that
-            return None

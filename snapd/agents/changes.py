@@ -11,8 +11,8 @@ from snapd.core.errors import InvalidParams
 from . import styles
 from .insertion import inserted, insertions
 from .jsonc import Object, parse
-from .record import Record, digest
 from .removal import without_entries, without_insertions, without_pieces
+from .settings_file import Record, digest
 
 if TYPE_CHECKING:
     from .table import Agent

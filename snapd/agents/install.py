@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Literal
 from snapd.core.errors import IoError, PathOutsideWorkspace, SnapdError
 
 from .changes import Change, to_install, to_uninstall, with_made
-from .record import Records
-from .settings_file import read, remove_directories, replace
+from .settings_file import Records, read, remove_directories, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from .record import Record
+    from .settings_file import Record
     from .table import Agent
 
 _TRIES = 3

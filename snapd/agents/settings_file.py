@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 import secrets
 import stat
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
 from snapd.core.errors import IoError, os_errors
-from snapd.store.files.durable import remove_if_there, sync_directory, write_all
+from snapd.store.files.durable import make_directories, remove_if_there, sync_directory, write_all, write_file
 from snapd.worktree.fs.stable_read import read_bounded
+
+from .insertion import Insertion
+
+if TYPE_CHECKING:
+    from snapd.locations import Locations
 
 _LARGEST = 16 << 20
 """Bytes; nobody's settings are that long."""
@@ -110,3 +119,66 @@ def _write(path: str, data: bytes, mode: int) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was done to one file.
+
+    Attributes:
+        existed: whether it was there before.
+        digest: of the file as the install left it.
+        pieces: what was inserted, with the places in that file.
+        made: directories that were made for it, the outermost first.
+    """
+
+    existed: bool
+    digest: str
+    pieces: list[Insertion] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
+
+
+class Records:
+    """The records of one user.
+
+    Args:
+        locations: of the user.
+    """
+
+    def __init__(self, locations: Locations) -> None:
+        self._directory = os.path.join(locations.data, "snapd", "agents")
+
+    def get(self, path: str) -> Record | None:
+        """The record of a file; None if there is none that can be read: the file itself says what is snapd's, too."""
+        data = read(self._path(path))
+        if data is None:
+            return None
+        try:
+            found = json.loads(data)
+            pieces = [Insertion(**piece) for piece in found.pop("pieces")]
+            record = Record(**found, pieces=pieces)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return None
+        return record
+
+    def put(self, path: str, record: Record) -> None:
+        """Keeps the record of a file.
+
+        Raises:
+            IoError, StorageFull: it was not written.
+        """
+        make_directories(self._directory)
+        write_file(self._path(path), json.dumps(asdict(record), indent=1).encode())
+
+    def drop(self, path: str) -> None:
+        """Forgets a file."""
+        remove_if_there(self._path(path))
+
+    def _path(self, path: str) -> str:
+        name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
+        return os.path.join(self._directory, f"{name}.json")
+
+
+def digest(data: bytes) -> str:
+    """What tells whether a file is as it was."""
+    return hashlib.sha256(data).hexdigest()

@@ -13,8 +13,8 @@ from snapd.core.errors import SnapdError
 
 from . import styles
 from .jsonc import parse
-from .program import hook_command
 from .settings_file import read
+from .styles import hook_command
 from .switches import Wired, Wrong, enabling_plugin, wrong_with
 
 if TYPE_CHECKING:

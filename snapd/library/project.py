@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 import time
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -98,11 +99,17 @@ class Project:
                 raise
         return self._request_once(params)
 
-    def request_or(self, empty: T, params: RequestParams, field: str | None = None) -> T:
-        """As `request`, or one field of its result; under `degrade`, an error is logged and the result is `empty`."""
+    def request_or(self, empty: T, params: RequestParams | Callable[[], RequestParams], field: str | None = None) -> T:
+        """As `request`, or one field of its result; under `degrade`, an error is logged and the result is `empty`.
+
+        Args:
+            empty: the result in place of an error.
+            params: of the request, or what makes them, whose errors count, too.
+            field: of the result.
+        """
 
         def work() -> T:
-            result = self.request(params)
+            result = self.request(params() if callable(params) else params)
             found: T = result if field is None else getattr(result, field)
             return found
 
@@ -133,6 +140,14 @@ class Project:
             cursor = page.next_cursor
             if cursor is None:
                 return
+
+    def listed(
+        self, params: RequestParams | Callable[[], RequestParams], field: str, limit: int | None = None
+    ) -> list[Any]:
+        """The items of `pages`, at most so many, as a list; under `degrade`, an error is logged and there are none."""
+        return self.degrading(
+            [], lambda: list(islice(self.pages(params() if callable(params) else params, field), limit))
+        )
 
     def _open(self) -> Backend:
         from snapd.backend import open_local, open_remote

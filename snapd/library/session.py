@@ -244,14 +244,12 @@ class Session:
             step: only this step and its parts.
             contents: whether to fill in `before` and `after`.
         """
-
-        def diff() -> list[FileDiff]:
-            params = wire.SessionDiffParams(
+        return self._project.listed(
+            lambda: wire.SessionDiffParams(
                 session_id=self.session_id, message_id=message_id, step_id=_id_of(step), contents=contents
-            )
-            return list(self._project.pages(params, "diffs"))
-
-        return self._project.degrading([], diff)
+            ),
+            "diffs",
+        )
 
     def undo(
         self,
@@ -279,9 +277,9 @@ class Session:
             NothingToUndo: there is no step left to undo.
             UnknownStep: the session has no such step, or none of that message.
         """
-
-        def undo() -> Any:
-            params = wire.SessionUndoParams(
+        return self._project.request_or(
+            NO_STEPS_DONE,
+            lambda: wire.SessionUndoParams(
                 session_id=self.session_id,
                 count=count,
                 step_id=_id_of(step),
@@ -290,10 +288,8 @@ class Session:
                 dry_run=dry_run,
                 expect=expect,
                 on_conflict=on_conflict,
-            )
-            return self._project.request(params)
-
-        return self._project.degrading(NO_STEPS_DONE, undo)
+            ),
+        )
 
     def redo(
         self, count: int = 1, *, dry_run: bool = False, expect: str | None = None, on_conflict: OnConflict = "merge"
@@ -373,12 +369,9 @@ class Session:
         Raises:
             InvalidParams: the step did not change it.
         """
-
-        def hunks() -> Any:
-            params = wire.StepHunksParams(step_id=_id_of(step), file=self._project.name(file))
-            return self._project.request(params).hunks
-
-        return self._project.degrading([], hunks)
+        return self._project.request_or(
+            [], lambda: wire.StepHunksParams(step_id=_id_of(step), file=self._project.name(file)), "hunks"
+        )
 
     def revert_hunks(
         self,
@@ -404,19 +397,17 @@ class Session:
             InvalidParams: the step did not change the file, or has no such hunk in it.
         """
         indexes = list(hunks)
-
-        def revert() -> Any:
-            params = wire.StepRevertHunksParams(
+        return self._project.request_or(
+            NOTHING_DONE,
+            lambda: wire.StepRevertHunksParams(
                 step_id=_id_of(step),
                 file=self._project.name(file),
                 hunks=indexes,
                 dry_run=dry_run,
                 expect=expect,
                 on_conflict=on_conflict,
-            )
-            return self._project.request(params)
-
-        return self._project.degrading(NOTHING_DONE, revert)
+            ),
+        )
 
     def revert_files(
         self,
@@ -441,14 +432,12 @@ class Session:
             InvalidParams: the step did not change one of the files.
         """
         names = self._project.names(files)
-
-        def revert() -> Any:
-            params = wire.StepRevertFilesParams(
+        return self._project.request_or(
+            NOTHING_DONE,
+            lambda: wire.StepRevertFilesParams(
                 step_id=_id_of(step), files=names, dry_run=dry_run, expect=expect, on_conflict=on_conflict
-            )
-            return self._project.request(params)
-
-        return self._project.degrading(NOTHING_DONE, revert)
+            ),
+        )
 
 
 def _id_of(step: Step | StepInfo | str | None) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from snapd.backend import file_bytes
@@ -141,7 +140,7 @@ class Snapshot:
         params = wire.DiffFullParams(
             from_=from_hash, to=to_hash, files=self._project.names_or_none(files), contents=contents, renames=renames
         )
-        return self._project.degrading([], lambda: list(self._project.pages(params, "diffs")))
+        return self._project.listed(params, "diffs")
 
     def revert(
         self,
@@ -237,9 +236,7 @@ class Snapshot:
             hash: the snapshot.
             prefix: only names that start with it.
         """
-        return self._project.degrading(
-            [], lambda: list(self._project.pages(wire.ListFilesParams(hash=hash, prefix=prefix), "files"))
-        )
+        return self._project.listed(wire.ListFilesParams(hash=hash, prefix=prefix), "files")
 
     def file_exists_at(self, hash: str, file: FileName) -> bool | None:  # noqa: A002 - as above
         """Whether a snapshot has a file.
@@ -341,8 +338,7 @@ class Snapshot:
         Args:
             limit: how many entries; default: all.
         """
-        params = HistoryParams(limit=limit)
-        return self._project.degrading([], lambda: list(islice(self._project.pages(params, "entries"), limit)))
+        return self._project.listed(HistoryParams(limit=limit), "entries", limit)
 
     def snapshots(self, limit: int | None = None, *, prefix: str | None = None) -> list[TakenSnapshot]:
         """The snapshots as they were taken, latest first, each with the reason and the step that it belongs to.
@@ -351,8 +347,7 @@ class Snapshot:
             limit: how many; default: all.
             prefix: only those whose hash begins with this, at least 6 hex digits, each hash once.
         """
-        params = wire.ListParams(prefix=prefix, limit=limit)
-        return self._project.degrading([], lambda: list(islice(self._project.pages(params, "snapshots"), limit)))
+        return self._project.listed(wire.ListParams(prefix=prefix, limit=limit), "snapshots", limit)
 
     def cleanup(self, older_than_days: float | None = None) -> CleanupResult:
         """Drops old snapshots, but never the newest.

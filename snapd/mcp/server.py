@@ -15,9 +15,8 @@ from snapd.wire.converter import unstructure
 from snapd.wire.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 
 from .call import Answer, Asking, Call, Questions
-from .lines import Output, read_lines
 from .link import Link
-from .messages import TOO_LONG, Malformed, Notification, Request, Response, RpcError, parse
+from .messages import TOO_LONG, Malformed, Notification, Output, Request, Response, RpcError, parse, read_lines
 from .revisions import CAPABILITIES, INFO, INSTRUCTIONS, SUPPORTED, Terms, shake_hands, stated
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from snapd.core.workspace import Workspace
     from snapd.settings.in_force import Options
 
-    from .hub import Subscriber
-    from .services import Services
+    from .services import Services, Subscriber
 
 logger = logging.getLogger(__name__)
 

@@ -1,25 +1,36 @@
-"""What all connections of a daemon share."""
+"""What all connections of a daemon share, and who hears its notifications."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, TypeVar
+import logging
+import os
+import threading
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import attrs
 
+from snapd.core.errors import SnapdError
 from snapd.rpc.scheduling.turns import Turns
 from snapd.rpc.scheduling.workspace_queue import WorkspaceQueues
+from snapd.rpc.transport.framing import encode, frame
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
     from concurrent.futures import Executor
 
+    from snapd.core.feed.event_log import NumberedNotice
+    from snapd.core.workspace import Workspace
     from snapd.settings.in_force import Base
     from snapd.workspaces import Workspaces
 
-    from .hub import Hub
+    Encode = Callable[[bytes, NumberedNotice], tuple[str, dict[str, Any]]]
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 
 @attrs.define(eq=False)
@@ -47,3 +58,98 @@ class Services:
     def in_thread(self, work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
         """Does in a thread what may block, and gives its result."""
         return asyncio.get_running_loop().run_in_executor(self.executor, work, *arguments)
+
+
+class Subscriber(Protocol):
+    """A client that gets notifications."""
+
+    def push(self, framed: bytes) -> None:
+        """Sends a frame without waiting; drops a client that does not read."""
+
+
+@attrs.define
+class _Feed:
+    """The clients that want to know what changes in the files of a workspace.
+
+    Attributes:
+        subscribers: the clients.
+        switching: held while the watching of changes is turned on or off.
+    """
+
+    subscribers: list[Subscriber] = attrs.field(factory=list)
+    switching: threading.Lock = attrs.field(factory=threading.Lock)
+
+
+class Hub:
+    """Who has which workspace open.
+
+    Args:
+        loop: the loop on which everything happens, except encoding.
+        encode: turns the root of a workspace and an event into the method and the params (JSON values) of a
+            notification; called in the thread of the event.
+        executor: runs what may block.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, encode: Encode, executor: Executor) -> None:
+        self._loop = loop
+        self._encode = encode
+        self._executor = executor
+        self._subscribers: dict[bytes, list[Subscriber]] = {}
+        self._feeds: weakref.WeakKeyDictionary[Workspace, _Feed] = weakref.WeakKeyDictionary()
+
+    def watch(self, workspace: Workspace) -> None:
+        """Sends a workspace's events from now on. May be called from any thread."""
+
+        def send_event(news: NumberedNotice) -> None:
+            if self._subscribers.get(workspace.root):
+                # here and not on the loop: encoding the undo of a thousand files takes a while
+                method, params = self._encode(workspace.root, news)
+                framed = frame(encode({"jsonrpc": "2.0", "method": method, "params": params}))
+                self._loop.call_soon_threadsafe(self._publish, workspace.root, framed)
+
+        workspace.event_log.listen(send_event)
+        workspace.listen_to_trouble(partial(_log_trouble, workspace.root))
+
+    def subscribe(self, workspace: Workspace, subscriber: Subscriber, changes: bool) -> None:
+        """Sends a workspace's events to a client from now on; `changes` is as for `want_changes`."""
+        subscribers = self._subscribers.setdefault(workspace.root, [])
+        if subscriber not in subscribers:
+            subscribers.append(subscriber)
+        self.want_changes(workspace, subscriber, changes)
+
+    def unsubscribe(self, workspace: Workspace, subscriber: Subscriber) -> None:
+        """Sends them no more. Does nothing if the client was not subscribed."""
+        subscribers = self._subscribers.get(workspace.root, [])
+        if subscriber in subscribers:
+            subscribers.remove(subscriber)
+        self.want_changes(workspace, subscriber, False)
+
+    def want_changes(self, workspace: Workspace, subscriber: Subscriber, wanted: bool) -> None:
+        """Sets whether a client wants changes of the files. While one client does, all clients get them."""
+        feed = self._feeds.setdefault(workspace, _Feed())
+        before = bool(feed.subscribers)
+        if wanted and subscriber not in feed.subscribers:
+            feed.subscribers.append(subscriber)
+        elif not wanted and subscriber in feed.subscribers:
+            feed.subscribers.remove(subscriber)
+        if bool(feed.subscribers) != before:
+            self._executor.submit(_switch, workspace, feed)
+
+    def _publish(self, root: bytes, framed: bytes) -> None:
+        for subscriber in list(self._subscribers.get(root, ())):
+            subscriber.push(framed)
+
+
+def _switch(workspace: Workspace, feed: _Feed) -> None:
+    with feed.switching:
+        try:
+            workspace.watch_changes(bool(feed.subscribers))
+        except (OSError, RuntimeError) as error:
+            logger.warning("%s: changes of the files are not reported: %s", os.fsdecode(workspace.root), error)
+
+
+def _log_trouble(root: bytes, error: Exception) -> None:
+    if isinstance(error, SnapdError):
+        logger.warning("%s: changes of the files are not reported: %s", os.fsdecode(root), error.message)
+    else:
+        logger.error("defect", exc_info=error)

@@ -1,89 +1,99 @@
-"""The errors that only HTTP has; all others are those of the daemon."""
+"""Errors as `application/problem+json` (RFC 9457), those that only HTTP has among them."""
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
+import orjson
+from starlette.responses import Response
+
 from snapd.core.errors import SnapdError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-class NotFound(SnapdError):
-    """No route has this path."""
-
-    kind = "notFound"
-    default_hint = "'/openapi.json' lists the routes"
-
-
-class MethodNotAllowed(SnapdError):
-    """The route has another verb."""
-
-    kind = "methodNotAllowed"
-    default_hint = "'/openapi.json' lists the routes, each with its verb"
-
-
-class LoginNeeded(SnapdError):
-    """The request brings neither the token nor the cookie, or a wrong one."""
-
-    kind = "unauthorized"
-    default_hint = "open the address that 'snapd web' printed, or send its token as 'Authorization: Bearer TOKEN'"
-
-
-class Forbidden(SnapdError):
-    """The request was made by a page of another origin."""
-
-    kind = "foreignOrigin"
-    default_hint = "open the address that 'snapd web' printed"
-
-
-class Misdirected(SnapdError):
-    """The request names another host than the server's."""
-
-    kind = "foreignHost"
-    default_hint = "use the address that 'snapd web' printed"
+MEDIA_TYPE = "application/problem+json"
+STATUS: dict[str, int] = {
+    "invalidParams": 400,
+    "unknownSnapshot": 404,
+    "workspaceNotOpen": 404,
+    "workspaceRefused": 403,
+    "workspaceGone": 410,
+    "pathOutsideWorkspace": 400,
+    "storeLocked": 423,
+    "storeCorrupt": 500,
+    "storageFull": 507,
+    "unknownSession": 404,
+    "unknownStep": 404,
+    "nothingToUndo": 409,
+    "nothingToRedo": 409,
+    "ioError": 500,
+    "fileNotInSnapshot": 404,
+    "fileChanged": 409,
+    "planChanged": 409,
+    "requestCancelled": 503,
+}
+"""The status of each kind of error."""
+_NO_DAEMON = frozenset({"ECONNREFUSED", "EPIPE"})
 
 
-class ReadOnly(SnapdError):
-    """The request would change something, and the server only shows."""
+def _of_http(name: str, status: int, hint: str) -> type[SnapdError]:
+    """A kind of error that only HTTP has, with the status of its answer and what to do next."""
 
-    kind = "readOnly"
-    default_hint = "start 'snapd web' without --read-only to change something"
+    class OfHttp(SnapdError):
+        __doc__ = f"An error of the kind `{name}`."
+        kind = name
+        default_hint = hint
 
-
-class HeadTooLarge(SnapdError):
-    """The path and the headers of the request are over the limit."""
-
-    kind = "headTooLarge"
-    default_hint = "ask for less in one request, or send fewer cookies and headers"
+    STATUS[name] = status
+    return OfHttp
 
 
-class BodyTooLarge(SnapdError):
-    """The body of the request is over the limit."""
-
-    kind = "bodyTooLarge"
-    default_hint = "name fewer files in one request"
-
-
-class BodyTooSlow(SnapdError):
-    """The body of the request did not come in time."""
-
-    kind = "bodyTooSlow"
-    default_hint = "send the request again"
-
-
-class WrongContentType(SnapdError):
-    """The body of the request is not declared as JSON."""
-
-    kind = "wrongContentType"
-    default_hint = "send JSON, with 'Content-Type: application/json'"
+NotFound = _of_http("notFound", 404, "'/openapi.json' lists the routes")
+MethodNotAllowed = _of_http("methodNotAllowed", 405, "'/openapi.json' lists the routes, each with its verb")
+LoginNeeded = _of_http(
+    "unauthorized", 401, "open the address that 'snapd web' printed, or send its token as 'Authorization: Bearer TOKEN'"
+)
+Forbidden = _of_http("foreignOrigin", 403, "open the address that 'snapd web' printed")
+Misdirected = _of_http("foreignHost", 421, "use the address that 'snapd web' printed")
+ReadOnly = _of_http("readOnly", 403, "start 'snapd web' without --read-only to change something")
+HeadTooLarge = _of_http("headTooLarge", 431, "ask for less in one request, or send fewer cookies and headers")
+BodyTooLarge = _of_http("bodyTooLarge", 413, "name fewer files in one request")
+BodyTooSlow = _of_http("bodyTooSlow", 408, "send the request again")
+WrongContentType = _of_http("wrongContentType", 415, "send JSON, with 'Content-Type: application/json'")
+Busy = _of_http("busy", 503, "close other pages of this server, then try again")
+Defect = _of_http("internalError", 500, "the server's standard error says more; try again")
 
 
-class Busy(SnapdError):
-    """The server has as many requests or streams as it serves at once."""
+def status_of(error: SnapdError) -> int:
+    """The HTTP status of an error; one of a kind that only a newer daemon knows is a failure behind this server."""
+    if error.data.get("errno") in _NO_DAEMON:
+        return 503
+    return STATUS.get(error.kind, 502)
 
-    kind = "busy"
-    default_hint = "close other pages of this server, then try again"
+
+def problem(error: SnapdError, headers: Mapping[str, str] | None = None) -> Response:
+    """The answer for an error.
+
+    Args:
+        error: its data become fields of the problem, beside those that every problem has.
+        headers: more of them.
+    """
+    status = status_of(error)
+    fields = {
+        **error.data,
+        "type": f"urn:snapd:problem:{error.kind}",
+        "title": _title(error.kind),
+        "status": status,
+        "detail": error.message,
+        "kind": error.kind,
+        "hint": error.hint,
+    }
+    more = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    return Response(orjson.dumps(fields), status, {**more, **(headers or {})}, MEDIA_TYPE)
 
 
-class Defect(SnapdError):
-    """The server itself failed."""
-
-    kind = "internalError"
-    default_hint = "the server's standard error says more; try again"
+def _title(kind: str) -> str:
+    """The words of a kind: `unknownSession` is "Unknown session"."""
+    return re.sub("[A-Z]", lambda letter: f" {letter[0].lower()}", kind).capitalize()

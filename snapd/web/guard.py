@@ -12,7 +12,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import SnapdError
-from snapd.web.api.problems import problem
+from snapd.web.errors import problem
 
 from . import errors
 

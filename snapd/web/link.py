@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import threading
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from snapd_client import ConnectionLost
 from snapd_client.notifications import DISCONNECTED
 
-from snapd.core.errors import Cancelled, IoError, SnapdError
+from snapd.core.errors import Cancelled, InvalidParams, IoError, SnapdError
+from snapd.core.paths import from_uri
 from snapd.wire.methods import METHODS
 
+from .errors import Busy
+from .hub import Hub
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
+    from concurrent.futures import Executor, Future
 
     from snapd_client import Cancellation, Client, Subscription
 
@@ -29,6 +37,8 @@ _NEVER_GIVEN = (1 << 53) - 1
 """A number of a notification that no daemon has given out: whoever asks for what came since learns the latest one."""
 _QUESTION = ("snapshot/events", {"since": _NEVER_GIVEN})
 """A request that any daemon answers at once: the number of the latest notification."""
+MAX_OTHERS = 64
+"""Requests about other folders at once; each has a connection to the daemon."""
 
 
 class Hearer(Protocol):
@@ -248,3 +258,78 @@ class Link:
                 return told
         backend.close()
         return None
+
+
+class OtherFolders:
+    """The folders that the daemon has open.
+
+    Args:
+        connect_to: makes what connects to the daemon about a folder, if the daemon has that folder open.
+        executor: the threads that wait for the daemon.
+    """
+
+    def __init__(self, connect_to: Callable[[str], Connect], executor: Executor) -> None:
+        self._connect_to = connect_to
+        self._executor = executor
+        self._hubs: set[Hub] = set()
+
+    @asynccontextmanager
+    async def opened(self, folder: str) -> AsyncIterator[tuple[Link, Hub]]:
+        """A link to the daemon about a folder, and what the daemon tells of it.
+
+        Args:
+            folder: absolute path.
+
+        Raises:
+            Busy: too many requests ask about other folders.
+            WorkspaceNotOpen: the daemon does not have it open.
+            SnapdError: the daemon cannot be reached, or refuses the folder.
+        """
+        if len(self._hubs) >= MAX_OTHERS:
+            raise Busy(f"{MAX_OTHERS} requests ask about other folders")
+        loop = asyncio.get_running_loop()
+        hub = Hub(loop)
+        self._hubs.add(hub)
+        try:
+            link = await self._linked(folder, hub)
+            try:
+                yield link, hub
+            finally:
+                # also where this task is cancelled
+                await asyncio.shield(loop.run_in_executor(self._executor, link.close))
+        finally:
+            self._hubs.discard(hub)
+
+    async def _linked(self, folder: str, hub: Hub) -> Link:
+        opening = self._executor.submit(Link, self._connect_to(folder), hub)
+        try:
+            return await asyncio.wrap_future(opening)
+        except asyncio.CancelledError:
+            # a thread may be at it still
+            opening.add_done_callback(_close)
+            raise
+
+    def end(self) -> None:
+        """Ends all streams of what the daemon tells."""
+        for hub in self._hubs:
+            hub.end()
+
+
+def _close(opening: Future[Link]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
+
+
+def path_of(named: str) -> str:
+    """The folder that a request names.
+
+    Args:
+        named: an absolute path, or a `file:` URI.
+
+    Raises:
+        InvalidParams: it is neither.
+    """
+    path = os.fsdecode(from_uri(named, "workspace")) if named.startswith("file:") else named
+    if not os.path.isabs(path) or "\0" in path:
+        raise InvalidParams("workspace: expected an absolute path, or a file: URI", field="workspace")
+    return os.path.normpath(path)

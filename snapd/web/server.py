@@ -19,12 +19,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from snapd.core.errors import IoError
 from snapd.web.api.asking import Service
 
-from .app import application
+from .app import Page, application
 from .guard import ADMITTED, MAX_HEAD, Access
 from .hub import Hub
-from .link import Link
-from .others import OtherFolders
-from .page import Page
+from .link import Link, OtherFolders
 
 if TYPE_CHECKING:
     import asyncio

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from snapd.core.errors import FileChanged
-from snapd.mcp.tools.blaming import blame
+from snapd.mcp.tools.looking import blame
 from snapd.mcp.tools.params import BlameParams
 from snapd.mcp.tools.results import MAX_LINE, MAX_RANGES, MAX_TEXT, Blame
 from tests.notes.noting import KEY, PERSON, PERSON_KEY, note

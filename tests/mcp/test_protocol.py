@@ -11,8 +11,8 @@ import pytest
 
 from snapd._version import __version__
 from snapd.core.errors import Cancelled, IoError
-from snapd.mcp.lines import Output, read_lines
 from snapd.mcp.link import Link
+from snapd.mcp.messages import Output, read_lines
 from snapd.mcp.server import MAX_CALLS, Server
 from tests.rpc.machine import wait_until
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from snapd_client import to_uri
 
-from snapd.rpc.hub import Hub
+from snapd.rpc.services import Hub
 from tests.support.workspace import Executable, Items, git_changes, read, write
 
 from .machine import Machine, Raw, messages, notification, wait_until

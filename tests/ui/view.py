@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING
 from snapd.cli.ui.app import TerminalView
 from snapd.cli.ui.dialogs import KeepAll, Question
 from snapd.cli.ui.link import Link
-from snapd.locations import Locations
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -130,8 +128,7 @@ async def shown(project: str, size: tuple[int, int] = (100, 30), *, loaded: bool
         size: columns and lines of the terminal.
         loaded: whether to wait until there is something to see.
     """
-    locations = Locations.from_environment(os.environ)
-    app = TerminalView(Link(locations, locations.socket, project))
+    app = TerminalView(Link(None, project))
     async with app.run_test(size=size, notifications=True) as pilot:
         view = View(app, pilot)
         await view.until(lambda: app.history.is_loaded or not loaded, "the history")

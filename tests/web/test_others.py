@@ -13,7 +13,7 @@ import pytest
 
 from snapd.core.errors import IoError
 from snapd.web.errors import Busy
-from snapd.web.others import MAX_OTHERS, OtherFolders
+from snapd.web.link import MAX_OTHERS, OtherFolders
 from tests.rpc.machine import short_folder
 
 from .browser import PATIENCE

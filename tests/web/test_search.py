@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from snapd.web.api import matches
-from snapd.web.api.matches import Needle, changed_lines
-from snapd.web.api.search import Position, Search
+from snapd.web.api.search import MATCHES, Needle, Position, Search, changed_lines
 from tests.support.git import run_git
 
 if TYPE_CHECKING:
@@ -197,7 +195,7 @@ def test_what_is_listed_of_a_step_is_bounded() -> None:
     history = History(100, 1)
     answer = Search(history.ask, Needle("has it", frozenset(["texts", "files"])), 50).run(Position(), lambda: False)
     (hit,) = answer["hits"]
-    assert len(hit["lines"]) == matches.MATCHES
+    assert len(hit["lines"]) == MATCHES
     assert hit["more"] is True
 
 

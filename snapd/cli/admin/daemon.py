@@ -13,12 +13,11 @@ import time
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
-from snapd.cli.requests.connection import own_settings
+from snapd.cli.requests.connection import daemon_at, own_settings
 from snapd.cli.terminal.output import print_error, print_json
 from snapd.core.errors import InvalidParams, IoError
 from snapd.launch import connect as reach
 from snapd.launch import ensure_daemon
-from snapd.locations import Locations
 
 if TYPE_CHECKING:
     import argparse
@@ -32,8 +31,7 @@ _POLL_SECONDS = 0.02
 
 def connect(options: argparse.Namespace) -> int:
     """Carries bytes both ways until the daemon has said its last."""
-    locations = Locations.from_environment(os.environ)
-    path = os.path.abspath(options.socket) if options.socket else locations.socket
+    locations, path = daemon_at(options.socket)
     try:
         own_settings(locations)
     except InvalidParams as error:
@@ -72,8 +70,7 @@ def _upstream(connection: socket.socket) -> None:
 
 def stop(options: argparse.Namespace) -> int:
     """Ends the daemon in order and waits until it is gone."""
-    locations = Locations.from_environment(os.environ)
-    stopped = end_daemon(os.path.abspath(options.socket) if options.socket else locations.socket)
+    stopped = end_daemon(daemon_at(options.socket)[1])
     if options.json:
         print_json({"stopped": stopped})
     elif not stopped:

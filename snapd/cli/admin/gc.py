@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend, settings_of
 from snapd.cli.requests.folder import folder_of
-from snapd.cli.terminal.confirming import confirmed, declined
+from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import print_json, printable, size
 from snapd.core.errors import InvalidParams, IoError, SnapdError, StoreLocked

@@ -53,19 +53,17 @@ def web(options: argparse.Namespace) -> int:
 
     _check_port(options.port)
     certificate = _check_host(options)
-    locations = Locations.from_environment(os.environ)
-    socket = os.path.abspath(options.socket) if options.socket else locations.socket
     folder = folder_of(options)
 
     def connect_to(named: str) -> Callable[[], tuple[RemoteBackend, Client]]:
-        return lambda: connected(locations, socket, named, None, only_open=named != folder)
+        return lambda: connected(options.socket, named, None, only_open=named != folder)
 
     with contextlib.ExitStack() as until_the_end:
 
         def ready(url: str, token: str) -> None:
             print(json.dumps({"url": url, "token": token}) if options.json else url, flush=True)
             if options.open:
-                until_the_end.enter_context(_opened(url, locations))
+                until_the_end.enter_context(_opened(url, Locations.from_environment(os.environ)))
 
         host = options.host.strip("[]")
         serve(Options(folder, host, options.port, options.read_only, certificate), connect_to, ready)
@@ -189,9 +187,7 @@ def ui(options: argparse.Namespace) -> int:
     from snapd.cli.ui.app import TerminalView
     from snapd.cli.ui.link import Link
 
-    locations = Locations.from_environment(os.environ)
-    socket = os.path.abspath(options.socket) if options.socket else locations.socket
-    link = Link(locations, socket, folder_of(options))
+    link = Link(options.socket, folder_of(options))
     if options.color == "never":
         # textual reads its setting from here
         os.environ["NO_COLOR"] = "1"

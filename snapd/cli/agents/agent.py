@@ -38,8 +38,8 @@ def agent(options: argparse.Namespace) -> int:
     if options.action == "status":
         return _status(options)
     from snapd.agents.install import install, uninstall
-    from snapd.agents.program import program
-    from snapd.agents.record import Records
+    from snapd.agents.settings_file import Records
+    from snapd.agents.styles import program
 
     agents = _chosen(options)
     environment = os.environ
@@ -127,8 +127,8 @@ def _as_json(done: Done, *, dry_run: bool) -> dict[str, Any]:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from snapd.agents.program import program
     from snapd.agents.status import Looking
+    from snapd.agents.styles import program
     from snapd.agents.table import AGENTS
 
     looking = Looking(program(), os.environ, os.path.realpath(folder_of(options)))

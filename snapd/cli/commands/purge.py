@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_message
-from snapd.cli.terminal.confirming import confirmed, declined
+from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import printable, shell_name
 from snapd.cli.terminal.output import counted, print_json, size
 from snapd.core.errors import InvalidParams

@@ -1,11 +1,11 @@
-"""Records what changes in a folder as the steps of a session; one ends when the folder has been quiet for a while."""
+"""Records a command that `snapd run` runs: by bursts of changes, or by the hooks of an agent."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from snapd_client import ClientError, RequestTimeout
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from snapd.backend import Backend
 
+    T = TypeVar("T")
+
 _HEARD = frozenset({"snapshot/didChange", "snapshot/didTrack", "snapshot/didRevert", "session/didChange"})
 _OWN = 16
 """How many of our own snapshots to remember, so that their notifications are recognised."""
@@ -27,7 +29,32 @@ _PATIENCE = 3
 _FAILURES = (SnapdError, ClientError, OSError)
 
 
-class Recorder:
+class _Recording:
+    """What both ways to record have: who answers, and patience with them at the end.
+
+    Args:
+        found: who answers.
+        again: connects to the daemon again.
+    """
+
+    def __init__(self, found: Backend, again: Callable[[], None]) -> None:
+        self.backend = found
+        self._again = again
+
+    def _patiently(self, work: Callable[[], T]) -> T:
+        """The result of work that asks the daemon, also of one that has to be started again."""
+        for _ in range(_PATIENCE - 1):
+            try:
+                return work()
+            except RequestTimeout:
+                # it is there, and stuck: to ask again would keep whoever waits for the command even longer
+                raise
+            except _FAILURES:
+                self._again()
+        return work()
+
+
+class Recorder(_Recording):
     """Records a session while a thread of its own listens to the daemon.
 
     Nothing falls between two steps, or into both: the next begins on the very snapshot that the one before ends with.
@@ -35,14 +62,12 @@ class Recorder:
     Args:
         found: who answers.
         client: its connection.
-        ensure: makes sure that there is a daemon.
+        again: connects to the daemon again.
         quiet: seconds without a change after which a step ends.
     """
 
-    def __init__(self, found: Backend, client: Client, ensure: Callable[[], None], quiet: float) -> None:
-        self._found = found
-        self._client = client
-        self._ensure = ensure
+    def __init__(self, found: Backend, client: Client, again: Callable[[], None], quiet: float) -> None:
+        super().__init__(found, again)
         self._quiet = quiet
         self._subscription = client.subscribe(_HEARD)
         self._stopping = threading.Event()
@@ -55,22 +80,17 @@ class Recorder:
         self.trouble: Exception | None = None
         """What went wrong last, where something did."""
 
-    @property
-    def backend(self) -> Backend:
-        """Who answers."""
-        return self._found
-
     def start(self, agent: str, title: str) -> None:
         """Starts the session and its first step.
 
         Raises:
             SnapdError: it was not started.
         """
-        self.session_id = self._found.request("session/start", {"agent": agent, "title": title})["sessionId"]
+        self.session_id = self.backend.request("session/start", {"agent": agent, "title": title})["sessionId"]
         try:
             self._begin()
         except BaseException:
-            self._found.request("session/end", {"sessionId": self.session_id})
+            self.backend.request("session/end", {"sessionId": self.session_id})
             raise
         self._thread.start()
 
@@ -86,23 +106,9 @@ class Recorder:
         self._stopping.set()
         self._subscription.close()
         self._thread.join()
-        for attempt in range(_PATIENCE):
-            try:
-                self._found.request("session/end", {"sessionId": self.session_id})
-                return list(self._found.request("session/steps", {"sessionId": self.session_id})["steps"])
-            except RequestTimeout:
-                # it is there, and stuck: to ask again would keep whoever waits for the command even longer
-                raise
-            except _FAILURES:
-                if attempt == _PATIENCE - 1:
-                    raise
-            self._ensure()
-            self._client.reconnect()
-        raise AssertionError("unreachable")
-
-    def close(self) -> None:
-        """Lets go of the daemon."""
-        self._found.close()
+        known = {"sessionId": self.session_id}
+        self._patiently(lambda: self.backend.request("session/end", known))
+        return list(self._patiently(lambda: self.backend.request("session/steps", known))["steps"])
 
     # -- the thread
 
@@ -141,14 +147,14 @@ class Recorder:
             if step is not None and step["stepId"] == self._open and step["state"] != "open":
                 # somebody ended it; what the command does from now on is to be recorded all the same
                 self._resume()
-        elif not self._client.connected:
+        elif not self.backend.is_open:
             raise IoError("the daemon is gone", hint="run the command again to record it", errno="EPIPE")
 
     def _begin(self) -> None:
         """Begins a step, with which the one before it ends."""
         self._changed = None
         ends = {} if self._open is None else {"ends": self._open}
-        begun = self._found.request("step/begin", {"sessionId": self.session_id, **ends})
+        begun = self.backend.request("step/begin", {"sessionId": self.session_id, **ends})
         self._open = begun["stepId"]
         self._own.append(begun["hash"])
         self._base = begun["hash"]
@@ -157,9 +163,8 @@ class Recorder:
         """Connects again where the connection is lost, and finds out which step is open."""
         while not self._stopping.wait(_AGAIN_SECONDS):
             try:
-                if not self._client.connected:
-                    self._ensure()
-                    self._client.reconnect()
+                if not self.backend.is_open:
+                    self._again()
                 self._resume()
             except _FAILURES as error:
                 self.trouble = error
@@ -168,7 +173,7 @@ class Recorder:
 
     def _resume(self) -> None:
         known = {"sessionId": self.session_id}
-        steps = self._found.request("session/steps", known)["steps"]
+        steps = self.backend.request("session/steps", known)["steps"]
         # one at most: each began as the one before it ended
         self._open = next((step["stepId"] for step in steps if step["state"] == "open"), None)
         # whatever was told meanwhile was not heard; the next difference counts, from whichever snapshot
@@ -181,5 +186,63 @@ class Recorder:
             self._begin()
         except UnknownSession:
             # somebody ended it
-            self._found.request("session/start", known)
+            self.backend.request("session/start", known)
             self._begin()
+
+
+class Hooked(_Recording):
+    """The sessions of an agent that records by its own hooks.
+
+    Args:
+        found: who answers.
+        again: connects to the daemon again.
+        agent: what its hooks call it.
+
+    Attributes:
+        base: the snapshot from before the run.
+        end: the one from after it.
+    """
+
+    def __init__(self, found: Backend, again: Callable[[], None], agent: str) -> None:
+        super().__init__(found, again)
+        self._agent = agent
+        self._before: dict[str, int] = {}
+        self.base = self.end = ""
+
+    def start(self) -> None:
+        """Takes the first snapshot, so that the agent's first step waits for none.
+
+        Raises:
+            SnapdError: there is none.
+        """
+        self.base = self.backend.request("snapshot/track", {})["hash"]
+        self._before = {session["sessionId"]: session["stepCount"] for session in self._sessions()}
+
+    def finish(self) -> dict[str, list[dict[str, Any]]]:
+        """Ends the sessions that the agent left open, and gives its steps of this run.
+
+        Returns:
+            The steps by session, as `session/steps` tells them.
+
+        Raises:
+            SnapdError, ClientError, OSError: the daemon cannot be asked.
+        """
+        return self._patiently(self._finish)
+
+    def _finish(self) -> dict[str, list[dict[str, Any]]]:
+        steps = {}
+        for session in self._sessions():
+            name = session["sessionId"]
+            known = self._before.get(name)
+            if known is None and "endedAt" not in session:
+                # the agent is gone and did not say so: what changes from now on is not its own
+                self.backend.request("session/end", {"sessionId": name})
+            if session["stepCount"] > (known or 0):
+                steps[name] = self.backend.request("session/steps", {"sessionId": name})["steps"][known or 0 :]
+        # what changed beside the agent's steps is in a snapshot too
+        self.end = self.backend.request("snapshot/track", {})["hash"]
+        return steps
+
+    def _sessions(self) -> list[dict[str, Any]]:
+        every = self.backend.request("session/list", {})["sessions"]
+        return [session for session in every if session.get("agent") == self._agent]

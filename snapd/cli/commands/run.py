@@ -8,34 +8,31 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from snapd_client import ClientError
 
-from snapd.cli.requests.connection import connected
+from snapd.cli.requests.connection import connect_again, connected
 from snapd.cli.requests.folder import folder_of
-from snapd.cli.terminal.output import print_error, printable
+from snapd.cli.requests.names import find_step
+from snapd.cli.terminal.layout import fit_name, terminal_width
+from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.output import Painter, counts, print_error, printable
+from snapd.cli.terminal.reasons import not_in_snapshots, sharing
 from snapd.core.errors import InvalidParams, SnapdError
-from snapd.launch import ensure_daemon
-from snapd.locations import Locations
 
-from .hooked import Hooked
-from .recorder import Recorder
-from .summary import tell_bursts, tell_hooked
+from .recorder import Hooked, Recorder
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from types import FrameType
-
-    from snapd_client import Client
 
     from snapd.agents.one_run import OneRun
     from snapd.agents.table import Agent
     from snapd.backend import Backend
-
-_Recording = TypeVar("_Recording", Hooked, Recorder)
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
@@ -44,6 +41,11 @@ _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _FORWARDED = (*_FROM_TERMINAL, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _ANSWER_SECONDS = 60.0
 """How long the daemon may take to open the folder, and to end a step: what the command changed since the last one."""
+_FILES = 3
+_BURSTS = (
+    "steps are bursts of changes; all that changed meanwhile counts as the command's, except what you saved in a "
+    "connected editor"
+)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         return _NOT_FOUND
     hooks = _hooks(options, folder, words)
     try:
-        recording = _by_hooks(options, folder, hooks) if hooks is not None else _by_bursts(options, folder, words)
+        recording = _begun(options, folder, words, hooks)
     except (SnapdError, ClientError, OSError) as error:
         if options.require:
             raise
@@ -79,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
                 code = child.run(program, words)
                 tell_bursts(options, recording, _agent_without_hooks(options, words))
     finally:
-        recording.close()
+        recording.backend.close()
         if hooks is not None:
             hooks.close()
     return code
@@ -90,7 +92,7 @@ def _hooks(options: argparse.Namespace, folder: str, words: list[str]) -> OneRun
     if _wants_bursts(options):
         return None
     from snapd.agents.one_run import with_hooks
-    from snapd.agents.program import program
+    from snapd.agents.styles import program
 
     try:
         return with_hooks(words, program(), os.environ, folder)
@@ -113,47 +115,29 @@ def _wants_bursts(options: argparse.Namespace) -> bool:
     return bool(options.agent or options.title or options.socket or options.here)
 
 
-def _by_hooks(options: argparse.Namespace, folder: str, hooks: OneRun) -> Hooked:
-    """Begins to record what the agent's hooks tell.
+def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: OneRun | None) -> Hooked | Recorder:
+    """Begins to record what the agent's hooks tell, or else bursts of changes.
 
     Raises:
         SnapdError, ClientError, OSError: nothing is recorded.
     """
-    return _started(
-        options, folder, lambda found, client, ensure: Hooked(found, client, ensure, hooks.agent.name), Hooked.start
-    )
-
-
-def _by_bursts(options: argparse.Namespace, folder: str, words: list[str]) -> Recorder:
-    """Begins to record bursts of changes; raises as `_by_hooks` does."""
-    agent, title = options.agent or os.path.basename(words[0]), options.title or shlex.join(words)
-    return _started(
-        options,
-        folder,
-        lambda found, client, ensure: Recorder(found, client, ensure, options.quiet),
-        lambda recorder: recorder.start(agent, title),
-    )
-
-
-def _started(
-    options: argparse.Namespace,
-    folder: str,
-    make: Callable[[Backend, Client, Callable[[], None]], _Recording],
-    start: Callable[[_Recording], None],
-) -> _Recording:
-    locations = Locations.from_environment(os.environ)
-    path = os.path.abspath(options.socket) if options.socket else locations.socket
-    found, client = connected(locations, path, folder, _ANSWER_SECONDS)
-    recording = make(found, client, lambda: ensure_daemon(locations, path).close())
+    found, client = connected(options.socket, folder, _ANSWER_SECONDS)
+    again = partial(connect_again, client, options.socket)
     try:
         # the first snapshot takes as long as it takes: a daemon that has answered so far is alive
         client.timeout = None
-        start(recording)
+        if hooks is not None:
+            hooked = Hooked(found, again, hooks.agent.name)
+            hooked.start()
+            return hooked
+        recorder = Recorder(found, client, again, options.quiet)
+        recorder.start(options.agent or os.path.basename(words[0]), options.title or shlex.join(words))
+        return recorder
     except BaseException:
-        recording.close()
+        found.close()
         raise
-    client.timeout = _ANSWER_SECONDS
-    return recording
+    finally:
+        client.timeout = _ANSWER_SECONDS
 
 
 class _Child:
@@ -229,3 +213,122 @@ def _in_foreground() -> bool:
         return os.tcgetpgrp(terminal) == os.getpgrp()
     finally:
         os.close(terminal)
+
+
+def tell_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | None) -> None:
+    """Ends the session of bursts, and prints what was recorded.
+
+    Args:
+        options: of the command.
+        recorder: what recorded.
+        agent: whose hooks would have told more, if there is one.
+    """
+    try:
+        every = recorder.finish()
+        shared = _shared_files(recorder.backend, every)
+    except (ClientError, SnapdError, OSError) as error:
+        print_error(error, "the session could not be ended: ")
+        return
+    if recorder.trouble is not None:
+        print_error(recorder.trouble, "some changes may not be recorded: ")
+    painter = Painter(options, sys.stderr)
+    changed = _tell_session(painter, recorder.session_id, every, shared)
+    if not changed:
+        _tell_ignored(recorder.backend)
+        return
+    lines = [_BURSTS, _how_to_undo(recorder.session_id)]
+    if agent is not None:
+        lines.append(f"after 'snapd agent install {agent.name}', steps are the tool calls of {agent.title}")
+    _tell_dim(painter, *lines)
+
+
+def tell_hooked(options: argparse.Namespace, hooked: Hooked, hooks: OneRun) -> None:
+    """Prints what the agent's hooks had recorded."""
+    title = hooks.agent.title
+    try:
+        sessions = hooked.finish()
+        shared = {name: _shared_files(hooked.backend, steps) for name, steps in sessions.items()}
+    except (ClientError, SnapdError, OSError) as error:
+        print_error(error, "what was recorded cannot be told: ")
+        return
+    painter = Painter(options, sys.stderr)
+    if not sessions and hooked.base == hooked.end:
+        print(painter.paint("snapd: nothing changed", "dim"), file=sys.stderr)
+        _tell_ignored(hooked.backend)
+        return
+    if not sessions:
+        print(f"snapd: no step was recorded: the hooks of {title} told of none", file=sys.stderr)
+        _tell_dim(painter, f"what changed meanwhile counts as yours; 'snapd diff {hooked.base[:8]}' shows it")
+        return
+    for name, steps in sessions.items():
+        _tell_session(painter, name, steps, shared[name])
+    source = "its installed hooks" if hooks.installed else "hooks for this run"
+    _tell_dim(
+        painter,
+        f"steps are the tool calls of {title}, told by {source}; what else changed meanwhile counts as yours",
+        *map(_how_to_undo, sessions),
+    )
+
+
+def _tell_session(painter: Painter, session_id: str, every: list[dict[str, Any]], shared: list[str]) -> bool:
+    """Prints the steps of a session; whether any changed something."""
+    steps = [step for step in every if step.get("files")]
+    name = short(session_id)
+    lost = not_in_snapshots(every)
+    if not steps:
+        print(painter.paint(f"snapd: session {name}: nothing changed", "dim"), file=sys.stderr)
+        if lost is not None:
+            print(f"  {painter.paint(lost, 'yellow')}", file=sys.stderr)
+        return False
+    said = "1 step" if len(steps) == 1 else f"{len(steps)} steps"
+    print(f"snapd: session {painter.paint(name, 'yellow')}: {said}", file=sys.stderr)
+    for step in steps:
+        print(f"  {painter.paint('●', 'cyan')} {_step_line(painter, step)}", file=sys.stderr)
+    for line in [*shared, *filter(None, [lost])]:
+        print(f"  {painter.paint(line, 'yellow')}", file=sys.stderr)
+    return True
+
+
+def _tell_ignored(found: Backend) -> None:
+    """Says so where the command ran in a folder of which no snapshot has anything."""
+    here = os.getcwd()
+    try:
+        ignored = found.request("snapshot/status", {"file": os.path.join(here, "new")}).get("ignored")
+    except (ClientError, SnapdError, OSError) as error:
+        print_error(error)
+        return
+    if ignored:
+        print(f"snapd: {printable(here)} is ignored: no snapshot has what is written there", file=sys.stderr)
+
+
+def _tell_dim(painter: Painter, *lines: str) -> None:
+    for line in lines:
+        print(painter.paint(line, "dim"), file=sys.stderr)
+
+
+def _how_to_undo(session_id: str) -> str:
+    return f"snapd undo --session {short(session_id)} undoes the last step, and with --all all of them"
+
+
+def _shared_files(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
+    """Says which files other steps may have written, too, and which steps these are."""
+    files: dict[str, dict[str, None]] = {}
+    for step in steps:
+        for row in step.get("files", ()):
+            for other in row.get("sharedWith", ()):
+                files.setdefault(other, {})[printable(row["file"])] = None
+    lines = []
+    for other, names in files.items():
+        agent = find_step(found, other).get("agent")
+        shown = ", ".join(list(names)[:_FILES]) + (f" and {len(names) - _FILES} more" if len(names) > _FILES else "")
+        lines.append(f"{shown}: {sharing(other, agent)}; an undo leaves what is shared")
+    return lines
+
+
+def _step_line(painter: Painter, step: dict[str, Any]) -> str:
+    files = step["files"]
+    total = {key: sum(row[key] for row in files) for key in ("additions", "deletions")}
+    room = (terminal_width() - 40) // min(len(files), _FILES)
+    names = ", ".join(fit_name(printable(row["file"]), max(8, room)) for row in files[:_FILES])
+    more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
+    return f"{short(step['stepId'])}  {counts(painter, {'binary': False, **total})}  {names}{more}"

@@ -1,4 +1,4 @@
-"""`snapd undo` and `snapd redo`."""
+"""`snapd undo`, `redo` and `revert-hunk`: takes steps back, or some of the hunks that one changed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.requests.connection import ask, backend, in_folder
-from snapd.cli.requests.names import find_message, find_session, find_step, latest_session
+from snapd.cli.requests.names import find_message, find_session, find_step, latest_session, step_id
 from snapd.cli.requests.operation import operate
+from snapd.cli.terminal.asking import choose, declined
 from snapd.cli.terminal.filenames import printable
 from snapd.core.errors import InvalidParams
 
@@ -76,3 +77,51 @@ def _check_one(options: argparse.Namespace, *names: str) -> None:
         raise InvalidParams(
             f"--{given[1]}: not together with {said[given[0]]}", hint="give one of them", field=f"--{given[1]}"
         )
+
+
+def revert_hunk(options: argparse.Namespace) -> int:
+    """Reverts the hunks that the command names, or that the user chooses one by one."""
+    with backend(options) as found:
+        about = {"stepId": step_id(found, options.step), "file": in_folder(options, options.file)}
+        answer = ask(found, "step/hunks", about)
+        hunks = answer["hunks"]
+        if not hunks:
+            why = "others changed the same lines while it was at work" if "mixed" in answer else "it changed as a whole"
+            raise InvalidParams(
+                f"{options.file} has no hunks in this step: {why}",
+                hint=f"'snapd undo {options.step} FILE' undoes what the step changed in it",
+                field="FILE",
+            )
+        agreed = None
+        if options.hunks:
+            chosen = _indexes(options.hunks, len(hunks))
+        else:
+            every = {**about, "hunks": [hunk["index"] for hunk in hunks], "onConflict": options.on_conflict}
+            shown = _plan(found, every)
+            hint = f"name the hunks, from 1 to {len(hunks)}, or take all of them back with --yes"
+            chosen = choose(options, printable(options.file), hunks, "revert", hint).hunks
+            if chosen and not options.yes:
+                agreed = _plan(found, {**every, "hunks": chosen})
+                # what is chosen can be as it was shown only if the whole still is
+                agreed = agreed if _plan(found, every) == shown else shown
+        if not chosen:
+            return declined(options)
+        return operate(
+            options, found, "step/revertHunks", {**about, "hunks": chosen}, sure=agreed is None, agreed=agreed
+        )
+
+
+def _plan(found: Backend, params: dict[str, Any]) -> str:
+    plan: str = ask(found, "step/revertHunks", {**params, "dryRun": True})["plan"]
+    return plan
+
+
+def _indexes(numbers: list[int], count: int) -> list[int]:
+    for number in numbers:
+        if not 1 <= number <= count:
+            raise InvalidParams(
+                f"there is no hunk {number}, only 1 to {count}",
+                hint="'snapd show STEP' shows the hunks in order",
+                field="HUNK",
+            )
+    return [number - 1 for number in dict.fromkeys(numbers)]

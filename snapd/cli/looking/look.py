@@ -1,26 +1,53 @@
-"""`snapd track`, `patch`, `diff`, `show`, `files` and `export`."""
+"""`snapd track`, `patch`, `diff`, `show`, `files`, `export` and `snapshots`."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
-from snapd.cli.looking.diffs import diff_text
-from snapd.cli.requests.connection import ask, backend, in_folder, pages
+from snapd.cli.requests.connection import TAKE_ONE, ask, backend, in_folder, pages
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.similar import suggesting
 from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import file_name, shell_name
+from snapd.cli.terminal.layout import fit, one_line, pad, terminal_width
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size, summary
+from snapd.cli.terminal.times import day, local_now, moment
 from snapd.core.errors import InvalidParams
 from snapd.reasons import in_words
 
+from .diffs import diff_text
+
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from snapd.backend import Backend
+
+_SHORT = 8
+_WIDE = 60
+"""Columns from which on the number of files is shown."""
+_REASONS = {
+    "track": "asked for",
+    "begin": "before step",
+    "end": "after step",
+    "before": "before files were brought back",
+    "restore": "after a restore",
+    "revert": "after a revert",
+    "undo": "after an undo",
+    "redo": "after a redo",
+    "unrevert": "after an unrevert",
+    "hunks": "after a revert of hunks",
+    "after": "after files were brought back",
+    "look": "compared with another",
+}
 
 
 def track(options: argparse.Namespace) -> int:
@@ -119,3 +146,71 @@ def export(options: argparse.Namespace) -> int:
     else:
         print(f"wrote {counted(result['files'], 'file')}, {size(result['bytes'])}, to {shell_name(options.to)}")
     return DONE
+
+
+def snapshots(options: argparse.Namespace) -> int:
+    """Lists the snapshots, the latest first."""
+    if options.number < 0:
+        raise InvalidParams("-n: expected a number of snapshots, or 0 for all", field="-n")
+    with backend(options) as found:
+        listed = _wanted(found, options.number)
+        shown = list(islice(listed, options.number or None))
+        more = bool(options.number) and next(listed, None) is not None
+    if options.json:
+        print_json({"snapshots": shown})
+    elif not shown:
+        print(f"snapd: there are no snapshots of this folder yet; {TAKE_ONE}", file=sys.stderr)
+    else:
+        painter = Painter(options)
+        older = painter.paint(f"… older: -n {2 * options.number}, or -n 0 for all\n", "dim") if more else ""
+        pager.show(options, f"{snapshot_table(shown, painter, terminal_width(), local_now())}\n{older}")
+    return DONE
+
+
+def _wanted(found: Backend, number: int) -> Iterator[dict[str, Any]]:
+    """The snapshots, but for those that nobody asked for and that are as the one before."""
+    # one more says whether there are more
+    for taken in pages(found, "snapshot/list", {"limit": number + 1 if number else None}, "snapshots"):
+        if taken.get("files") != 0 or taken["kind"] == "track":
+            yield taken
+
+
+def snapshot_table(found: list[dict[str, Any]], painter: Painter, width: int, now: datetime) -> str:
+    """A line for each snapshot, and one above for each day.
+
+    Args:
+        found: of `snapshot/list`, in the order in which they are shown.
+        painter: colours.
+        width: columns that there are.
+        now: where the user is.
+    """
+    lines: list[str] = []
+    last_day = None
+    files = max(len(_count_of(taken)) for taken in found) + 2 if width >= _WIDE else 0
+    for taken in found:
+        at = moment(taken["at"])
+        if day(at, now) != last_day:
+            last_day = day(at, now)
+            lines.append(painter.paint(last_day, "bold"))
+        clock, name = f"{at:%H:%M}", taken["hash"][:_SHORT]
+        room = width - len(f"  {clock}  {name}  ") - files
+        counted = painter.paint(pad(_count_of(taken), files), "dim") if files else ""
+        line = f"  {painter.paint(clock, 'dim')}  {painter.paint(name, 'yellow')}  {counted}"
+        lines.append(line + fit(_reason(taken), room))
+    return "\n".join(lines)
+
+
+def _count_of(taken: dict[str, Any]) -> str:
+    if "files" not in taken:
+        return "the first"
+    return f"{taken['files']} file{'' if taken['files'] == 1 else 's'}"
+
+
+def _reason(taken: dict[str, Any]) -> str:
+    # a newer daemon may know more reasons
+    words = [_REASONS.get(taken["kind"], taken["kind"])]
+    if "stepId" in taken:
+        words.append(short(taken["stepId"]))
+    if taken.get("agent"):
+        words.append(f"by {one_line(taken['agent'])}")
+    return one_line(" ".join(words))

@@ -1,18 +1,24 @@
-"""`snapd review`."""
+"""`snapd review` and `snapd blame`."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
-from snapd.cli.requests.connection import ask, backend
+from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import all_sessions, file_of, find_session
 from snapd.cli.requests.pending import as_a_whole, authors, named, pending
+from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.layout import fit, one_line, pad
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, summary
-from snapd.core.errors import UnknownSession
+from snapd.cli.terminal.times import ago, local_now, moment
+from snapd.core.errors import InvalidParams, UnknownSession, os_errors
 
 if TYPE_CHECKING:
     import argparse
@@ -20,6 +26,11 @@ if TYPE_CHECKING:
     from snapd.backend import Backend
 
 _NEXT = "'snapd keep' accepts changes, 'snapd revert -p' takes them back"
+_LINES = re.compile(r"(?P<file>.+):(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?", re.DOTALL)
+_WHO = 24
+"""Columns for who wrote a line."""
+_DIGITS = 8
+"""Of the hash of a commit: as many as short names of steps have."""
 
 
 def review(options: argparse.Namespace) -> int:
@@ -71,3 +82,85 @@ def _hunks(found: Backend, painter: Painter, shown: dict[str, Any]) -> str:
         lines.append(painter.paint(f"hunk {hunk['index'] + 1} by {authors(found, hunk['owners'])}", "dim"))
         lines.append(painter.diff("\n".join([hunk["header"], *hunk["lines"]])))
     return "\n".join([*lines, ""])
+
+
+def blame(options: argparse.Namespace) -> int:
+    """Shows who wrote each line of a file."""
+    file, lines = _split(options)
+    with backend(options) as found:
+        tree = None if options.hash is None else find_snapshot(found, options.hash)
+        params = {"file": in_folder(options, file), "hash": tree, "range": lines}
+        answer = ask(found, "snapshot/blame", params)
+        if options.json:
+            print_json(answer)
+            return DONE
+        path = os.path.join(options.directory, file)
+        text = _on_disk(path) if tree is None else _text(ask(found, "snapshot/fileAt", {**params, "range": None}))
+    pager.show(options, _table(Painter(options), answer["lines"], text))
+    for problem in answer.get("noteProblems", ()):
+        of = f"{_short(problem['commit'])}: " if "commit" in problem else "notes of git-ai: "
+        print(f"snapd: {of}{printable(problem['reason'])}", file=sys.stderr)
+    return DONE
+
+
+def _split(options: argparse.Namespace) -> tuple[str, dict[str, int] | None]:
+    """The file, and the lines that the name ends with; a file that has such a name goes first."""
+    found = _LINES.fullmatch(options.file)
+    if found is None or os.path.lexists(os.path.join(options.directory, options.file)):
+        return options.file, None
+    first = int(found["first"])
+    last = int(found["last"] or first)
+    if not 1 <= first <= last:
+        raise InvalidParams(
+            f"{options.file}: expected lines such as 12 or 12-20, from 1", hint="the last line follows the first"
+            , field="FILE",
+        )  # fmt: skip
+    return found["file"], {"start": first, "count": last - first + 1}
+
+
+def _on_disk(path: str) -> list[str]:
+    with os_errors(path), open(path, "rb") as file:
+        return file.read().decode(*pager.ENCODING).split("\n")
+
+
+def _text(file: dict[str, Any]) -> list[str]:
+    if file["encoding"] != "base64":
+        return str(file["content"]).split("\n")
+    from base64 import b64decode
+
+    return b64decode(file["content"]).decode(*pager.ENCODING).split("\n")
+
+
+def _table(painter: Painter, runs: list[dict[str, Any]], text: list[str]) -> str:
+    now = local_now()
+    width = len(str(max((run["start"] + run["count"] - 1 for run in runs), default=0)))
+    rows = []
+    for run in runs:
+        style = "dim" if run["author"] == "before" else "yellow" if run["author"] == "step" else "cyan"
+        at = run.get("at") or run.get("noted", {}).get("at")
+        when = "" if at is None else ago(moment(at), now)
+        who = f"{painter.paint(pad(fit(_who(run), _WHO), _WHO), style)}  {painter.paint(pad(when, 16), 'dim')}"
+        for line in range(run["start"], run["start"] + run["count"]):
+            content = text[line - 1] if line <= len(text) else ""
+            rows.append(f"{who}  {painter.paint(str(line).rjust(width), 'dim')}  {printable(content)}".rstrip())
+    return "\n".join(rows) + "\n" if rows else ""
+
+
+def _who(run: dict[str, Any]) -> str:
+    if run["author"] == "user":
+        return "you"
+    if run["author"] == "step":
+        return one_line(" ".join(filter(None, (short(run["stepId"]), run.get("agent")))))
+    noted = run.get("noted")
+    if noted is None:
+        return "before"
+    return one_line(f"in {_short(noted['commit'])} {noted.get('agent') or _without_address(noted['person'])}")
+
+
+def _short(commit: str) -> str:
+    return commit[:_DIGITS]
+
+
+def _without_address(person: str) -> str:
+    """The name of somebody whom git would call `Name <address>`."""
+    return person.rpartition("<")[0].strip() or person

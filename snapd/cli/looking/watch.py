@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from snapd_client import ClientError
 from snapd_client.notifications import DISCONNECTED
 
-from snapd.cli.requests.connection import connected
+from snapd.cli.requests.connection import connect_again, connected
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import changed, said_of, short, step_name
 from snapd.cli.terminal.output import Painter, count_words, counts, letter_of, print_error, printable
 from snapd.cli.terminal.times import local_now
 from snapd.core.errors import IoError
-from snapd.launch import ensure_daemon
-from snapd.locations import Locations
 
 if TYPE_CHECKING:
     import argparse
@@ -64,11 +62,9 @@ def watch(options: argparse.Namespace) -> NoReturn:
         SnapdError: the folder cannot be opened, or is gone.
     """
     folder = folder_of(options)
-    locations = Locations.from_environment(os.environ)
-    path = os.path.abspath(options.socket) if options.socket else locations.socket
-    found, client = connected(locations, path, folder, None)
+    found, client = connected(options.socket, folder, None)
     try:
-        _Watch(options, found, client, lambda: ensure_daemon(locations, path).close()).run(folder)
+        _Watch(options, found, client, partial(connect_again, client, options.socket)).run(folder)
     finally:
         found.close()
 
@@ -80,16 +76,15 @@ class _Watch:
         options: of the command; `json` and `color` are read.
         found: who answers.
         client: its connection.
-        ensure: makes sure that there is a daemon.
+        again: connects to the daemon again.
     """
 
     def __init__(
-        self, options: argparse.Namespace, found: RemoteBackend, client: Client, ensure: Callable[[], None]
+        self, options: argparse.Namespace, found: RemoteBackend, client: Client, again: Callable[[], None]
     ) -> None:
         self._json = options.json
         self._found = found
-        self._client = client
-        self._ensure = ensure
+        self._again = again
         self._subscription = client.subscribe(_HEARD)
         self._happening = Happening(Painter(options))
         self._seq = 0
@@ -105,7 +100,7 @@ class _Watch:
             assert heard is not None, "only `close` ends the subscription"
             if heard.method in _HEARD:
                 self._tell(heard.method, heard.params)
-            elif heard.method == DISCONNECTED and not self._client.connected:
+            elif heard.method == DISCONNECTED and not self._found.is_open:
                 self._connect_again()
 
     def _tell(self, method: str, params: dict[str, Any]) -> None:
@@ -128,8 +123,7 @@ class _Watch:
         trouble = ""
         while True:
             try:
-                self._ensure()
-                self._client.reconnect()
+                self._again()
                 break
             except (IoError, ClientError, OSError) as error:
                 # said once: it is tried again for as long as it takes

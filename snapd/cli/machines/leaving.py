@@ -12,7 +12,7 @@ import attrs
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_session
-from snapd.cli.terminal.confirming import confirmed, declined
+from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import file_name, printable
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size

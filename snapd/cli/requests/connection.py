@@ -49,8 +49,7 @@ def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[
         SnapdError: the folder cannot be opened.
     """
     folder = folder or folder_of(options)
-    locations = Locations.from_environment(os.environ)
-    found = _local(locations, folder) if options.no_daemon else _remote(locations, folder, options.socket)
+    found = _local(folder) if options.no_daemon else connected(options.socket, folder, None)[0]
     try:
         yield found
         if not getattr(options, "json", False):
@@ -60,19 +59,19 @@ def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[
         found.close()
 
 
-def _remote(locations: Locations, folder: str, socket: str | None) -> Backend:
-    path = os.path.abspath(socket) if socket else locations.socket
-    return connected(locations, path, folder, None)[0]
+def daemon_at(socket: str | None) -> tuple[Locations, str]:
+    """The directories of the user, and the path of the socket that a command names, or else of the user's own."""
+    locations = Locations.from_environment(os.environ)
+    return locations, os.path.abspath(socket) if socket else locations.socket
 
 
 def connected(
-    locations: Locations, path: str, folder: str, timeout: float | None, *, only_open: bool = False
+    socket: str | None, folder: str, timeout: float | None, *, only_open: bool = False
 ) -> tuple[RemoteBackend, Client]:
     """Connects to the daemon on a socket, which is started if it does not run, and opens a folder in it.
 
     Args:
-        locations: of the user.
-        path: of the socket.
+        socket: its path; None for the user's own.
         folder: absolute.
         timeout: seconds that the daemon has for each answer; None for no limit.
         only_open: whether to open the folder only if another client has it open.
@@ -87,6 +86,7 @@ def connected(
     from snapd.backend import RemoteBackend, connect
     from snapd.launch import ensure_daemon
 
+    locations, path = daemon_at(socket)
     own = own_settings(locations)
     try:
         ensure_daemon(locations, path).close()
@@ -102,6 +102,18 @@ def connected(
         catch_up(os.environ, _CATCH_UP_SECONDS)
     client = connect(path, timeout)
     return RemoteBackend(client, folder, {**own, "onlyOpen": True} if only_open else own), client
+
+
+def connect_again(client: Client, socket: str | None) -> None:
+    """Connects to the daemon on a socket once more, which is started if it does not run.
+
+    Raises:
+        IoError, ClientError, OSError: it cannot be started or reached.
+    """
+    from snapd.launch import ensure_daemon
+
+    ensure_daemon(*daemon_at(socket)).close()
+    client.reconnect()
 
 
 def own_settings(locations: Locations) -> dict[str, Any]:
@@ -120,10 +132,11 @@ def own_settings(locations: Locations) -> dict[str, Any]:
     return as_options(own)
 
 
-def _local(locations: Locations, folder: str) -> Backend:
+def _local(folder: str) -> Backend:
     from snapd.backend import open_local
     from snapd.settings.sources import read_environment
 
+    locations = Locations.from_environment(os.environ)
     return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), folder, read_environment(os.environ))
 
 

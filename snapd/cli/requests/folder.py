@@ -10,6 +10,7 @@ from snapd.cli.terminal.output import print_once, printable
 from snapd.core.errors import InvalidParams
 from snapd.folders.root import folder_around, has_history, is_folder_of, overlapping, store_of
 from snapd.locations import Locations, stores_directory
+from snapd.settings import data_dir
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +32,7 @@ def folder_of(options: argparse.Namespace) -> str:
     if options.here or not os.path.isdir(directory):
         return directory
     locations = Locations.from_environment(os.environ)
-    folder = folder_around(directory, locations, _data_dir(locations))
+    folder = folder_around(directory, locations, data_dir(locations.config_file))
     if folder != directory and options.command not in _SILENT:
         print_once(f"snapd: in {printable(folder)}; --here stays in this folder")
     if options.command not in (*_SILENT, "adopt", "status", "doctor"):
@@ -59,7 +60,7 @@ def former_words(histories: list[dict[str, str]]) -> list[str]:
 def _tell_former(folder: str, locations: Locations) -> None:
     """Says with the first command in a folder that there is a history which it may take."""
     real = os.path.realpath(folder)
-    store = store_of(real, locations, _data_dir(locations))
+    store = store_of(real, locations, data_dir(locations.config_file))
     known = has_history(store)
     if known and is_folder_of(store, real):
         return
@@ -76,7 +77,7 @@ def _tell_former(folder: str, locations: Locations) -> None:
 def is_known(folder: str) -> bool:
     """Whether there are snapshots of a folder, or sessions in it; nothing is opened or made to find out."""
     locations = Locations.from_environment(os.environ)
-    return has_history(store_of(folder, locations, _data_dir(locations)))
+    return has_history(store_of(folder, locations, data_dir(locations.config_file)))
 
 
 def known_around(directory: str) -> str:
@@ -87,7 +88,7 @@ def known_around(directory: str) -> str:
     """
     path = os.path.abspath(directory)
     locations = Locations.from_environment(os.environ)
-    folder = folder_around(path, locations, _data_dir(locations))
+    folder = folder_around(path, locations, data_dir(locations.config_file))
     if not is_known(folder):
         raise InvalidParams(
             f"there are no snapshots of {printable(path)}",
@@ -101,16 +102,3 @@ def others_with(folder: str) -> list[str]:
     """Lists the other folders that have snapshots of files of a folder."""
     locations = Locations.from_environment(os.environ)
     return overlapping(os.path.realpath(folder), stores_directory(os.path.realpath(locations.data)))
-
-
-def _data_dir(locations: Locations) -> str | None:
-    if not os.path.exists(locations.config_file):
-        return None
-    from snapd.settings.sources import read_file
-    from snapd.settings.table import Settings
-
-    try:
-        return Settings.of(read_file(locations.config_file)).data_dir
-    except InvalidParams:
-        # the command itself reports that, where it matters
-        return None

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
-from snapd.cli.terminal.confirming import confirmed, declined
+from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.plans import file_lines, room_for_files, total, unit_lines

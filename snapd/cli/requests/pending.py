@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.terminal.choosing import choose
+from snapd.cli.terminal.asking import choose
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.layout import one_line
 from snapd.core.errors import FileChanged, InvalidParams

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from snapd_client import ClientError
 
-from snapd.cli.requests.connection import NoDaemon, connected
+from snapd.cli.requests.connection import NoDaemon, connect_again, connected
 from snapd.cli.terminal.naming import learn
 from snapd.core.errors import SnapdError
-from snapd.launch import ensure_daemon
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from snapd.locations import Locations
 
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
@@ -26,8 +23,7 @@ class Link:
     """Asks the daemon, hears its notifications, and connects again when it has ended. Any thread may use it.
 
     Args:
-        locations: of the user.
-        socket: path of the daemon's socket.
+        socket: path of the daemon's socket; None for the user's own.
         folder: absolute path of the workspace.
 
     Raises:
@@ -35,12 +31,11 @@ class Link:
         SnapdError: the folder cannot be opened, or a setting is wrong.
     """
 
-    def __init__(self, locations: Locations, socket: str, folder: str) -> None:
+    def __init__(self, socket: str | None, folder: str) -> None:
         self.folder = folder
-        self._locations = locations
         self._socket = socket
         self._closed = threading.Event()
-        self._backend, self._client = connected(locations, socket, folder, None)
+        self._backend, self._client = connected(socket, folder, None)
         # from here on, before anything is asked: nothing falls between an answer and the notifications
         self._told = self._client.subscribe()
 
@@ -70,8 +65,7 @@ class Link:
         pause = _FIRST_PAUSE
         while not self._closed.is_set():
             try:
-                ensure_daemon(self._locations, self._socket).close()
-                self._client.reconnect()
+                connect_again(self._client, self._socket)
                 return
             except (SnapdError, ClientError, OSError) as error:
                 self._closed.wait(pause)

@@ -12,7 +12,7 @@ from snapd.wire import converter
 from snapd.wire.generate.classes import one_line
 from snapd.wire.generate.json_schema import object_schema
 
-from . import blaming, changing, finding, looking, params, results
+from . import changing, finding, looking, params, results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +116,7 @@ TOOLS: dict[str, Tool[Any]] = {
         Tool("history", "History", params.HistoryParams, results.History, looking.history, _READS),
         Tool("show", "Show a step", params.ShowParams, results.ShownStep, looking.show, _READS),
         Tool("diff", "Diff since", params.DiffParams, results.Difference, looking.diff, _READS),
-        Tool("blame", "Who wrote it", params.BlameParams, results.Blame, blaming.blame, _READS),
+        Tool("blame", "Who wrote it", params.BlameParams, results.Blame, looking.blame, _READS),
         Tool(
             "checkpoint",
             "Checkpoint",

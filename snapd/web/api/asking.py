@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from snapd.core.errors import Cancelled, UnknownStep
 from snapd.web.errors import BodyTooSlow
-from snapd.web.others import path_of
+from snapd.web.link import path_of
 
 from . import parameters
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from snapd.web.hub import Hub
-    from snapd.web.link import Link
-    from snapd.web.others import OtherFolders
+    from snapd.web.link import Link, OtherFolders
 
     from .routes import Route
 

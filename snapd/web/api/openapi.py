@@ -7,11 +7,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from snapd._version import __version__
+from snapd.web.errors import MEDIA_TYPE, STATUS
 from snapd.wire.errors import ERRORS
 from snapd.wire.generate.classes import WireClass, one_line, without_links
 from snapd.wire.generate.json_schema import object_schema, type_schema
-
-from .problems import MEDIA_TYPE, STATUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

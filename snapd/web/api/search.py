@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ import orjson
 from snapd.core.errors import InvalidParams
 
 from .asking import as_json
-from .matches import Needle, Step, message_hit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from .asking import Asked
-    from .matches import Ask
+
+    Ask = Callable[[str, dict[str, Any]], Any]
 
 SECONDS = 1.0
 """How long one answer looks; the next one goes on where it ended."""
@@ -33,6 +34,14 @@ _ENTRIES = 50
 _LONGEST = 200
 """Characters to look for."""
 _PLACES = ("prompts", "files", "texts")
+MATCHES = 20
+"""Files, and lines, that are listed for one step, at most."""
+_SHOWN = 200
+"""Characters of a line or a prompt."""
+_FILES_AT_ONCE = 20
+_CHANGED_LINES = 20_000
+"""What is looked through at once: files of a step, and lines that it changed in them."""
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 async def search(asked: Asked) -> Response:
@@ -166,3 +175,168 @@ def _key(entry: dict[str, Any]) -> str:
     if entry["kind"] == "step":
         return f"step {entry['step']['stepId']}"
     return f"{entry['kind']} {entry.get('sessionId', '')} {entry.get('messageId', '')}"
+
+
+class Needle:
+    """What is looked for.
+
+    Args:
+        text: whatever its case.
+        places: "prompts", "files", "texts".
+    """
+
+    def __init__(self, text: str, places: frozenset[str]) -> None:
+        self.text = text.casefold()
+        self.places = places
+
+    def is_in(self, text: str | None) -> bool:
+        """Whether a text has it."""
+        return text is not None and self.text in text.casefold()
+
+    def around(self, text: str) -> str:
+        """The part of a text that shows it."""
+        if len(text) <= _SHOWN:
+            return text
+        # where case changes the length, the place is not exact
+        begin = max(0, min(text.casefold().find(self.text) - _SHOWN // 4, len(text) - _SHOWN))
+        end = begin + _SHOWN
+        return ("…" if begin else "") + text[begin:end] + ("…" if end < len(text) else "")
+
+
+def message_hit(needle: Needle, entry: dict[str, Any]) -> dict[str, Any] | None:
+    """The hit for the entry of a message, if its prompt has the text."""
+    if "prompts" not in needle.places or not needle.is_in(entry.get("text")):
+        return None
+    return {
+        "kind": "message",
+        "sessionId": entry["sessionId"],
+        "messageId": entry["messageId"],
+        "at": entry["at"],
+        "prompt": needle.around(entry["text"]),
+    }
+
+
+class Step:
+    """One step that is looked through.
+
+    Args:
+        ask: asks the daemon.
+        needle: what is looked for.
+        step: as the wire has it.
+    """
+
+    def __init__(self, ask: Ask, needle: Needle, step: dict[str, Any]) -> None:
+        self._ask = ask
+        self._needle = needle
+        self._step = step
+        self._files: list[dict[str, Any]] = step.get("files") or []
+
+    def look(self, first: int, is_late: Callable[[], bool]) -> tuple[dict[str, Any] | None, int | None]:
+        """Looks at the step, and through its files from one on; at some of them in any case.
+
+        Args:
+            first: how many files have been looked through.
+            is_late: whether to stop.
+
+        Returns:
+            The hit, and with which file to go on: None if all of the step has been looked through.
+        """
+        found: dict[str, Any] = {}
+        if first == 0:
+            found |= self._named()
+        done: int | None = None
+        if "texts" in self._needle.places:
+            lines, done = self._lines(first, is_late)
+            if lines:
+                found["lines"] = lines[:MATCHES]
+            if len(lines) > MATCHES:
+                found["more"] = True
+        if not found:
+            return None, done
+        known = ("sessionId", "stepId", "messageId", "agent", "tool", "description")
+        about = {name: self._step[name] for name in known if name in self._step}
+        return {"kind": "step", **about, "at": self._step["startedAt"], **found}, done
+
+    def _named(self) -> dict[str, Any]:
+        """What has the text of the step's description, and of the names of its files."""
+        found: dict[str, Any] = {}
+        needle = self._needle
+        if "prompts" in needle.places and needle.is_in(self._step.get("description")):
+            found["prompt"] = needle.around(self._step["description"])
+        if "files" in needle.places:
+            both = ("file", "renamedFrom")
+            named = [each for each in self._files if any(needle.is_in(each.get(name)) for name in both)]
+            if named:
+                found["files"] = [_file(each) for each in named[:MATCHES]]
+            if len(named) > MATCHES:
+                found["more"] = True
+        return found
+
+    def _lines(self, first: int, is_late: Callable[[], bool]) -> tuple[list[dict[str, Any]], int | None]:
+        """Changed lines that have the text, one more than are listed at most; and with which file to go on."""
+        lines: list[dict[str, Any]] = []
+        while first < len(self._files):
+            some = self._some(first)
+            # most have nothing: one answer tells so of all of them
+            if self._is_anywhere(self._diff(some)):
+                for each in some:
+                    lines += self._lines_of(each, self._diff([each]))
+                    if len(lines) > MATCHES:
+                        return lines, None
+            first += len(some)
+            if first < len(self._files) and is_late():
+                return lines, first
+        return lines, None
+
+    def _some(self, first: int) -> list[dict[str, Any]]:
+        """The files that are looked through at once."""
+        some: list[dict[str, Any]] = []
+        changed = 0
+        for each in self._files[first : first + _FILES_AT_ONCE]:
+            changed += each["additions"] + each["deletions"]
+            if some and changed > _CHANGED_LINES:
+                break
+            some.append(each)
+        return some
+
+    def _diff(self, files: list[dict[str, Any]]) -> str:
+        names = [each.get("uri", each["file"]) for each in files]
+        diff: str = self._ask("step/diff", {"stepId": self._step["stepId"], "files": names})["diff"]
+        return diff
+
+    def _is_anywhere(self, diff: str) -> bool:
+        return any(line[:1] in ("+", "-") and self._needle.is_in(line[1:]) for line in diff.split("\n"))
+
+    def _lines_of(self, file: dict[str, Any], diff: str) -> Iterator[dict[str, Any]]:
+        for change, number, text in changed_lines(diff):
+            if self._needle.is_in(text):
+                yield {**_file(file), "change": change, "line": number, "text": self._needle.around(text)}
+
+
+def changed_lines(diff: str) -> Iterator[tuple[str, int, str]]:
+    """The changed lines of the unified diff of one file.
+
+    Yields:
+        "added" or "deleted", the number of the line in the new or in the old file, and its text.
+    """
+    old = new = old_left = new_left = 0
+    for line in diff.split("\n"):
+        if old_left <= 0 and new_left <= 0:
+            # until here, a line that looks like the head of a hunk is a line of the file
+            head = _HUNK.match(line)
+            if head is not None:
+                old, new = int(head[1]), int(head[3])
+                old_left, new_left = int(head[2] or 1), int(head[4] or 1)
+        elif line.startswith("-"):
+            yield "deleted", old, line[1:]
+            old, old_left = old + 1, old_left - 1
+        elif line.startswith("+"):
+            yield "added", new, line[1:]
+            new, new_left = new + 1, new_left - 1
+        elif not line.startswith("\\"):
+            old, old_left = old + 1, old_left - 1
+            new, new_left = new + 1, new_left - 1
+
+
+def _file(each: dict[str, Any]) -> dict[str, Any]:
+    return {name: each[name] for name in ("file", "uri") if name in each}

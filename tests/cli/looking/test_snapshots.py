@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.cli.looking.snapshots import table
+from snapd.cli.looking.look import snapshot_table
 from snapd.cli.terminal.layout import columns
 from snapd.cli.terminal.output import Painter
 from snapd.cli.terminal.times import local_now
@@ -89,7 +89,7 @@ def test_it_fits(width: int) -> None:
         }
         for at, kind in enumerate(kinds)
     ]
-    shown = table(rows, Painter(SimpleNamespace(color="never")), width, now)  # type: ignore[arg-type]
+    shown = snapshot_table(rows, Painter(SimpleNamespace(color="never")), width, now)  # type: ignore[arg-type]
     assert "\033" not in shown
     assert max(map(columns, shown.splitlines())) <= width
     assert "after step 01234567" in shown
