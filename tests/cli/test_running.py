@@ -50,7 +50,7 @@ def test_doctor(own_home: Home) -> None:
     assert (first.code, first.err) == (0, "")
     assert list(checks) == [
         "version", "settings", "data", "runtime", "daemon", "daemons", "agents",
-        "rules", "folder", "overlaps", "watches", "leftovers", "store",
+        "rules", "folder", "overlaps", "history", "watches", "leftovers", "store",
     ]  # fmt: skip
     assert all(check["ok"] for check in checks.values())
     assert checks["daemon"]["found"].startswith("not running")
@@ -69,7 +69,7 @@ def test_doctor_goes_on_after_a_failure(own_home: Home) -> None:
     result = own_home.run(own_home.path, "doctor", "--json", "--no-daemon")
     failed = {check["check"]: check["found"] for check in result.json["checks"] if not check["ok"]}
     assert result.code == 1
-    assert list(failed) == ["settings", "runtime", "folder", "store"]
+    assert list(failed) == ["settings", "runtime", "folder", "history", "store"]
     assert "config.toml: colour: unknown setting" in failed["settings"]
     assert "can be written to by others" in failed["runtime"]
 
