@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import attrs
@@ -207,10 +208,8 @@ def _beginning(rebuilt: Rebuilt, chain: str, first: Link, seq: int) -> Link:
 
 def _fitting(rebuilt: Rebuilt, links: list[Link]) -> list[Link]:
     """The events without those that depend on a lost one."""
-    database = Database(None)
-    try:
-        database.create(())
-        fitting: list[Link] = []
+    fitting: list[Link] = []
+    with closing(Database.made(None, ())) as database:
         for link in links:
             database.begin()
             try:
@@ -221,8 +220,6 @@ def _fitting(rebuilt: Rebuilt, links: list[Link]) -> list[Link]:
                 rebuilt.left_out.append(link)
             else:
                 fitting.append(link)
-    finally:
-        database.close()
     return fitting
 
 

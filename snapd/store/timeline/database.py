@@ -53,11 +53,10 @@ from .rows import (
     undone,
 )
 from .schema import CHAINS, GO_ON, TABLES, VERSION
-from .tables import messages
-from .tables.turning import end_redoing, operate
+from .tables import end_redoing, name_message, operate, send_message
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from snapd.core.model import ObjectId
     from snapd.core.timeline.model import (
@@ -73,6 +72,7 @@ if TYPE_CHECKING:
     from .chain import Link
 
 _OF_A_CHAIN = ("undone", "turns", "kept", "spans", "operations", "steps", "messages", "sessions")
+_VARYING = ("summary", "is_empty", "previous")
 
 
 class Database:
@@ -82,47 +82,53 @@ class Database:
     file that is none any more. See `verify`.
 
     Args:
-        path: a file, empty or of `create`; None for one that is in memory alone.
+        path: a file of `made`; None for one that is in memory alone.
+
+    Attributes:
+        connection: for `tables` and `schema`, which have questions of their own.
 
     Every method raises `sqlite3.Error` where the file cannot be read or written, or is damaged.
     """
 
     def __init__(self, path: str | None) -> None:
-        self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        self.connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         try:
             for pragma in ("page_size = 1024", "locking_mode = EXCLUSIVE", "journal_mode = MEMORY", "synchronous = OFF",
                            "temp_store = MEMORY", "foreign_keys = ON"):  # fmt: skip
-                self._connection.execute(f"PRAGMA {pragma}")
+                self.connection.execute(f"PRAGMA {pragma}")
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """Closes the file."""
-        self._connection.close()
+        self.connection.close()
 
-    @property
-    def connection(self) -> sqlite3.Connection:
-        """The connection, for the modules that have the questions about one table each."""
-        return self._connection
-
-    def create(self, links: Iterable[Link]) -> None:
-        """Creates the tables, and fills them.
+    @classmethod
+    def made(cls, path: str | None, links: Iterable[Link]) -> Database:
+        """A database with the tables, and what follows from events.
 
         Args:
+            path: an empty file; None for one that is in memory alone.
             links: all events, in their order.
 
         Raises:
             ValueError, sqlite3.IntegrityError: the events are inconsistent.
         """
-        with self._transaction():
-            for statement in TABLES:
-                self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version = {VERSION << 8 | codec.VERSION}")
-            previous = None
-            for link in links:
-                self.add(link, previous)
-                previous = link.event.seq
+        database = cls(path)
+        try:
+            with database._transaction():
+                for statement in TABLES:
+                    database.connection.execute(statement)
+                database.connection.execute(f"PRAGMA user_version = {VERSION << 8 | codec.VERSION}")
+                previous = None
+                for link in links:
+                    database.add(link, previous)
+                    previous = link.event.seq
+        except BaseException:
+            database.close()
+            raise
+        return database
 
     @property
     def is_current(self) -> bool:
@@ -132,17 +138,17 @@ class Database:
 
     def begin(self) -> None:
         """Begins a transaction."""
-        self._connection.execute("BEGIN IMMEDIATE")
+        self.connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         """Commits the transaction."""
         failpoint("database.commit")
-        self._connection.execute("COMMIT")
+        self.connection.execute("COMMIT")
 
     def roll_back(self) -> None:
         """Rolls the transaction back, unless an error did already."""
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -192,7 +198,7 @@ class Database:
             case SessionEnded(session_id):
                 self._one("UPDATE sessions SET ended = ? WHERE session_id = ?", event.milliseconds, session_id)
             case MessageSent() as what:
-                messages.send(self._connection, event, what)
+                send_message(self.connection, event, what)
             case StepBegun() as what:
                 self._begin_step(event, what)
             case Edited() if event.seen is not None and head is not None:
@@ -206,7 +212,7 @@ class Database:
             case StepEnded() as what:
                 self._end_step(event, what)
             case Operated() as what:
-                operate(self._connection, event, what)
+                operate(self.connection, event, what)
 
     def _start_session(self, event: Event, what: SessionStarted) -> None:
         self._run(
@@ -224,7 +230,7 @@ class Database:
         if event.head is None:
             raise ValueError(f"step {what.step_id} begins without a snapshot")
         if what.message_id is not None:
-            messages.name(self._connection, event, what.session_id, what.message_id)
+            name_message(self.connection, event, what.session_id, what.message_id)
         self._run(
             "INSERT INTO steps (step_id, seq, session_id, place, parent, message_id, part_id, tool, description, "
             "started, from_tree, from_coverage, detached, late) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -249,7 +255,7 @@ class Database:
         if event.head is None:
             raise ValueError(f"step {what.step_id} ends without a snapshot")
         if what.changed:
-            end_redoing(self._connection, what.step_id)
+            end_redoing(self.connection, what.step_id)
         to = event.head if what.spoken_for else self._left_with(what.step_id, event.head)
         self._one(
             "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ?, spoken_for = ?, "
@@ -290,7 +296,7 @@ class Database:
         failpoint("database.drop")
         with self._transaction():
             # a step may be dropped before its parts
-            self._connection.execute("PRAGMA defer_foreign_keys = ON")
+            self.connection.execute("PRAGMA defer_foreign_keys = ON")
             for chain in chains:
                 for table in (*_OF_A_CHAIN, "touched"):
                     # the names of the tables are constants
@@ -309,15 +315,14 @@ class Database:
         rows = self._rows(CHAINS)
         return [(chain, decode_event(payload, commit)[0], bool(is_open)) for chain, payload, commit, is_open in rows]
 
-    def rows(self, without: Collection[str]) -> dict[str, list[tuple[Any, ...]]]:
+    def rows(self) -> dict[str, list[tuple[Any, ...]]]:
         """All rows of all tables, sorted.
 
-        Args:
-            without: columns that are left out.
+        Without summaries, which it may drop, and without the `seq` before an event, whose event may have expired.
         """
         found = {}
         for table in ("events", *_OF_A_CHAIN):
-            columns = [name for _, name, *_ in self._rows(f"PRAGMA table_info({table})") if name not in without]
+            columns = [name for _, name, *_ in self._rows(f"PRAGMA table_info({table})") if name not in _VARYING]
             # the names of the tables are constants, and their columns in the schema
             rows = self._rows(f"SELECT {', '.join(columns)} FROM {table}")  # noqa: S608
             found[table] = sorted(rows, key=repr)
@@ -409,10 +414,8 @@ class Database:
     def tally(self, session_id: SessionId) -> Tally:
         """What can be done in a session."""
         undoable, redoable = self._rows(TALLY, session_id)[0]
-        unknown = self._steps(
-            "WHERE session_id = ? AND state IN ('applied', 'partly') AND is_empty IS NULL ORDER BY seq", session_id
-        )
-        return Tally(int(undoable), int(redoable), unknown)
+        unknown = "WHERE session_id = ? AND state IN ('applied', 'partly') AND is_empty IS NULL ORDER BY seq"
+        return Tally(int(undoable), int(redoable), self._steps(unknown, session_id))
 
     def events_of(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Event, ...]:
         """The events whose spans have a step among their `steps`, in their order."""
@@ -439,14 +442,11 @@ class Database:
 
     def operation(self, operation_id: OperationId) -> Operated | None:
         """An operation by its id."""
-        rows = self._rows(
-            "SELECT payload, commit_id FROM operations JOIN events USING (seq) WHERE operation_id = ?", operation_id
-        )
-        if not rows:
-            return None
-        event, _ = decode_event(*rows[0])
-        assert isinstance(event.what, Operated)
-        return event.what
+        for payload, commit, _ in self._rows(OPERATION, operation_id):
+            what = decode_event(payload, commit)[0].what
+            assert isinstance(what, Operated)
+            return what
+        return None
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
         """At most `limit` events, the newest first, with a `seq` below `before` unless that is None."""
@@ -486,14 +486,14 @@ class Database:
         return tuple([undone(row) for row in self._rows(UNDONE + clause, *values)])
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
-        return self._connection.execute(statement, values).fetchall()
+        return self.connection.execute(statement, values).fetchall()
 
     def _value(self, statement: str, *values: Any) -> Any:
-        row = self._connection.execute(statement, values).fetchone()
+        row = self.connection.execute(statement, values).fetchone()
         return row[0] if row is not None else None
 
     def _run(self, statement: str, *values: Any) -> int:
-        return self._connection.execute(statement, values).rowcount
+        return self.connection.execute(statement, values).rowcount
 
     def _one(self, statement: str, *values: Any) -> None:
         if self._run(statement, *values) != 1:

@@ -31,7 +31,7 @@ from .codec import encode_event
 from .database import Database
 from .schema import links, roots
 from .small_files import Numbers
-from .verify import fresh, is_sealed, remove, rows, rows_of, seal
+from .verify import fresh, is_sealed, remove, rows_of, seal
 from .view import TimelineView
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class Timeline(TimelineView):
         with self._lock:
             links = Chains(self._repository).read()
             try:
-                return rows(self._opened()) == rows_of(links)
+                return self._opened().rows() == rows_of(links)
             except sqlite3.IntegrityError as error:
                 raise _inconsistent(error) from error
             except sqlite3.DatabaseError:
@@ -408,13 +408,7 @@ def _inconsistent(error: Exception) -> StoreCorrupt:
 def _new_database(path: str | None, chains: Chains) -> Database:
     """A new database with all events; raises `StoreCorrupt` if they are inconsistent."""
     links = chains.read()
-    database = Database(path)
     try:
-        database.create(links)
+        return Database.made(path, links)
     except (ValueError, sqlite3.IntegrityError) as error:
-        database.close()
         raise _inconsistent(error) from error
-    except BaseException:
-        database.close()
-        raise
-    return database

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from snapd.failpoints import failpoint
@@ -106,13 +107,13 @@ def differs(path: str, links: Iterable[Link], heads: Mapping[str, ObjectId]) -> 
         OSError: the file cannot be read.
         ValueError, sqlite3.IntegrityError: the events are inconsistent.
     """
-    if not os.path.exists(path) or not is_sealed(path):
+    if not is_sealed(path):
         return False
     database = Database(path)
     try:
         if not database.is_current or database.heads() != heads:
             return False
-        return rows(database) != rows_of(links)
+        return database.rows() != rows_of(links)
     except sqlite3.DatabaseError:
         return True
     finally:
@@ -121,17 +122,5 @@ def differs(path: str, links: Iterable[Link], heads: Mapping[str, ObjectId]) -> 
 
 def rows_of(links: Iterable[Link]) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of a new database with these events; raises as `differs`."""
-    database = Database(None)
-    try:
-        database.create(links)
-        return rows(database)
-    finally:
-        database.close()
-
-
-def rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of a database, by table, sorted.
-
-    Without summaries, which it may drop, and without the `seq` before an event, whose event may have expired.
-    """
-    return database.rows(without=("summary", "is_empty", "previous"))
+    with closing(Database.made(None, links)) as database:
+        return database.rows()

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from snapd.core.errors import StoreCorrupt
 
-from . import rows
+from . import rows, tables
 from .chain import walk
 from .database import Database
-from .tables import messages, touched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,9 +73,9 @@ class TimelineView(ABC):
 
     session = _asked(Database.session)
     sessions = _asked(Database.sessions)
-    message = _asked_of(messages.one)
-    last_message = _asked_of(messages.last_sent)
-    message_page = _asked_of(messages.page)
+    message = _asked_of(tables.message)
+    last_message = _asked_of(tables.last_message)
+    message_page = _asked_of(tables.message_page)
     step = _asked(Database.step)
     step_of_part = _asked(Database.step_of_part)
     steps = _asked(Database.steps)
@@ -99,10 +98,10 @@ class TimelineView(ABC):
     event = _asked(Database.event)
     events = _asked(Database.events)
     events_within = _asked(Database.events_within)
-    unlisted = _asked_of(touched.unlisted)
-    list_files = _asked_of(touched.add)
-    touched_of = _asked_of(touched.of_file)
-    touched_since = _asked_of(touched.since)
+    unlisted = _asked_of(tables.unlisted)
+    list_files = _asked_of(tables.list_files)
+    touched_of = _asked_of(tables.touched_of)
+    touched_since = _asked_of(tables.touched_since)
 
     def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
         """See `core.ports.timeline.Timeline`."""
@@ -157,13 +156,10 @@ class FetchedTimeline(TimelineView):
     def _opened(self) -> Database:
         if self._database is None:
             links = list(walk(self._chain, self._head, self._repository.read_commit))
-            database = Database(None)
             try:
-                database.create(reversed(links))
+                self._database = Database.made(None, reversed(links))
             except (ValueError, sqlite3.IntegrityError) as error:
-                database.close()
                 raise StoreCorrupt(
                     f"the events of the fetched session {self._chain} are inconsistent: {error}", object=self._chain
                 ) from error
-            self._database = database
         return self._database

@@ -27,12 +27,12 @@ class Copied(TimelineView):
     """The timeline of these events alone."""
 
     def __init__(self, events: list[Event]) -> None:
-        self._database = Database(None)
         previous = [None, *(event.seq for event in events)]
-        self._database.create(
+        links = (
             Link("chain", NO_OBJECT, NO_OBJECT, event, encode_event(event, before))
             for event, before in zip(events, previous, strict=False)
         )
+        self._database = Database.made(None, links)
         self.epoch = 0
 
     def _ask(self, question: Callable[[Database], T]) -> T:

@@ -240,8 +240,8 @@ def test_a_disk_that_is_really_full_for_the_database(telling: Telling) -> None:
     some_history(telling)
     database = telling.store.timeline._database
     assert database is not None
-    (pages,) = database._connection.execute("PRAGMA page_count").fetchone()
-    database._connection.execute(f"PRAGMA max_page_count = {pages}")
+    (pages,) = database.connection.execute("PRAGMA page_count").fetchone()
+    database.connection.execute(f"PRAGMA max_page_count = {pages}")
     for number in range(20):
         telling.edit()
         telling.operate(f"full {number}", None, {})
