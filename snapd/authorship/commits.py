@@ -12,7 +12,7 @@ from snapd.core.compare.edits import edits, split_lines
 from snapd.core.compare.text import DirectDiffer, is_binary
 from snapd.core.errors import InvalidParams
 from snapd.core.model import EXECUTABLE, REGULAR, TEN_MIB
-from snapd.staging.errors import GitFailed
+from snapd.staging.git import GitFailed
 from snapd.store.objects.codec import batch_objects
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from snapd.remotes.bundles import Header, read_header, unpack
 from snapd.remotes.weighing import Weighing
 from snapd.store.files.durable import PRIVATE_FILE, write_all
 from snapd.store.refs.database import PACKED, encode_packed
-from snapd.store.sharing.handover_commit import HANDOVERS
+from snapd.store.sharing.formats import HANDOVERS, signature_of
 from snapd.store.sharing.outgoing import OutgoingRepository, look_at_trees
-from snapd.store.sharing.signature_tag import signature_of
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 from snapd.worktree.export.destination import why_closed
 from snapd.worktree.fs.rename import rename_no_replace
@@ -123,23 +122,15 @@ class Bundle:
 
     @contextmanager
     def outgoing(self) -> Iterator[BundledCopies]:
-        """Begins copies of sessions, which are gone at the end of the block.
-
-        Raises:
-            InvalidParams: the file exists, or cannot be made there.
-        """
+        """See `core.ports.sharing.Carrier`."""
         check_new(self.address, os.path.dirname(self._store))
         with OutgoingRepository(self._here.borrowed(), self._here.host) as repository:
             yield BundledCopies(repository, self._here.git, self._here.project, self.address)
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
-        """Takes sessions from the file, None for all that it has; gives those that are new, or others than before.
+        """See `core.ports.sharing.Carrier`; raises also `StorageFull`, `IoError`.
 
-        Raises:
-            InvalidParams: there is no such file.
-            RemoteFailed: it builds on a commit of the project that this machine does not have.
-            Untrusted: it is not what it says, damaged, or over a limit; nothing was taken.
-            StorageFull, IoError, Cancelled: nothing was taken.
+        The file may build on a commit of the project that this machine does not have; that is a `RemoteFailed`.
         """
         names = None if session_ids is None else set(map(chain_of_session, session_ids))
 
@@ -150,7 +141,7 @@ class Bundle:
         return [ListedSession.of(self._shown, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
-        """Takes a handover from the file, None for the only one; raises as `fetch`, and `InvalidParams`."""
+        """See `core.ports.sharing.Carrier`; raises as `fetch`, too."""
         mirror, _ = self._take(lambda reference: reference.startswith(HANDOVERS), call)
         with os_errors(self.address), self._opened() as file:
             there = read_header(file, self._shown).heads

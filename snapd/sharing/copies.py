@@ -11,9 +11,8 @@ from snapd.core.model import EMPTY_TREE, TREE
 from snapd.core.sharing.continuation import identities
 from snapd.remotes.address import without_secret
 from snapd.remotes.weighing import Weighing
-from snapd.store.sharing.handover_commit import HANDOVERS
+from snapd.store.sharing.formats import HANDOVERS, SIGNATURES, signature_of
 from snapd.store.sharing.outgoing import look_at_trees
-from snapd.store.sharing.signature_tag import SIGNATURES, signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from snapd.core.trees import ReadTree
     from snapd.remotes.exchange import Exchange
     from snapd.remotes.program import GitProgram
+    from snapd.store.sharing.formats import SignatureTag
     from snapd.store.sharing.mirror import Mirror
     from snapd.store.sharing.outgoing import OutgoingRepository
-    from snapd.store.sharing.signature_tag import SignatureTag
 
     from .commits import ProjectCommits
 

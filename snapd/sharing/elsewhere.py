@@ -29,8 +29,7 @@ from snapd.worktree.repair_sources import own_object_directories
 
 from .bundle import Bundle
 from .commits import ProjectCommits
-from .fetched import Here, ListedSession
-from .lineage import Lineage
+from .fetched import Here, Lineage, ListedSession
 from .remote import Remote
 from .signing import Checks, Signer, program_of, signer_of
 

@@ -11,8 +11,8 @@ import attrs
 from snapd.core.errors import IoError, RemoteChanged, StoreCorrupt
 from snapd.store.objects.codec import batch_objects
 from snapd.store.refs.database import read_references
+from snapd.store.sharing.formats import signature_of
 from snapd.store.sharing.outgoing import make_bare
-from snapd.store.sharing.signature_tag import signature_of
 from snapd.store.timeline.chain import SESSIONS, decode_link, host_of
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from snapd.core.timeline.handover import Taken
 from snapd.remotes.address import without_secret
 from snapd.remotes.exchange import Exchange
 from snapd.remotes.program import Bounds
-from snapd.store.sharing.handover_commit import HANDOVERS
+from snapd.store.sharing.formats import HANDOVERS, signature_of
 from snapd.store.sharing.outgoing import OutgoingRepository, as_host, look_at_trees
-from snapd.store.sharing.signature_tag import signature_of
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 
 from .copies import Copies

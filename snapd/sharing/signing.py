@@ -11,7 +11,7 @@ import attrs
 from snapd.core.errors import InvalidParams, IoError, StorageFull, StoreCorrupt
 from snapd.core.timeline.handover import Signature
 from snapd.remotes.ssh_keygen import PROGRAM, Signers, SshKeygen, literal_key, public_key
-from snapd.store.sharing.signature_tag import NAMESPACE, fingerprint
+from snapd.store.sharing.formats import NAMESPACE, fingerprint
 from snapd.store.sharing.signatures import Verdict
 
 if TYPE_CHECKING:

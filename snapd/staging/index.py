@@ -12,8 +12,7 @@ import attrs
 from snapd.core.paths import parents
 from snapd.store.objects.codec import batch_objects
 
-from .errors import GitFailed, GitOperationUnderWay, IndexChanged, IndexLocked
-from .git import failed
+from .git import GitFailed, GitOperationUnderWay, IndexChanged, IndexLocked, failed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

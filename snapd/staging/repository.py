@@ -12,7 +12,7 @@ from snapd.core.errors import os_errors
 from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK
 from snapd.worktree.fs.stable_read import regular
 
-from .errors import GitFailed, GitOperationUnderWay, NoGitRepository
+from .git import GitFailed, GitOperationUnderWay, NoGitRepository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

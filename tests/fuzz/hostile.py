@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from snapd.core.errors import SnapdError
 from snapd.core.model import Coverage
 from snapd.store.coverage import encode
-from snapd.store.sharing.signature_tag import signature_of
+from snapd.store.sharing.formats import signature_of
 from tests.fuzz.properties import how
 from tests.fuzz.target import judge_error
 from tests.rpc.machine import Machine, tree_of

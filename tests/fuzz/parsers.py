@@ -28,7 +28,7 @@ from snapd.secret_rules.shipped import secret_rules
 from snapd.store import coverage
 from snapd.store.files.disk_errors import Damaged
 from snapd.store.objects import codec, pack_entry
-from snapd.store.sharing import signature_tag
+from snapd.store.sharing import formats
 from snapd.store.timeline.codec import decode_event
 from snapd.web.api import parameters
 from snapd.web.api.table import ROWS
@@ -167,9 +167,9 @@ def parsers(folder: Path) -> dict[str, Parser]:
             (InvalidParams,),
         ),
         "uri": Parser(_text(partial(from_uri, field="x")), (b"file:///a%20b/c", b"file:///a\nb\t"), (InvalidParams,)),
-        "tag": Parser(partial(signature_tag.decode_tag, _OID), (_tag(),)),
+        "tag": Parser(partial(formats.decode_tag, _OID), (_tag(),)),
         "armour": Parser(
-            lambda data: signature_tag.fingerprint_in(data.decode("ascii", "replace")),
+            lambda data: formats.fingerprint_in(data.decode("ascii", "replace")),
             (b"U1NIU0lHAAAAAQAAAAEA",),
             (ValueError,),
         ),

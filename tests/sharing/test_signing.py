@@ -22,7 +22,7 @@ from snapd.core.operations.details import OperationOptions
 from snapd.core.timeline.handover import Signature
 from snapd.remotes.ssh_keygen import SshKeygen
 from snapd.sharing import signing
-from snapd.store.sharing.signature_tag import payload_of
+from snapd.store.sharing.formats import payload_of
 from snapd.store.timeline.chain import chain_of_session
 from tests.remotes.machines import bare
 from tests.sharing.keys import agent, fingerprint, git_says, make_key, public, signatures_at

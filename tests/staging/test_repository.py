@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapd.staging import index as index_module
-from snapd.staging.errors import GitFailed, GitOperationUnderWay, IndexChanged, IndexLocked, NoGitRepository
-from snapd.staging.git import Git
+from snapd.staging.git import Git, GitFailed, GitOperationUnderWay, IndexChanged, IndexLocked, NoGitRepository
 from snapd.staging.repository import Repository
 from tests.staging.project import Project, reasons
 from tests.support.git import run_git

@@ -23,8 +23,7 @@ from snapd.core.paths import is_utf8, shown, to_uri
 from snapd.core.trees import is_among
 from snapd.staging.changes import Loader
 from snapd.staging.contents import Contents
-from snapd.staging.errors import StagingConflict
-from snapd.staging.git import Git
+from snapd.staging.git import Git, StagingConflict
 from snapd.staging.message import proposed
 from snapd.staging.planning import Planner
 from snapd.staging.repository import Repository

@@ -128,20 +128,10 @@ class Maintenance:
         return removed, max(0, before - self._repository.bytes_on_disk())
 
     def clean_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
-        """Does the same in the background, until somebody else wants to write.
+        """Does the same until somebody else wants to write; gives the number of snapshots that were dropped.
 
-        The limit of size is applied only if no repack is due, which could change the size.
-
-        Args:
-            limits: as for `clean`.
-            keep: as for `clean`.
-            call: is checked before each step.
-
-        Returns:
-            The number of snapshots that were dropped.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: some snapshots may be dropped; the others are whole.
+        The limit of size is applied only if no repack is due, which could change the size. Arguments and errors are those of
+        `clean`, but for `Cancelled`, after which some snapshots may be dropped.
         """
         if self._scheduler.is_running:
             return 0

@@ -29,7 +29,7 @@ from snapd.store.timeline.chain import (
     snapshots,
 )
 
-from . import handover_commit
+from . import formats
 from .outgoing import is_host
 
 if TYPE_CHECKING:
@@ -138,10 +138,10 @@ class Inspection:
             tree, _ = decode_commit(data, head)
             self._present([tree])
             self._small(tree)
-            found = handover_commit.decode(head, data, self._repository.read_tree)
+            found = formats.decode_handover(head, data, self._repository.read_tree)
             handover = found.handover
-            is_named = handover_commit.HANDOVERS + handover.name == name and is_host(host := host_of(data))
-            if not is_named or handover_commit.encode(handover, found.events, host) != data:
+            is_named = formats.HANDOVERS + handover.name == name and is_host(host := host_of(data))
+            if not is_named or formats.encode_handover(handover, found.events, host) != data:
                 raise Untrusted(f"{name} has other files or another name than its record says", reference=name)
             self._check_paths(handover.kept, name)
             self._coverages_are_safe({handover.folder.coverage})

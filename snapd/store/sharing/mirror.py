@@ -27,11 +27,10 @@ from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.chain import SESSIONS, host_of, walk
 from snapd.store.timeline.view import FetchedTimeline
 
-from .handover_commit import HANDOVERS, decode
+from .formats import HANDOVERS, decode_handover, signature_of
 from .index import Entry, IndexedStep
 from .inspection import Inspection
 from .outgoing import make_bare
-from .signature_tag import signature_of
 from .signatures import MirrorSignatures
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.handover import Handover
     from snapd.core.timeline.model import Event, SnapshotId
 
-    from .handover_commit import HandoverCommit
+    from .formats import HandoverCommit
     from .index import Indexed, SessionIndex
     from .inspection import Limits
     from .signatures import IndexedSignature
@@ -203,7 +202,7 @@ class Mirror:
         return FetchedHandover(found.handover, events, self.objects, self.directory, found.events)
 
     def _handover(self, head: ObjectId) -> HandoverCommit:
-        return decode(head, self.repository.read_commit(head), self.repository.read_tree)
+        return decode_handover(head, self.repository.read_commit(head), self.repository.read_tree)
 
     def log(self, name: str, head: ObjectId) -> MirrorLog:
         """The log of a session, of which nothing was read yet."""

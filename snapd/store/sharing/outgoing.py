@@ -19,8 +19,7 @@ from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.timeline.chain import chain_of_session, effect_blobs, encode_link, pins
 from snapd.store.timeline.codec import encode_event
 
-from .handover_commit import HANDOVERS, encode, tree_of
-from .signature_tag import decode_tag, payload_of, signature_of
+from .formats import HANDOVERS, decode_tag, encode_handover, payload_of, signature_of, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from snapd.core.timeline.model import Event, SessionId
     from snapd.store.objects.codec import ObjectKind
 
-    from .signature_tag import SignatureTag
+    from .formats import SignatureTag
 
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _NOT_IN_A_HOST = re.compile(r"[^A-Za-z0-9.-]+")
@@ -132,7 +131,7 @@ class OutgoingRepository:
         """Adds a handover whose events are known, by their newest commit."""
         self._add("tree", tree_of(handover)[1])
         self.snapshots |= {handover.folder.tree, *filter(None, [handover.committed])}
-        name, commit = HANDOVERS + handover.name, self._add("commit", encode(handover, newest, self._host))
+        name, commit = HANDOVERS + handover.name, self._add("commit", encode_handover(handover, newest, self._host))
         self.heads[name] = commit
         self.commits[name] = frozenset({commit})
 

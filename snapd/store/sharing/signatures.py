@@ -15,9 +15,9 @@ from snapd.core.timeline.handover import SignatureState
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import references_below
 
-from . import handover_commit
+from . import formats
+from .formats import MOST_BYTES, SIGNATURES, decode_tag, signature_of, signed_by
 from .outgoing import as_host
-from .signature_tag import MOST_BYTES, SIGNATURES, decode_tag, signature_of, signed_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId
     from snapd.store.repository import ShadowRepository
 
+    from .formats import SignatureTag
     from .index import SessionIndex
-    from .signature_tag import SignatureTag
 
 Covers = Literal["all", "part", "older", "none"]
 
 _COLUMNS = "chain, tag, head, covers, signed, key, seconds, stamp, state, signer, reason"
-_HANDOVERS = signature_of(handover_commit.HANDOVERS)
+_HANDOVERS = signature_of(formats.HANDOVERS)
 
 
 @attrs.frozen
@@ -226,10 +226,10 @@ class MirrorSignatures:
     def _covers(self, reference: str, head: ObjectId, found: SignatureTag) -> Covers:
         if found.reference != reference:
             return "none"
-        if reference.startswith(handover_commit.HANDOVERS):
-            handed = handover_commit.decode(head, self._repository.read_commit(head), self._repository.read_tree)
+        if reference.startswith(formats.HANDOVERS):
+            handed = formats.decode_handover(head, self._repository.read_commit(head), self._repository.read_tree)
             # who took it over leaves a note in it, which is not for the signer to sign
-            is_it = found.signed == handover_commit.original(handed, as_host(handed.handover.host))
+            is_it = found.signed == formats.original(handed, as_host(handed.handover.host))
             return "all" if is_it else "none"
         if found.signed == head:
             return "all"

@@ -48,19 +48,7 @@ class Upkeep:
         self._scheduler = MaintenanceScheduler(mirror.repository)
 
     def keep(self, before: int, call: Call) -> int:
-        """Does all of it now.
-
-        Args:
-            before: milliseconds since 1970; sessions that nobody added to since then, and that were fetched before, are
-                dropped.
-            call: the request.
-
-        Returns:
-            How many sessions were dropped.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: some of it may be done; the rest is done the next time.
-        """
+        """Does all of it now; arguments and errors as of `core.ports.sharing.Elsewhere.clean`."""
         with self.mirror.changing:
             self._scheduler.stop()
             dropped = self._drop(before)
