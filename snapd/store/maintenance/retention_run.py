@@ -130,8 +130,8 @@ class Maintenance:
     def clean_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
         """Does the same until somebody else wants to write; gives the number of snapshots that were dropped.
 
-        The limit of size is applied only if no repack is due, which could change the size. Arguments and errors are those of
-        `clean`, but for `Cancelled`, after which some snapshots may be dropped.
+        The limit of size is applied only if no repack is due, which could change the size. Arguments and errors as of
+        `clean`, but after `Cancelled` some snapshots may be dropped.
         """
         if self._scheduler.is_running:
             return 0
