@@ -252,8 +252,14 @@ class Folder:
 
     def _stored(self) -> dict[str, tuple[int, int]]:
         """The files of the store, which change with every event."""
-        paths = [os.path.join(above, name) for above, _, names in os.walk(self._daemon.data) for name in names]
-        return {path: (os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in paths}
+        found: dict[str, tuple[int, int]] = {}
+        for above, _, names in os.walk(self._daemon.data):
+            for path in (os.path.join(above, name) for name in names):
+                # what is written now may get its name meanwhile
+                with suppress(FileNotFoundError):
+                    status = os.stat(path)
+                    found[path] = (status.st_size, status.st_mtime_ns)
+        return found
 
     async def _until_recorded(self, before: dict[str, tuple[int, int]]) -> None:
         """Waits as a person does who sees that the agent has stopped, until that is recorded."""
