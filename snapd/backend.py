@@ -7,6 +7,7 @@ and the command line need not know which of them answers.
 from __future__ import annotations
 
 import os
+import re
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +16,7 @@ from snapd.core import errors as core_errors
 from snapd.core.errors import IoError, SnapdError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from snapd_client import Cancellation, Client, Progress
 
@@ -41,6 +42,50 @@ def file_bytes(content: str, encoding: str) -> bytes:
     from base64 import b64decode
 
     return b64decode(content)
+
+
+_IDS = frozenset({"stepId", "parentStepId", "steps", "sharedWith", "sessionId", "messageId"})
+"""Which fields of answers have ids: texts, or lists of them."""
+_HASHES = frozenset({"hash", "before", "after"})
+_HASH = re.compile("[0-9a-f]{40}")
+
+
+def beginnings(found: Backend, answer: Any, known: Container[str] = ()) -> dict[str, str]:
+    """Asks by which beginnings to show the ids and hashes in an answer, all with one request.
+
+    Args:
+        found: who gave the answer.
+        answer: as JSON values.
+        known: those not to ask for.
+    """
+    names: dict[str, None] = {}
+    pending = [answer]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            of_steps = [value[key] for key in value.keys() & _IDS]
+            # texts of files have these fields, too
+            of_snapshots = [value[key] for key in value.keys() & _HASHES if _HASH.fullmatch(str(value[key]))]
+            texts = [
+                name for each in (*of_steps, *of_snapshots) for name in (each if isinstance(each, list) else [each])
+            ]
+            names.update(dict.fromkeys(name for name in texts if isinstance(name, str) and name not in known))
+        pending += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (
+        dict(zip(names, found.request("session/prefixes", {"ids": [*names]})["prefixes"], strict=True)) if names else {}
+    )
+
+
+def with_short_ids(found: Backend, answer: Any) -> Any:
+    """An answer with its ids and hashes as they are shown."""
+    shown = beginnings(found, answer)
+
+    def shorten(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: shorten(below) for key, below in value.items()}
+        return [shorten(below) for below in value] if isinstance(value, list) else shown.get(value, value)
+
+    return shorten(answer)
 
 
 class Backend(Protocol):

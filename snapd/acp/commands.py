@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from snapd.backend import with_short_ids
 from snapd.core.errors import InvalidParams, IoError, NothingToUndo, PlanChanged, UnknownStep
 
 from .messages import Offer
@@ -121,7 +122,8 @@ def carry_out(found: Backend, turns: Turns, question: Question) -> str | Questio
         result = found.request(question.method, {**question.params, "expect": question.plan["plan"]})
     except PlanChanged as error:
         return _question(found, turns, question.method, question.params, error.data["outcome"], was_other=True)
-    return done(result, question.name, turns.recording.folder, redone=question.method == "session/redo")
+    shown, is_redo = with_short_ids(found, result), question.method == "session/redo"
+    return done(shown, question.name, turns.recording.folder, redone=is_redo)
 
 
 def _planned(found: Backend, turns: Turns, method: str, which: dict[str, Any]) -> str | Question:
@@ -135,13 +137,13 @@ def _question(
     found: Backend, turns: Turns, method: str, params: dict[str, Any], plan: dict[str, Any], *, was_other: bool = False
 ) -> Question:
     if "stepId" in params:
-        names = [f"step `{params['stepId'][:8]}`"]
+        names = [_step_name(found, params)]
     else:
         chosen = _by_turn(plan)
         names = [_turn_name(found, turns, steps[0]) for steps in chosen[:_LISTED]]
         names += [f"{len(chosen) - _LISTED} more"] if len(chosen) > _LISTED else []
     name = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    return Question(method, params, name, plan, was_other)
+    return Question(method, params, name, with_short_ids(found, plan), was_other)
 
 
 def _by_turn(plan: dict[str, Any]) -> list[list[dict[str, Any]]]:
@@ -176,7 +178,7 @@ def _steps(found: Backend, turns: Turns, command: Command) -> str:
             lines.append(f"\nThere are earlier ones: `/steps {most * 2}` lists more.")
             break
         shown += 1
-        lines += turn_lines(steps[::-1], _prompt(found, turns, message))
+        lines += turn_lines(with_short_ids(found, steps[::-1]), _prompt(found, turns, message))
     return "\n".join(lines) or NOTHING_RECORDED
 
 
@@ -206,10 +208,14 @@ def _count(command: Command) -> int | None:
     return int(command.rest) if command.rest is not None and _COUNT.fullmatch(command.rest) else None
 
 
+def _step_name(found: Backend, step: dict[str, Any]) -> str:
+    return f"step `{with_short_ids(found, step)['stepId']}`"
+
+
 def _turn_name(found: Backend, turns: Turns, step: dict[str, Any]) -> str:
     message = step.get("messageId")
     if message is None:
-        return f"step `{step['stepId'][:8]}`"
+        return _step_name(found, step)
     prompt = _prompt(found, turns, message)
     return "a prompt" if prompt is None else f"the prompt “{prompt}”"
 

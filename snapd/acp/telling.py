@@ -44,7 +44,7 @@ def done(result: dict[str, Any], name: str, folder: str, *, redone: bool = False
     """Tells what an undo or a redo did.
 
     Args:
-        result: the daemon's answer, with `details`.
+        result: the daemon's answer, with `details`, and with ids as they are shown.
         name: what was taken back, in words.
         folder: the workspace, for the commands that settle a conflict.
         redone: whether it was a redo.
@@ -85,7 +85,7 @@ def turn_lines(steps: list[dict[str, Any]], prompt: str | None) -> list[str]:
     """Lists a turn: a line for the prompt, and one for each of its calls that changed something.
 
     Args:
-        steps: of the turn, oldest first.
+        steps: of the turn, oldest first, with ids as they are shown.
         prompt: what the person wrote, as far as that is known.
     """
     first = steps[0]
@@ -99,13 +99,11 @@ def turn_lines(steps: list[dict[str, Any]], prompt: str | None) -> list[str]:
         # a step that changed nothing by itself stays as it is, whatever becomes of its parts
         states = {first["state"]} if own or not calls else {step["state"] for step in calls}
         state = states.pop() if len(states) == 1 else "partly" if "undone" in states else "applied"
-        head += f" `{first['stepId'][:8]}`{_state(state)}{_files(own)}"
+        head += f" `{first['stepId']}`{_state(state)}{_files(own)}"
     lines = [head]
     for step in calls:
         title = step.get("description") or step.get("tool") or "a call"
-        lines.append(
-            f"  - `{step['stepId'][:8]}` {_plain(title)}{_state(step['state'])}{_files(step.get('files', []))}"
-        )
+        lines.append(f"  - `{step['stepId']}` {_plain(title)}{_state(step['state'])}{_files(step.get('files', []))}")
     return lines
 
 
@@ -136,7 +134,7 @@ def _who(changed_by: dict[str, Any]) -> str:
         return "you"
     if changed_by["author"] == "step":
         agent = changed_by.get("agent")
-        return f"step `{changed_by['stepId'][:8]}`" + (f" of {_plain(agent)}" if agent else "")
+        return f"step `{changed_by['stepId']}`" + (f" of {_plain(agent)}" if agent else "")
     return f"a {changed_by.get('kind', 'restore')}"
 
 
@@ -147,7 +145,7 @@ def _advice(result: dict[str, Any], left: list[dict[str, Any]], folder: str, *, 
     here = shlex.join(["snapd", "redo" if redone else "undo", "-C", folder])
     names = [] if redone else list(dict.fromkeys(row["name"] for row in result["details"].get("contested", ())))
     steps = {step["stepId"] for step in result["steps"]}
-    commands = [f"{here} {name[:8]}" for name in names if name in steps] or [here]
+    commands = [f"{here} {name}" for name in names if name in steps] or [here]
     lines = ["Edit these files by hand; or type this in a terminal (a snapshot keeps them as they are now):", ""]
     for command in commands:
         lines.append(f"- `{command} --on-conflict overwrite` writes over what was changed since")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from snapd.core.actions.cleanup import Cleanup, Purge, StoreCheck
 from snapd.core.actions.compare import Comparison
 from snapd.core.actions.history import History
+from snapd.core.actions.known import KnownSnapshots
 from snapd.core.actions.made_changes import MadeChanges
 from snapd.core.actions.messages import Messages, SessionNews
 from snapd.core.actions.review.blame import Attesting, Blame
@@ -126,14 +127,15 @@ class Workspace:
         self.is_ignored = work_tree.is_ignored
         self.root, self.event_log = work_tree.root, writer.event_log
         self.watch_changes, self.listen_to_trouble = writer.feed.listen, writer.listen
-        snapshots = Snapshots(writer, store)
+        known = KnownSnapshots(store, elsewhere)
+        snapshots = Snapshots(writer, store, known)
         self.track, self.status = snapshots.track, snapshots.status
         self.file_at, self.names, self.entry = snapshots.file_at, snapshots.names, snapshots.entry
-        self.taken_snapshots = TakenSnapshots(store).page
-        self._comparison = comparison = Comparison(writer, store, store, texts)
+        self.taken_snapshots = TakenSnapshots(store, known).page
+        self._comparison = comparison = Comparison(writer, known, texts)
         self.changed, self.diff, self.deltas = comparison.changed, comparison.diff, comparison.deltas
-        self.export = Export(work_tree, store).export
-        restore = Restore(writer, store, store)
+        self.export = Export(work_tree, store, known).export
+        restore = Restore(writer, store, known)
         self.restore, self.revert = restore.restore, restore.revert
         cleanup = Cleanup(writer, store, store, policy, elsewhere)
         self.cleanup, self.keep_house = cleanup.cleanup, cleanup.keep_house
@@ -164,7 +166,7 @@ class Workspace:
         self.pushing = Push(store, self.sessions, self.step_changes, elsewhere, secret_rules)
         self.prune = Prune(store.timeline, elsewhere).prune
         self.fetched = FetchedSessions(elsewhere, texts)
-        self.readers = Readers(store.timeline, Reader(self.sessions, net_changes), self.fetched)
+        self.readers = Readers(store, Reader(self.sessions, net_changes), self.fetched)
         self.hand_over = HandOver(writer, store, self.step_changes, elsewhere, self.pushing).hand_over
         self.take_over = TakeOver(writer, store, self.sessions, planner, elsewhere).take_over
         self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply

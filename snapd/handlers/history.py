@@ -85,6 +85,7 @@ def step(root: bytes, view: StepView) -> wire.Step:
 def message(view: MessageView) -> Message:
     """Converts a message."""
     return Message(
+        session_id=view.message.session_id,
         message_id=view.message.message_id,
         text=view.message.text,
         at=convert.moment(view.message.started),

@@ -66,7 +66,7 @@ def message(context: Context, params: message_wire.SessionMessageParams) -> mess
 def messages(context: Context, params: message_wire.SessionMessagesParams) -> message_wire.SessionMessagesResult:
     """Lists the messages of a session."""
     paged = convert.PagedRequest(params)
-    page = context.workspace.messages.page(params.session_id, context.call, paged.number(), params.limit)
+    page = context.workspace.messages.page(params.session_id, params.prefix, context.call, paged.number(), params.limit)
     return message_wire.SessionMessagesResult(
         messages=[history.message(view) for view in page.views], next_cursor=paged.optional_cursor(page.after)
     )

@@ -90,11 +90,7 @@ def find(context: Context, params: wire.StepFindParams) -> wire.StepFindResult:
 def prefixes(context: Context, params: changes_wire.PrefixesParams) -> changes_wire.PrefixesResult:
     """Tells by which beginnings to show ids."""
     shortest = context.workspace.readers.shortest
-    return changes_wire.PrefixesResult(
-        steps=[shortest("steps", name) for name in params.steps],
-        sessions=[shortest("sessions", name) for name in params.sessions],
-        messages=[shortest("messages", name) for name in params.messages],
-    )
+    return changes_wire.PrefixesResult(prefixes=[shortest(name) for name in params.ids])
 
 
 @handles(methods.STEP_DIFF)

@@ -17,7 +17,7 @@ def answer(event: Event, news: dict[str, Any]) -> dict[str, Any] | None:
 
     Args:
         event: the event.
-        news: the result of `session/news`.
+        news: the result of `session/news`, with ids as they are shown.
 
     Returns:
         None if there is nothing to tell.
@@ -76,7 +76,7 @@ def told(news: dict[str, Any]) -> str | None:
 def _step(step: dict[str, Any]) -> str:
     words = " ".join(part for part in (step.get("tool"), step.get("description")) if part)
     partly = " in part" if step.get("state") == "partly" else ""
-    return f"{words or 'a step'} (step {step['stepId'][:8]}{partly})"
+    return f"{words or 'a step'} (step {step['stepId']}{partly})"
 
 
 def _listed(names: list[str]) -> str:

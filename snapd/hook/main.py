@@ -230,7 +230,7 @@ def _react(event: Event, folder: str, link: Link, environment: Mapping[str, str]
         if isinstance(result, Refused):
             failure = _again(event, link, request, result) or failure
         elif request[0] == "session/news":
-            news = result
+            news, where = result, request[1]["workspaceUri"]
     if failure is not None:
         raise failure
     asked = [request for request in requests if request[0] == "session/news"]
@@ -245,6 +245,13 @@ def _react(event: Event, folder: str, link: Link, environment: Mapping[str, str]
     # imported late: most events have no answer
     from .answers import answer
 
+    if told := [*news["undone"], *news["redone"]]:
+        ids = [step["stepId"] for step in told]
+        (shown,) = link.ask(("session/prefixes", {"ids": ids, "workspaceUri": where}))
+        if isinstance(shown, Refused):
+            raise shown
+        for step, name in zip(told, shown["prefixes"], strict=True):
+            step["stepId"] = name
     return answer(event, news)
 
 

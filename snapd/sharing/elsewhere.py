@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.sharing import Listed
     from snapd.core.timeline.handover import Handover, Signature
     from snapd.core.timeline.model import SessionId
-    from snapd.core.timeline.queries import IdKind, StepQuery
+    from snapd.core.timeline.queries import StepQuery
     from snapd.store.sharing.index import Indexed
     from snapd.store.store import Store
     from snapd.store.timeline.view import FetchedTimeline
@@ -180,9 +180,9 @@ class Elsewhere:
         self._refresh()
         return self._listed(self._index.with_steps(wanted, after, limit))
 
-    def neighbours(self, kind: IdKind, name: str) -> tuple[str, ...]:
+    def neighbours(self, name: str) -> tuple[str, ...]:
         """See `core.ports.sharing.Elsewhere`."""
-        return self._index.neighbours(kind, name) if self._known_mirrors() else ()
+        return self._index.neighbours(name) if self._known_mirrors() else ()
 
     def session(self, session_id: SessionId) -> ListedSession | None:
         """See `core.ports.sharing.Elsewhere`."""

@@ -122,13 +122,24 @@ class RecordIndex:
             for at in range(end - 1, -1, -1):
                 yield run[at]
 
-    def beginning(self, prefix: str) -> list[Record]:
-        """The newest record of each tree whose name begins with some digits, the newest first."""
+    def neighbours(self, name: str) -> list[str]:
+        """The hashes of the trees that come right before and after a name in order, as far as there are any."""
+        trees = self._in_order()
+        before = bisect_left(trees, name, key=bytes.hex) - 1
+        after = bisect_right(trees, name, key=bytes.hex)
+        return [tree.hex() for tree in (*trees[max(before, 0) : before + 1], *trees[after : after + 1])]
+
+    def _in_order(self) -> list[ObjectId]:
         if self._trees is None:
             self._trees = sorted(self._by_tree)
+        return self._trees
+
+    def beginning(self, prefix: str) -> list[Record]:
+        """The newest record of each tree whose name begins with some digits, the newest first."""
+        trees = self._in_order()
         first = bytes.fromhex(prefix.ljust(_DIGITS, "0"))
         last = bytes.fromhex(prefix.ljust(_DIGITS, "f"))
-        found = self._trees[bisect_left(self._trees, first) : bisect_right(self._trees, last)]
+        found = trees[bisect_left(trees, first) : bisect_right(trees, last)]
         return sorted((self._by_tree[tree] for tree in found), key=lambda record: -record.seq)
 
 
@@ -176,6 +187,11 @@ class SnapshotLog:
             else:
                 records = list(islice(self._index.newest_first(below, wanted.until), limit))
             return tuple([self._taken(record) for record in records])
+
+    def neighbours(self, name: str) -> list[str]:
+        """The hashes of snapshots that come right before and after a name in order, as far as there are any."""
+        with self._read():
+            return self._index.neighbours(name)
 
     def _taken(self, record: Record) -> Taken:
         previous = next(self._index.newest_first(record.seq), None)

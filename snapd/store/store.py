@@ -97,6 +97,7 @@ class Store(ObjectStore):
     find = part("_log", SnapshotLog.find)
     knows = part("_log", SnapshotLog.knows)
     taken = part("_log", SnapshotLog.taken)
+    neighbours = part("_log", SnapshotLog.neighbours)
     identify = part("_log", SnapshotLog.identify)
     load = part("_log", SnapshotLog.load)
 

@@ -73,20 +73,16 @@ class StepChangesResult:
 
 @attrs.frozen(kw_only=True)
 class PrefixesParams(RequestParams):
-    """Tells by which beginnings to show ids: the shortest ones that no other id of the same kind has.
+    """Tells by which beginnings to show ids and hashes: the shortest ones that no other id or hash has.
 
-    The others are those of the folder and those that were fetched. A beginning has 8 characters or more, if the id has.
+    The others are those of the folder and those that were fetched. A beginning has 6 characters or more, if the id has.
     """
 
-    steps: Annotated[list[str], "Ids of steps."] = attrs.field(factory=list)
-    sessions: Annotated[list[str], "Ids of sessions."] = attrs.field(factory=list)
-    messages: Annotated[list[str], "Ids of messages."] = attrs.field(factory=list)
+    ids: Annotated[list[str], "Ids of steps, sessions and messages, and hashes of snapshots."]
 
 
 @attrs.frozen(kw_only=True)
 class PrefixesResult:
-    """The result of `session/prefixes`: the beginnings, in the order of the ids."""
+    """The result of `session/prefixes`, in the order of the ids."""
 
-    steps: Annotated[list[str], "Of the steps."]
-    sessions: Annotated[list[str], "Of the sessions."]
-    messages: Annotated[list[str], "Of the messages."]
+    prefixes: Annotated[list[str], "The beginnings."]

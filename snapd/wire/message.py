@@ -15,6 +15,7 @@ from .values import FileChange, FormerHistory, Limit, RequestParams, TreeHash
 class Message:
     """A message to an agent, which begins a turn, and what the agent did in that turn."""
 
+    session_id: Annotated[str, "The id of its session."]
     message_id: Annotated[str, "The id of the message."]
     text: Annotated[str | None, "The prompt, if it is known: at most 10,000 characters of it."] = None
     at: Annotated[str, "When it was sent, or its first step began. RFC 3339 in UTC with milliseconds."]
@@ -50,9 +51,10 @@ class SessionMessageResult:
 
 @attrs.frozen(kw_only=True)
 class SessionMessagesParams(RequestParams):
-    """Lists the messages of a session, including those that only its steps name."""
+    """Lists the messages of a session or of all sessions, including those that only steps name."""
 
-    session_id: Annotated[str, SESSION]
+    session_id: Annotated[str | None, "The id of the session. Default: all sessions."] = None
+    prefix: Annotated[str, "The beginning of the message ids. A whole id means that message alone."] = ""
     cursor: Annotated[str | None, CURSOR] = None
     limit: Annotated[Limit | None, "The maximum number of messages in one response, at least 1. Default: all."] = None
 
@@ -61,7 +63,9 @@ class SessionMessagesParams(RequestParams):
 class SessionMessagesResult:
     """The result of `session/messages`."""
 
-    messages: Annotated[list[Message], "The messages, oldest first."]
+    messages: Annotated[
+        list[Message], "The messages: those of one session oldest first, those of all sessions latest first."
+    ]
     next_cursor: Annotated[str | None, NEXT_CURSOR] = None
 
 

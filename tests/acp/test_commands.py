@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.acp.real import Decision, Work, allow
 from tests.acp.streams import prompt, result
 
@@ -132,7 +133,7 @@ def test_the_agent_goes_on_while_the_person_thinks(work: Work) -> None:
 def test_one_step(work: Work) -> None:
     work.turn("add both", {"a": "1\n"}, {"b": "1\n"})
     step = next(step["stepId"] for step in work.steps() if step.get("partId") == "t0")
-    assert work.command(f"/undo {step[:8]}").startswith(f"Took back step `{step[:8]}`.\n\n- `a`: removed")
+    assert work.command(f"/undo {step[:SHORTEST]}").startswith(f"Took back step `{step[:SHORTEST]}`.\n\n- `a`: removed")
     assert work.files() == {"b": "1\n"}
     assert work.command("/redo").startswith("Did again the prompt “add both”")
     assert work.files() == {"a": "1\n", "b": "1\n"}
@@ -157,8 +158,8 @@ def test_a_conflict_is_told_in_words_with_what_to_do(work: Work) -> None:
     step = next(step["stepId"] for step in work.steps() if step.get("partId") == "t0")
     assert said.startswith("Took back the prompt “write a”, but not in every file.\n\n")
     assert "- `a`: **left as it is** (changed since, in line 2, by you)" in said
-    assert f"`snapd undo -C {work.folder} {step[:8]} --on-conflict overwrite`" in said
-    assert f"`snapd undo -C {work.folder} {step[:8]} --on-conflict keep`" in said
+    assert f"`snapd undo -C {work.folder} {step[:SHORTEST]} --on-conflict overwrite`" in said
+    assert f"`snapd undo -C {work.folder} {step[:SHORTEST]} --on-conflict keep`" in said
     # once more is the same once more: nothing is lost
     assert work.command("/undo").startswith("Nothing was changed: the prompt “write a” was not taken back.")
     assert work.files() == {"a": "1\nmine\n3\n"}
@@ -198,9 +199,9 @@ def test_steps_are_listed(work: Work) -> None:
     work.turn("more", {"a": "2\n"})
     work.command("/undo")
     said = work.command("/steps")
-    ids = {step.get("partId", step["messageId"]): step["stepId"][:8] for step in work.steps()}
+    ids = {step.get("partId", step["messageId"]): step["stepId"][:SHORTEST] for step in work.steps()}
     shown = re.sub(r"\d\d:\d\d", "12:00", said).splitlines()
-    prompts = [step["stepId"][:8] for step in work.steps() if "partId" not in step]
+    prompts = [step["stepId"][:SHORTEST] for step in work.steps() if "partId" not in step]
     assert shown == [
         f"- 12:00 **more** `{prompts[2]}` (taken back)",
         f"  - `{ids['t2']}` Edit a (taken back): `a` +1 -1",
@@ -238,7 +239,7 @@ def test_what_the_agent_wrote_outside_of_its_calls_is_the_prompts(work: Work) ->
     step = work.steps()[0]
     assert (
         re.sub(r"\d\d:\d\d", "12:00", work.command("/steps"))
-        == f"- 12:00 **run** `{step['stepId'][:8]}`: `early` +1 -0"
+        == f"- 12:00 **run** `{step['stepId'][:SHORTEST]}`: `early` +1 -0"
     )
     work.command("/undo")
     assert work.files() == {}

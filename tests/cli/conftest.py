@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from snapd.cli.terminal import naming
 
 from .running import Home
 
@@ -25,6 +27,17 @@ def _home() -> Iterator[Home]:
 
 home = pytest.fixture(_home, scope="module")
 own_home = pytest.fixture(_home)
+
+
+class _Cut(dict[str, str]):
+    def get(self, name: str, default: Any = None) -> Any:
+        return super().get(name, name[:8])
+
+
+@pytest.fixture
+def cut_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids that no daemon was asked about are shown by 8 characters."""
+    monkeypatch.setattr(naming, "_beginnings", _Cut())
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.running import Home, Terminal
 from tests.support.git import run_git
 
@@ -169,7 +170,7 @@ def _settled(shown: str, home: Home, project: str, names: dict[str, str]) -> str
         for made in _MADE.findall(home.run(project, *asked, "--json").text):
             names.setdefault(made, hashlib.sha1(b"%d" % len(names)).hexdigest()[:16])
     for made, name in names.items():
-        text = text.replace(made, name).replace(made[:8], name[:8])
+        text = text.replace(made, name).replace(made[:SHORTEST], name[:SHORTEST])
     return text
 
 

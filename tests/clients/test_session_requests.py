@@ -94,9 +94,9 @@ ASKED: list[tuple[Callable[[Recorder], Any], str, dict[str, Any]]] = [
         {"prefix": "ab", "sessionId": "s", "parentStepId": "p", "limit": 2},
     ),
     (
-        lambda it: it.session_prefixes(["t"], ["s"]),
+        lambda it: it.session_prefixes(["t", "s"]),
         "session/prefixes",
-        {"steps": ["t"], "sessions": ["s"], "messages": []},
+        {"ids": ["t", "s"]},
     ),
     (
         lambda it: it.session_diff("s", message_id="m", step_id="p", contents=False, cursor="c", limit=2),

@@ -65,7 +65,7 @@ REQUESTS = {
     ),
     "step/find": ("prefix? sessionId? parentStepId? open? lingering? limit? renames?", "steps"),
     "session/message": ("sessionId messageId text? late?", ""),
-    "session/messages": ("sessionId cursor? limit?", "messages nextCursor?"),
+    "session/messages": ("sessionId? prefix? cursor? limit?", "messages nextCursor?"),
     "review/list": ("sessionId? cursor? limit?", "files pendingFiles additions deletions nextCursor?"),
     "review/file": (
         "file",
@@ -118,7 +118,7 @@ ADDED = {
     ),
     "session/history": ("sessionId? files? renames? cursor? limit?", "entries nextCursor?"),
     "session/news": ("sessionId", "undone redone files formerHistories?"),
-    "session/prefixes": ("steps? sessions? messages?", "steps sessions messages"),
+    "session/prefixes": ("ids", "prefixes"),
     "step/changes": ("sessionIds? stepIds?", "files"),
     "step/diff": ("stepId files? exact? binary?", "diff encoding?"),
     "step/revertFiles": ("stepId files dryRun? expect? onConflict? details?", OUTCOME),
@@ -150,7 +150,7 @@ VALUES = {
     sharing.NewFile: "file uri? size reason?",
     session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? startedAt "
     "endedAt? late? from to? state files? uncaptured?",
-    message.Message: "messageId text? at steps files additions deletions state",
+    message.Message: "sessionId messageId text? at steps files additions deletions state",
     session.Hunk: "index header lines",
     review.PendingFile: "file uri? status additions deletions binary renamedFrom? shared? sharedWith? id hunks owners",
     review.PendingHunk: "index header lines oldStart oldLines newStart newLines owners",

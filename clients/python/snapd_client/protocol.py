@@ -1337,14 +1337,13 @@ class SessionMessageResult(TypedDict):
     """The result of `session/message`."""
 
 
-class _SessionMessagesParamsRequired(RequestParams):
-    sessionId: str
-    """The session."""
-
-
-class SessionMessagesParams(_SessionMessagesParamsRequired, total=False):
+class SessionMessagesParams(RequestParams, total=False):
     """The params of `session/messages`."""
 
+    sessionId: str
+    """The id of the session. Default: all sessions."""
+    prefix: str
+    """The beginning of the message ids. A whole id means that message alone."""
     cursor: str
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
@@ -1354,6 +1353,8 @@ class SessionMessagesParams(_SessionMessagesParamsRequired, total=False):
 
 
 class _MessageRequired(TypedDict):
+    sessionId: str
+    """The id of its session."""
     messageId: str
     """The id of the message."""
     at: str
@@ -1379,7 +1380,7 @@ class Message(_MessageRequired, total=False):
 
 class _SessionMessagesResultRequired(TypedDict):
     messages: list[Message]
-    """The messages, oldest first."""
+    """The messages: those of one session oldest first, those of all sessions latest first."""
 
 
 class SessionMessagesResult(_SessionMessagesResultRequired, total=False):
@@ -2087,26 +2088,18 @@ class StepFindResult(TypedDict):
     """The steps, latest first."""
 
 
-class PrefixesParams(RequestParams, total=False):
+class PrefixesParams(RequestParams):
     """The params of `session/prefixes`."""
 
-    steps: list[str]
-    """Ids of steps."""
-    sessions: list[str]
-    """Ids of sessions."""
-    messages: list[str]
-    """Ids of messages."""
+    ids: list[str]
+    """Ids of steps, sessions and messages, and hashes of snapshots."""
 
 
 class PrefixesResult(TypedDict):
-    """The result of `session/prefixes`: the beginnings, in the order of the ids."""
+    """The result of `session/prefixes`, in the order of the ids."""
 
-    steps: list[str]
-    """Of the steps."""
-    sessions: list[str]
-    """Of the sessions."""
-    messages: list[str]
-    """Of the messages."""
+    prefixes: list[str]
+    """The beginnings."""
 
 
 class _StepDiffParamsRequired(RequestParams):

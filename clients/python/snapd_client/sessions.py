@@ -91,16 +91,17 @@ class SessionRequests(Requests):
 
     def session_messages(
         self,
-        session_id: str,
+        session_id: str | None = None,
         *,
+        prefix: str | None = None,
         cursor: str | None = None,
         limit: int | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Messages:
-        """Lists the messages of a session, oldest first: all of them, or one page with `limit`."""
-        params = {"sessionId": session_id, "cursor": cursor, "limit": limit}
+        """Lists the messages of a session, oldest first, or of all, latest first: one page with `limit`."""
+        params = {"sessionId": session_id, "prefix": prefix, "cursor": cursor, "limit": limit}
         result: types.Messages = self._ask("session/messages", params, workspace_uri, timeout, on_progress)
         return result
 
@@ -359,16 +360,14 @@ class SessionRequests(Requests):
 
     def session_prefixes(
         self,
-        steps: Iterable[str] = (),
-        sessions: Iterable[str] = (),
-        messages: Iterable[str] = (),
+        ids: Iterable[str],
         *,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Prefixes:
-        """Tells by which beginnings to show ids: the shortest ones that no other id of the same kind has."""
-        params = {"steps": list(steps), "sessions": list(sessions), "messages": list(messages)}
+        """Tells by which beginnings to show ids and hashes: the shortest ones that no other has."""
+        params = {"ids": list(ids)}
         result: types.Prefixes = self._ask("session/prefixes", params, workspace_uri, timeout, on_progress)
         return result
 

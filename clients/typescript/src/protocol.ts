@@ -911,8 +911,10 @@ export interface SessionMessageResult {
 
 /** The params of `session/messages`. */
 export interface SessionMessagesParams extends RequestParams {
-  /** The session. */
-  sessionId: string;
+  /** The id of the session. Default: all sessions. */
+  sessionId?: string;
+  /** The beginning of the message ids. A whole id means that message alone. */
+  prefix?: string;
   /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
   cursor?: string;
   /** The maximum number of messages in one response, at least 1. Default: all. */
@@ -921,6 +923,8 @@ export interface SessionMessagesParams extends RequestParams {
 
 /** A message to an agent, which begins a turn, and what the agent did in that turn. */
 export interface Message {
+  /** The id of its session. */
+  sessionId: string;
   /** The id of the message. */
   messageId: string;
   /** The prompt, if it is known: at most 10,000 characters of it. */
@@ -941,7 +945,7 @@ export interface Message {
 
 /** The result of `session/messages`. */
 export interface SessionMessagesResult {
-  /** The messages, oldest first. */
+  /** The messages: those of one session oldest first, those of all sessions latest first. */
   messages: Message[];
   /** The `cursor` of the next page. Absent on the last page. */
   nextCursor?: string;
@@ -1491,22 +1495,14 @@ export interface StepFindResult {
 
 /** The params of `session/prefixes`. */
 export interface PrefixesParams extends RequestParams {
-  /** Ids of steps. */
-  steps?: string[];
-  /** Ids of sessions. */
-  sessions?: string[];
-  /** Ids of messages. */
-  messages?: string[];
+  /** Ids of steps, sessions and messages, and hashes of snapshots. */
+  ids: string[];
 }
 
-/** The result of `session/prefixes`: the beginnings, in the order of the ids. */
+/** The result of `session/prefixes`, in the order of the ids. */
 export interface PrefixesResult {
-  /** Of the steps. */
-  steps: string[];
-  /** Of the sessions. */
-  sessions: string[];
-  /** Of the messages. */
-  messages: string[];
+  /** The beginnings. */
+  prefixes: string[];
 }
 
 /** The params of `step/diff`. */

@@ -36,7 +36,7 @@ def name_of(state: int, changes: Sequence[Change]) -> str:
 def before_run(painter: Painter, name: str, tree: str, more: int) -> None:
     """Says on which snapshot the command runs next, and how many runs are left after that, if it skips none."""
     left = f", {more} more to go" if more else ""
-    print(f"snapd: {painter.paint(f'{name} ({tree[:8]})', 'bold')}{left}", file=sys.stderr)
+    print(f"snapd: {painter.paint(f'{name} ({short(tree)})', 'bold')}{left}", file=sys.stderr)
 
 
 def after_run(painter: Painter, verdict: Verdict, code: int) -> None:
@@ -66,7 +66,7 @@ def _found(painter: Painter, suspect: dict[str, Any], code: int) -> tuple[list[s
     lines.append(summary(painter, suspect["files"]))
     steps = suspect["steps"]
     if not steps:
-        before, after = suspect["before"][:8], suspect["after"][:8]
+        before, after = short(suspect["before"]), short(suspect["after"])
         return lines, f"'snapd diff {before} {after}' shows the diff, 'snapd log' what happened then"
     name = short(steps[0]["stepId"])
     return lines, f"'snapd show {name}' shows the diff, 'snapd undo {name}' undoes it"
@@ -76,7 +76,9 @@ def _who(painter: Painter, suspect: dict[str, Any]) -> str:
     """Who may have broken it: steps, and whoever changed something meanwhile."""
     who = [_step(painter, step) for step in suspect["steps"]]
     if not who:
-        return f"what somebody else changed between steps, from {suspect['before'][:8]} to {suspect['after'][:8]},"
+        return (
+            f"what somebody else changed between steps, from {short(suspect['before'])} to {short(suspect['after'])},"
+        )
     if suspect["others"]:
         files = ", ".join(shell_name(name) for name in suspect["others"][:_NAMED])
         more = ", ..." if len(suspect["others"]) > _NAMED else ""

@@ -18,7 +18,7 @@ from snapd.cli.requests.connection import connect_again, connected
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import find_step
 from snapd.cli.terminal.layout import fit_name, terminal_width
-from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.naming import learn, short
 from snapd.cli.terminal.output import Painter, counts, print_error, printable
 from snapd.cli.terminal.reasons import not_in_snapshots, sharing
 from snapd.core.errors import InvalidParams, SnapdError
@@ -226,6 +226,7 @@ def tell_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | 
     try:
         every = recorder.finish()
         shared = _shared_files(recorder.backend, every)
+        learn(recorder.backend, [every, {"sessionId": recorder.session_id}])
     except (ClientError, SnapdError, OSError) as error:
         print_error(error, "the session could not be ended: ")
         return
@@ -248,6 +249,7 @@ def tell_hooked(options: argparse.Namespace, hooked: Hooked, hooks: OneRun) -> N
     try:
         sessions = hooked.finish()
         shared = {name: _shared_files(hooked.backend, steps) for name, steps in sessions.items()}
+        learn(hooked.backend, [sessions, {"sessionId": list(sessions), "hash": hooked.base}])
     except (ClientError, SnapdError, OSError) as error:
         print_error(error, "what was recorded cannot be told: ")
         return
@@ -258,7 +260,7 @@ def tell_hooked(options: argparse.Namespace, hooked: Hooked, hooks: OneRun) -> N
         return
     if not sessions:
         print(f"snapd: no step was recorded: the hooks of {title} told of none", file=sys.stderr)
-        _tell_dim(painter, f"what changed meanwhile counts as yours; 'snapd diff {hooked.base[:8]}' shows it")
+        _tell_dim(painter, f"what changed meanwhile counts as yours; 'snapd diff {short(hooked.base)}' shows it")
         return
     for name, steps in sessions.items():
         _tell_session(painter, name, steps, shared[name])

@@ -28,7 +28,6 @@ _SNAPSHOTS = 50
 _ENTRIES = 300
 """Entries of the history in which messages are looked for."""
 _NAMES = 20_000
-_SHORT = 8
 _LEAST = 6
 """Digits of a hash with which the daemon looks for it."""
 Candidate = tuple[str, str]
@@ -180,7 +179,8 @@ def _steps(found: Backend, word: str) -> Iterator[Candidate]:
     learn(found, worthy[:_SHOWN])
     for step in worthy[:_SHOWN]:
         said = " ".join(one_line(step[key]) for key in ("agent", "tool", "description") if step.get(key))
-        name = step["stepId"] if len(word) > _SHORT else short(step["stepId"])
+        name = short(step["stepId"])
+        name = name if name.startswith(word) else step["stepId"]
         yield f"{name} ", ", ".join(filter(None, (f"step {said}".strip(), ago(moment(step["startedAt"]), now))))
 
 
@@ -189,17 +189,22 @@ def _hashes(found: Backend, word: str) -> Iterator[Candidate]:
     params: dict[str, Any] = {"limit": _SNAPSHOTS, "counts": False}
     if len(word) >= _LEAST:
         params["prefix"] = word
-    for taken in found.request("snapshot/list", params)["snapshots"]:
-        name = taken["hash"] if len(word) > _SHORT else taken["hash"][:_SHORT]
+    snapshots = found.request("snapshot/list", params)["snapshots"]
+    learn(found, snapshots)
+    for taken in snapshots:
+        name = short(taken["hash"])
+        name = name if name.startswith(word) else taken["hash"]
         yield f"{name} ", f"snapshot from {clock(moment(taken['at']), now)}"
 
 
 def _times(found: Backend) -> Iterator[Candidate]:
     now = local_now()
-    for taken in found.request("snapshot/list", {"limit": _SNAPSHOTS, "counts": False})["snapshots"]:
+    snapshots = found.request("snapshot/list", {"limit": _SNAPSHOTS, "counts": False})["snapshots"]
+    learn(found, snapshots)
+    for taken in snapshots:
         at = moment(taken["at"])
         text = f"{at:%H:%M}" if at.date() == now.date() else f"{at:%Y-%m-%dT%H:%M}"
-        yield f"@{text} ", f"snapshot {taken['hash'][:_SHORT]}"
+        yield f"@{text} ", f"snapshot {short(taken['hash'])}"
 
 
 def files(word: str, folder: str) -> Iterator[Candidate]:

@@ -202,7 +202,7 @@ class _Picture:
         elif entry["kind"] == "hunks":
             said = "taken back"
         else:
-            said = f"to {entry['after'][:8]}" if entry["kind"] == "restore" else ""
+            said = f"to {short(entry['after'])}" if entry["kind"] == "restore" else ""
         texts = [(pad(entry["kind"], _NAME), "bold"), (said, "")]
         if "state" in entry:
             undone, shade = ("undone", "dim") if entry["state"] == "undone" else ("partly undone", "yellow")

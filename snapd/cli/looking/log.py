@@ -359,7 +359,7 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     if entry["kind"] == "message":
         return printable(beginning(entry["messageId"])), "you", prompt_of(entry)
     # nothing but the snapshot after it names it
-    name = entry["after"][:_NAME_ROOM]
+    name = short(entry["after"])
     if entry["kind"] == "user":
         return name, "unknown" if "unknown" in entry else "you", changed(entry["files"])
     who = _agent(sessions[entry["sessionId"]]) if "sessionId" in entry else "you"

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from snapd.backend import Backend
 
-_SHORT = 8
 _WIDE = 60
 """Columns from which on the number of files is shown."""
 _REASONS = {
@@ -192,7 +191,7 @@ def snapshot_table(found: list[dict[str, Any]], painter: Painter, width: int, no
         if day(at, now) != last_day:
             last_day = day(at, now)
             lines.append(painter.paint(last_day, "bold"))
-        clock, name = f"{at:%H:%M}", taken["hash"][:_SHORT]
+        clock, name = f"{at:%H:%M}", short(taken["hash"])
         room = width - len(f"  {clock}  {name}  ") - files
         counted = painter.paint(pad(_count_of(taken), files), "dim") if files else ""
         line = f"  {painter.paint(clock, 'dim')}  {painter.paint(name, 'yellow')}  {counted}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,10 +15,10 @@ from snapd_client.notifications import DISCONNECTED
 from snapd.cli.requests.connection import connect_again, connected
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad, terminal_width
-from snapd.cli.terminal.naming import changed, said_of, short, step_name
+from snapd.cli.terminal.naming import changed, learn, said_of, short, step_name
 from snapd.cli.terminal.output import Painter, count_words, counts, letter_of, print_error, printable
 from snapd.cli.terminal.times import local_now
-from snapd.core.errors import IoError
+from snapd.core.errors import IoError, SnapdError
 
 if TYPE_CHECKING:
     import argparse
@@ -111,6 +112,9 @@ class _Watch:
         if self._json:
             print(json.dumps({"method": method, "params": params}, ensure_ascii=False), flush=True)
             return
+        # a daemon that has just ended is found out below, and ids are shown whole
+        with suppress(SnapdError):
+            learn(self._found, params)
         for line in self._happening.lines(method, params, local_now(), terminal_width(unlimited=True)):
             print(line, flush=True)
 
@@ -204,26 +208,26 @@ class Happening:
         if state == "open":
             if not was_open:
                 self._open.add(name)
-                yield self._line(_agent(session), "open", f"{name[:8]} {step_name(step)}", "begins")
+                yield self._line(_agent(session), "open", f"{short(name)} {step_name(step)}", "begins")
             return
         self._open.discard(name)
         files = step.get("files") or []
         if state == "applied" and was_open:
             if files or said_of(step):
                 nothing = "" if files else "nothing changed"
-                yield self._line(_agent(session), state, f"{name[:8]} {step_name(step)}", nothing)
+                yield self._line(_agent(session), state, f"{short(name)} {step_name(step)}", nothing)
                 # one without words is called after its only file
                 yield from self._rows(files if said_of(step) or len(files) > 1 else [])
             return
         word = {"applied": "redone", "undone": "undone", "partly": "partly undone"}[state]
-        yield self._line(_agent(session), state, f"{name[:8]} {step_name(step)}", word)
+        yield self._line(_agent(session), state, f"{short(name)} {step_name(step)}", word)
 
     def _operation(self, params: dict[str, Any]) -> Iterator[str]:
         files = [row for row in params["files"] if row["outcome"] != "unchanged"]
         yield self._line(
             "",
             "operation",
-            f"{params['kind']} to {params['after'][:8]}",
+            f"{params['kind']} to {short(params['after'])}",
             "1 file" if len(files) == 1 else f"{len(files)} files",
         )
         for row in files[:_FILES]:

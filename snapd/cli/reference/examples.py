@@ -11,6 +11,8 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
+from snapd.core.actions.sharing.fetch import SHORTEST
+
 from .scene import Scene
 
 if TYPE_CHECKING:
@@ -47,8 +49,8 @@ class _Player:
         """A step of the agent; gives its name."""
         begun = self.show("step begin", f"step begin --session s1 --agent bot --tool {tool}").strip()
         self.scene.write(name, text)
-        self.show("step end", f"step end {begun[:8]} --file {name}")
-        return begun[:8]
+        self.show("step end", f"step end {begun[:SHORTEST]} --file {name}")
+        return begun[:SHORTEST]
 
 
 def play(scene: Scene) -> Played:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.naming import HEXADECIMAL, LONGEST, is_made
@@ -110,21 +111,17 @@ def find_message(found: Backend, word: str, session_id: str | None = None) -> di
         UnknownStep: no message matches.
         InvalidParams: several do.
     """
-    matching: dict[str, dict[str, Any]] = {}
-    for session in all_sessions(found)[::-1]:
-        if session_id in (None, session["sessionId"]):
-            about = {"sessionId": session["sessionId"], "limit": _ON_A_PAGE}
-            for message in pages(found, "session/messages", about, "messages"):
-                if word == "last" or message["messageId"].startswith(word):
-                    matching[message["messageId"]] = {**message, "sessionId": session["sessionId"]}
-    if word in matching:
-        return matching[word]
-    if not matching or not word:
+    about = {"sessionId": session_id, "prefix": "" if word == "last" else word, "limit": _NAMED + 1}
+    listed = pages(found, "session/messages", about, "messages")
+    # those of one session come oldest first, those of all sessions newest first
+    messages = list(listed if word == "last" and session_id is not None else islice(listed, _NAMED + 1))
+    if not messages or not word:
         hint = "'snapd log' shows the messages of agents whose hooks report them"
         raise UnknownStep(f"no message {word!r} in this folder", hint=hint, messageId=word)
     if word == "last":
-        return max(matching.values(), key=lambda message: str(message["at"]))
-    return matching[_only(list(matching), word, "message")]
+        return dict(messages[0 if session_id is None else -1])
+    matching = {message["messageId"]: message for message in messages}
+    return dict(matching[_only(list(matching), word, "message")])
 
 
 def step_id(found: Backend, word: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import printable
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.plans import file_lines, room_for_files, total, unit_lines
 from snapd.cli.terminal.reasons import excerpts, not_in_snapshots, taken_away
@@ -38,7 +39,6 @@ _UNDONE_BY = {
     "snapshot/restore": "'snapd undo' takes that back",
     "snapshot/revert": "'snapd undo' takes that back",
 }
-_PRINTED_ID = 8
 
 
 def operate(
@@ -213,7 +213,7 @@ def taken_back_by(method: str, params: dict[str, Any], result: dict[str, Any]) -
         result: its answer.
     """
     if method == "session/takeover" and result["before"] != result["after"]:
-        return f"'snapd restore {result['before'][:_PRINTED_ID]}' brings back the files as they were"
+        return f"'snapd restore {short(result['before'])}' brings back the files as they were"
     if method != "session/undo":
         return _UNDONE_BY.get(method) if result["before"] != result["after"] else None
     # what was partly undone before may be so still
@@ -278,4 +278,4 @@ def _commands(options: argparse.Namespace, method: str, result: dict[str, Any]) 
     if not names or not steps.issuperset(names):
         # an operation has no name to type: it is the last that was done
         return [shlex.join(["snapd", "undo", *folder])] if names else []
-    return [shlex.join(["snapd", "undo", *folder, name[:_PRINTED_ID]]) for name in names]
+    return [shlex.join(["snapd", "undo", *folder, short(name)]) for name in names]

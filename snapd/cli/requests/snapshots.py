@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import print_once
 from snapd.cli.terminal.times import clock, local_now, moment
 from snapd.core.errors import InvalidParams, UnknownSnapshot, UnknownStep
@@ -26,7 +27,6 @@ _STEP = 32
 """The most digits of the name of a step."""
 _LEAST = 6
 """Digits of a hash that are enough to look for it."""
-_SHORT = 8
 _NAMED = 5
 """How many candidates an error lists."""
 _LISTS = "'snapd snapshots' lists the snapshots, 'snapd log' the steps"
@@ -127,7 +127,7 @@ def _at(found: Backend, word: str) -> str:
             f"there is no snapshot from {clock(until, now)} or before", hint="'snapd snapshots -n 0' lists all of them"
         )
     # a time is not exact: say what it was taken for
-    print_once(f"snapd: {word} is the snapshot {taken[0]['hash'][:_SHORT]} from {clock(moment(taken[0]['at']), now)}")
+    print_once(f"snapd: {word} is the snapshot {short(taken[0]['hash'])} from {clock(moment(taken[0]['at']), now)}")
     return str(taken[0]["hash"])
 
 
@@ -184,11 +184,7 @@ def _several(word: str, steps: list[dict[str, Any]], hashes: list[dict[str, Any]
     now = local_now()
     named = [("step", step["stepId"], step["startedAt"]) for step in steps]
     named += [("snapshot", taken["hash"], taken["at"]) for taken in hashes]
-    digits = len(word)
-    while len({name[:digits] for _, name, _ in named}) < len(named):
-        digits += 1
-    digits = max(digits, _SHORT)
-    shown = [f"{kind} {name[:digits]} from {clock(moment(at), now)}" for kind, name, at in named[:_NAMED]]
+    shown = [f"{kind} {short(name)} from {clock(moment(at), now)}" for kind, name, at in named[:_NAMED]]
     return InvalidParams(
         f"{word!r} is the beginning of several: {', '.join(shown)}{', ...' if len(named) > _NAMED else ''}",
         hint="give more digits",

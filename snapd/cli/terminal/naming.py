@@ -21,18 +21,9 @@ LONGEST = 32
 HEXADECIMAL = frozenset("0123456789abcdef")
 ANSWERS: deque[tuple[Backend, Any]] = deque(maxlen=16)
 """The last answers to requests of this command, whose ids nobody asked about yet."""
-_MADE = (16, LONGEST)
-"""Once it was the first."""
+_MADE = (16, LONGEST, 40)
+"""Digits of ids, once it was the first, and of hashes."""
 _UUID = 36
-_SHORT = 8
-_KINDS = {
-    "stepId": "steps",
-    "parentStepId": "steps",
-    "steps": "steps",
-    "sessionId": "sessions",
-    "messageId": "messages",
-}
-"""Which fields of answers have ids of which kind: texts, or lists of them."""
 _beginnings: dict[str, str] = {}
 
 
@@ -98,9 +89,9 @@ def short(name: str) -> str:
 
 
 def beginning(name: str) -> str:
-    """The beginning of a name that no other of its kind has, if it was in an answer to a request of this command."""
+    """The beginning of a name that no other has, if an answer to a request of this command has it; else all of it."""
     learn_answers()
-    return _beginnings.get(name, name[:_SHORT])
+    return _beginnings.get(name, name)
 
 
 def learn_answers() -> None:
@@ -110,25 +101,13 @@ def learn_answers() -> None:
 
 
 def learn(found: Backend, answer: Any) -> None:
-    """Asks by which beginnings to show the ids in an answer, all with one request."""
-    ids: dict[str, set[str]] = {kind: set() for kind in _KINDS.values()}
-    pending = [answer]
-    while pending:
-        value = pending.pop()
-        for key, below in value.items() if isinstance(value, dict) else ():
-            if key in _KINDS:
-                each = below if isinstance(below, list) else [below]
-                ids[_KINDS[key]].update(name for name in each if isinstance(name, str) and name not in _beginnings)
-        pending += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if any(ids.values()) and found.is_open:
-        wanted = {kind: sorted(names) for kind, names in ids.items()}
-        told = found.request("session/prefixes", wanted)
-        for kind, names in wanted.items():
-            for name, shown in zip(names, told[kind], strict=True):
-                # a name of two kinds is shown in one way
-                _beginnings[name] = max(shown, _beginnings.get(name, ""), key=len)
+    """Asks by which beginnings to show the ids in an answer."""
+    from snapd.backend import beginnings
+
+    if found.is_open:
+        _beginnings.update(beginnings(found, answer, _beginnings))
 
 
 def is_made(name: str) -> bool:
-    """Whether snapd generates names like this one."""
+    """Whether snapd generates names like this one, or it is the hash of a snapshot."""
     return len(name) in _MADE and set(name) <= HEXADECIMAL

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _SOMEBODY_DID = frozenset({"changedSince", "deletedSince", "renamedSince"})
 _NAMED = 2
 """How many authors a line names."""
-_PRINTED_ID = 8
 _LINES = 4
 """Lines that are shown of each side."""
 _FILES = 3
@@ -76,8 +75,9 @@ def _name(changed_by: dict[str, Any]) -> str:
 
 def _step(step_id: str, agent: str | None) -> str:
     from .layout import one_line
+    from .naming import short
 
-    name = f"step {step_id[:_PRINTED_ID]}"
+    name = f"step {short(step_id)}"
     return f"{name} of {one_line(agent)}" if agent else name
 
 

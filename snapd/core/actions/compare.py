@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from snapd.core.model import Change, ObjectId, RelPath
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.differ import TextDiffer
-    from snapd.core.ports.store import Objects, SnapshotLog
+    from snapd.core.ports.store import Objects
+
+    from .known import KnownSnapshots
 
 Item = TypeVar("Item")
 
@@ -38,22 +40,20 @@ class Comparison:
 
     Args:
         writer: captures the work tree where it is one of the two sides.
-        objects: holds the snapshots.
-        log: knows which snapshots there are.
+        known: finds the snapshots.
         texts: compares texts.
     """
 
-    def __init__(self, writer: Writer, objects: Objects, log: SnapshotLog, texts: TextDiffer) -> None:
+    def __init__(self, writer: Writer, known: KnownSnapshots, texts: TextDiffer) -> None:
         self._writer = writer
-        self._objects = objects
-        self._log = log
+        self._known = known
         self.texts = texts
         # the renames of the page before: the next page needs the same
         self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
 
     def changed(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Change, ...]:
         """Lists what differs."""
-        return tuple(self._changes(old, self._other(old, new, call), (), call))
+        return tuple(self._changes(*self._sides(old, new, call), (), call))
 
     def diff(
         self,
@@ -78,10 +78,10 @@ class Comparison:
         Returns:
             A part for each file.
         """
-        tree = self._other(old, new, call)
+        objects, _, tree = self._sides(old, new, call)
         parts = []
-        for change, source in self._files(old, tree, only, call, renames=renames):
-            parts.append(unified(self._objects, change, self.texts, call, source, binary=binary))
+        for change, source in self._files(objects, old, tree, only, call, renames=renames):
+            parts.append(unified(objects, change, self.texts, call, source, binary=binary))
             call.progress("comparing", len(parts))
         return tuple(parts)
 
@@ -109,12 +109,12 @@ class Comparison:
             after: the path where the page before ended; None for the first page.
             limit: files on this page, at most.
         """
-        tree = self._other(old, new, call)
+        objects, _, tree = self._sides(old, new, call)
 
         def describe_file(file: tuple[Change, RelPath | None]) -> FileDelta:
             change, source = file
             return describe(
-                self._objects,
+                objects,
                 change.path,
                 change.old,
                 change.new,
@@ -124,30 +124,36 @@ class Comparison:
                 renamed_from=source,
             )
 
-        differing = self._files(old, tree, only, call, renames=renames, after=after)
+        differing = self._files(objects, old, tree, only, call, renames=renames, after=after)
         deltas, last = first_page(differing, describe_file, limit, partial(call.progress, "comparing"))
         if renames and last is None:
             self._renames = None
         return DeltaPage(deltas, tree, last)
 
-    def _other(self, old: ObjectId, new: ObjectId | None, call: Call) -> ObjectId:
-        """The tree to compare with; captures the work tree where that is meant."""
-        snapshot = self._log.find(old)
+    def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Objects, ObjectId, ObjectId]:
+        """What has the objects of both sides, and the two trees; captures the work tree where that is meant."""
         if new is not None:
-            return self._log.find(new).tree
+            return self._known.both(old, new, call)[0], old, new
         with self._writer.turn(call):
-            return self._writer.capture(snapshot.coverage.forced, RecordKind.LOOK, call).tree
+            forced = self._known.here(old, call).coverage.forced
+            return self._known.store, old, self._writer.capture(forced, RecordKind.LOOK, call).tree
 
     def _changes(
-        self, old: ObjectId, new: ObjectId, only: Sequence[RelPath], call: Call, after: RelPath | None = None
+        self,
+        objects: Objects,
+        old: ObjectId,
+        new: ObjectId,
+        only: Sequence[RelPath],
+        call: Call,
+        after: RelPath | None = None,
     ) -> Iterator[Change]:
-        objects = self._objects
         for change in changes(objects.read_tree, old, new, after=after, only=only, differing=objects.differing):
             call.check()
             yield change
 
     def _files(
         self,
+        objects: Objects,
         old: ObjectId,
         new: ObjectId,
         only: Sequence[RelPath],
@@ -157,22 +163,22 @@ class Comparison:
         after: RelPath | None = None,
     ) -> Iterator[tuple[Change, RelPath | None]]:
         """What differs; where a moved file is to be shown as one, also where it was, and what it was there."""
-        moved = self._moved(old, new) if renames else {}
+        moved = self._moved(objects, old, new) if renames else {}
         # a file that moves across the edge of `only` counts as added or deleted
         moved = {path: source for path, source in moved.items() if is_among(path, only) and is_among(source, only)}
         sources = set(moved.values())
-        for change in self._changes(old, new, only, call, after):
+        for change in self._changes(objects, old, new, only, call, after):
             source = moved.get(change.path)
             if source is not None:
-                yield attrs.evolve(change, old=file_at(self._objects.entry_in, old, source)), source
+                yield attrs.evolve(change, old=file_at(objects.entry_in, old, source)), source
             elif change.path not in sources:
                 yield change, None
 
-    def _moved(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
+    def _moved(self, objects: Objects, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
         """The old path of each moved file, by its new one."""
         renames = self._renames
         if renames is None or renames[:2] != (old, new):
-            renames = self._renames = (old, new, self._objects.renames(old, new))
+            renames = self._renames = (old, new, objects.renames(old, new))
         return renames[2]
 
 

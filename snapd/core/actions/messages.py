@@ -82,11 +82,14 @@ class Messages:
             self._writer.edits.drop(session_id=session_id)
             self._sessions.notify(session_id, None)
 
-    def page(self, session_id: SessionId, call: Call, after: int | None, limit: int | None) -> Page[MessageView]:
-        """Lists the messages of a session, oldest first, with those that only steps name.
+    def page(
+        self, session_id: SessionId | None, prefix: str, call: Call, after: int | None, limit: int | None
+    ) -> Page[MessageView]:
+        """Lists messages, with those that only steps name.
 
         Args:
-            session_id: the session.
+            session_id: only those of this session, oldest first; None for those of all sessions, newest first.
+            prefix: the beginning of their ids; a whole id means that message alone.
             call: the request.
             after: where the page before ended; None for the first page.
             limit: messages on this page, at most; None for all.
@@ -95,8 +98,9 @@ class Messages:
             UnknownSession: there is no such session.
             StoreCorrupt, IoError, Cancelled: as `StepChanges.view`.
         """
-        self._sessions.known(session_id)
-        messages, last = self._timeline.message_page(session_id, after, limit)
+        if session_id is not None:
+            self._sessions.known(session_id)
+        messages, last = self._timeline.message_page(session_id, prefix, after, limit)
         return Page(tuple(self._view(message, call) for message in messages), last)
 
     def _view(self, message: Message, call: Call) -> MessageView:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from snapd.core.answers import Exported, FileContent, NamePage, Page, Status, TakenView
 from snapd.core.errors import FileNotInSnapshot, PathOutsideWorkspace
 from snapd.core.feed.events import Tracked
-from snapd.core.model import EMPTY_TREE, RecordKind
+from snapd.core.model import EMPTY_TREE, RecordKind, Taken
 from snapd.core.operations.only_copies import wanted_by_patches, wanted_by_restore
 from snapd.core.operations.target import Target
 from snapd.core.paths import parents, shown
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
     from snapd.core.answers import TakenKind
     from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, Outcome, RelPath, Taken, TakenQuery
+    from snapd.core.model import Entry, ObjectId, Outcome, RelPath, TakenQuery
     from snapd.core.operations.details import OperationOptions
     from snapd.core.operations.writer import Writer
-    from snapd.core.ports.store import Objects, SnapshotLog, Store
+    from snapd.core.ports.store import Objects, Store
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import SessionId, StepId
+
+    from .known import KnownSnapshots
 
 _RECORDING = 1000
 """How many milliseconds before its snapshot is recorded an event may have been made."""
@@ -48,10 +50,12 @@ class Snapshots:
     Args:
         writer: captures the work tree.
         store: holds the snapshots.
+        known: finds them.
     """
 
-    def __init__(self, writer: Writer, store: Store) -> None:
+    def __init__(self, writer: Writer, store: Store, known: KnownSnapshots) -> None:
         self._writer = writer
+        self._known = known
         self._work_tree = writer.work_tree
         self._store = store
 
@@ -86,14 +90,14 @@ class Snapshots:
         Raises:
             FileNotInSnapshot: the snapshot lacks the file; `data["skipped"]` says whether the capture skipped it.
         """
-        snapshot = self._store.find(tree)
-        entry = file_at(self._store.entry_in, tree, path)
+        objects, snapshot = self._known.of(tree)
+        entry = file_at(objects.entry_in, tree, path)
         if entry is None:
             skipped = any(path == skip.path or path.startswith(skip.path + b"/") for skip in snapshot.coverage.skipped)
             raise FileNotInSnapshot(
                 f"{shown(path)} is not in snapshot {tree.hex()}", file=shown(path), hash=tree.hex(), skipped=skipped
             )
-        return FileContent(entry.mode, self._store.read_blob(entry.oid))
+        return FileContent(entry.mode, objects.read_blob(entry.oid))
 
     def names(
         self, tree: ObjectId, call: Call, wanted: Callable[[RelPath], bool], after: RelPath | None, limit: int | None
@@ -107,9 +111,9 @@ class Snapshots:
             after: the path where the page before ended; None for the first page.
             limit: names on this page, at most.
         """
-        self._store.find(tree)
+        objects, _ = self._known.of(tree)
         names: list[RelPath] = []
-        for path, _ in files(self._store.read_tree, tree, after=after):
+        for path, _ in files(objects.read_tree, tree, after=after):
             call.check()
             if not wanted(path):
                 continue
@@ -120,8 +124,8 @@ class Snapshots:
 
     def entry(self, tree: ObjectId, path: RelPath) -> Entry | None:
         """Looks a file up in a snapshot; None where the snapshot lacks it."""
-        self._store.find(tree)
-        return file_at(self._store.entry_in, tree, path)
+        objects, _ = self._known.of(tree)
+        return file_at(objects.entry_in, tree, path)
 
     def status(self) -> Status:
         """Says what is known without a look at the files; never waits for an operation that runs.
@@ -160,10 +164,12 @@ class TakenSnapshots:
 
     Args:
         store: holds them, and the events that say why they were taken.
+        known: finds those that came with fetched sessions.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, known: KnownSnapshots) -> None:
         self._log = store
+        self._known = known
         self._objects: Objects = store
         self._timeline = store.timeline
 
@@ -186,7 +192,21 @@ class TakenSnapshots:
         for taken in found[:limit]:
             call.check()
             views.append(self._view(taken, counts=counts))
+        if wanted.prefix and len(found) <= limit:
+            views += self._fetched(wanted.prefix)
         return Page(tuple(views), found[limit - 1].seq if len(found) > limit else None)
+
+    def _fetched(self, prefix: str) -> list[TakenView]:
+        """Those of fetched sessions that the folder does not have, each once."""
+        views: dict[ObjectId, TakenView] = {}
+        for _, session, step, snapshot in self._known.fetched(prefix):
+            is_end = snapshot is step.to and step.ended is not None
+            at = step.ended if is_end and step.ended is not None else step.started
+            taken = Taken(0, snapshot.tree, RecordKind.TRACK, at // 1000, None)
+            view = TakenView(taken, "end" if is_end else "begin", None, session.session_id, step.step_id, session.agent)
+            if not self._log.knows(snapshot.tree):
+                views.setdefault(snapshot.tree, view)
+        return list(views.values())
 
     def _view(self, taken: Taken, *, counts: bool) -> TakenView:
         kind, session_id, step_id = self._reason(taken)
@@ -240,13 +260,13 @@ class Restore:
     Args:
         writer: changes the work tree.
         objects: holds the snapshots.
-        log: knows which snapshots there are.
+        known: finds them.
     """
 
-    def __init__(self, writer: Writer, objects: Objects, log: SnapshotLog) -> None:
+    def __init__(self, writer: Writer, objects: Objects, known: KnownSnapshots) -> None:
         self._writer = writer
         self._objects = objects
-        self._log = log
+        self._known = known
 
     def restore(self, tree: ObjectId, options: OperationOptions, call: Call) -> Outcome:
         """Makes the work tree what a snapshot was, after a snapshot of the work tree as it is now.
@@ -254,7 +274,7 @@ class Restore:
         A conflict is a file that changed since the last snapshot.
         """
         with self._writer.turn(call):
-            target = Target(self._objects, self._log.find(tree))
+            target = Target(self._objects, self._known.here(tree, call))
             seen = self._writer.seen(call)
             wanted = wanted_by_restore(self._objects, seen.tree, tree)
             prepared = self._writer.prepare(seen, wanted, options, call, forced=target.snapshot.coverage.forced)
@@ -275,7 +295,7 @@ class Restore:
             PathOutsideWorkspace: a name leads through a symlink; nothing was changed.
         """
         with self._writer.turn(call):
-            targets = [(Target(self._objects, self._log.find(tree)), names) for tree, names in patches]
+            targets = [(Target(self._objects, self._known.here(tree, call)), names) for tree, names in patches]
             forced = {path for target, _ in targets for path in target.snapshot.coverage.forced}
             seen = self._writer.seen(call)
             wanted = wanted_by_patches(self._objects, patches)
@@ -289,12 +309,14 @@ class Export:
 
     Args:
         work_tree: writes the files.
-        store: holds the snapshots.
+        store: of the workspace; no export may write there.
+        known: finds the snapshots.
     """
 
-    def __init__(self, work_tree: WorkTree, store: Store) -> None:
+    def __init__(self, work_tree: WorkTree, store: Store, known: KnownSnapshots) -> None:
         self._work_tree = work_tree
         self._store = store
+        self._known = known
 
     def export(self, tree: ObjectId, directory: bytes, only: Sequence[RelPath] | None, call: Call) -> Exported:
         """Writes the files of a snapshot, with their modes, the symlinks, and the empty directories.
@@ -313,21 +335,21 @@ class Export:
             StorageFull, Cancelled: as they say.
                 After each of these, nothing of the export is left, or the error names what is.
         """
-        snapshot = self._store.find(tree)
+        objects, snapshot = self._known.of(tree)
         plan = Plan(
-            writes=tuple(self._writes(tree, only, call)),
+            writes=tuple(self._writes(objects, tree, only, call)),
             make_directories=snapshot.coverage.empty_dirs,
         )
         size = self._work_tree.export(
-            plan, directory, self._store.path, self._store.blob_chunks, call, into_empty=only is None
+            plan, directory, self._store.path, objects.blob_chunks, call, into_empty=only is None
         )
         return Exported(len(plan.writes), size)
 
-    def _writes(self, tree: ObjectId, only: Sequence[RelPath] | None, call: Call) -> Iterator[Write]:
+    def _writes(self, objects: Objects, tree: ObjectId, only: Sequence[RelPath] | None, call: Call) -> Iterator[Write]:
         if only is not None and not only:
             # to the walk, it would mean all
             return
-        for change in changes(self._store.read_tree, EMPTY_TREE, tree, only=only or ()):
+        for change in changes(objects.read_tree, EMPTY_TREE, tree, only=only or ()):
             call.check()
             assert change.new is not None
             yield Write(change.path, change.new, None)

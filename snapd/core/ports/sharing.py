@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from snapd.core.model import Coverage, ObjectId, RelPath, Snapshot, TreeEntry
     from snapd.core.timeline.handover import HandedOver, Handover, Signature
     from snapd.core.timeline.model import Event, Session, SessionId, SnapshotId
-    from snapd.core.timeline.queries import IdKind, StepQuery
+    from snapd.core.timeline.queries import StepQuery
     from snapd.core.trees import ReadTree
 
     from .store import Objects
@@ -313,8 +313,8 @@ class Elsewhere(Protocol):
     def with_steps(self, wanted: StepQuery, after: int, limit: int) -> Sequence[Listed]:
         """Those with a step that a query may mean, as `page`; its `session_id` and `parent` do not count."""
 
-    def neighbours(self, kind: IdKind, name: str) -> tuple[str, ...]:
-        """The ids of a kind in what was fetched that come right before and after one, as far as there are any."""
+    def neighbours(self, name: str) -> tuple[str, ...]:
+        """The ids of each kind in what was fetched that come right before and after one, as far as there are any."""
 
     def session(self, session_id: SessionId) -> Listed | None:
         """A session that was fetched, by its name."""

@@ -130,6 +130,9 @@ class SnapshotLog(Protocol):
     def taken(self, wanted: TakenQuery, below: int | None, limit: int) -> tuple[Taken, ...]:
         """Lists up to `limit` snapshots, newest first; only those with a `seq` below `below` unless that is None."""
 
+    def neighbours(self, name: str) -> Sequence[str]:
+        """The hashes of snapshots that come right before and after a name in order, as far as there are any."""
+
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
         """Records a snapshot, durably with all objects that were stored before."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Undone,
         UndoUnit,
     )
-    from snapd.core.timeline.queries import IdKind, StepQuery, Tally, Touched
+    from snapd.core.timeline.queries import StepQuery, Tally, Touched
 
 
 class TimelineView(Protocol):
@@ -55,11 +55,17 @@ class TimelineView(Protocol):
         """The message that was sent last in a session; None if none was, whatever steps name."""
 
     def message_page(
-        self, session_id: SessionId, after: int | None, limit: int | None
+        self, session_id: SessionId | None, prefix: str, after: int | None, limit: int | None
     ) -> tuple[tuple[Message, ...], int | None]:
-        """Lists up to `limit` messages of a session, oldest first, from where a page ended; and where this one ends.
+        """Lists up to `limit` messages from where a page ended; and where this one ends.
 
         A message that only steps name is among them, at the place of its first step.
+
+        Args:
+            session_id: only those of this session, oldest first; None for those of all sessions, newest first.
+            prefix: the beginning of their ids; a whole id means that message alone.
+            after: where the page before ended; None for the first page.
+            limit: messages, at most; None for all.
         """
 
     def step(self, step_id: StepId) -> Step | None:
@@ -79,8 +85,8 @@ class TimelineView(Protocol):
     ) -> tuple[tuple[Step, ...], int | None]:
         """Lists up to `limit` steps, in the order of `steps`, from where a page ended; and says where this one ends."""
 
-    def neighbours(self, kind: IdKind, name: str) -> tuple[str, ...]:
-        """The ids of a kind that come right before and after one in order, as far as there are any."""
+    def neighbours(self, name: str) -> tuple[str, ...]:
+        """The ids of each kind that come right before and after one in order, as far as there are any."""
 
     def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
         """Finds up to `limit` steps, newest first."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from .model import SessionId, Step, StepId
 
-IdKind = Literal["steps", "sessions", "messages"]
-
 
 @attrs.frozen
 class StepQuery:
@@ -24,6 +22,8 @@ class StepQuery:
         parent: only parts of this step; None for all.
         message_id: only steps of this message; None for all.
         is_open: only open steps.
+        hash: only steps that began or ended on a snapshot whose hash begins with it; empty for all. The timeline of
+            the folder does not look at it.
     """
 
     prefix: str
@@ -31,6 +31,7 @@ class StepQuery:
     parent: StepId | None = None
     message_id: str | None = None
     is_open: bool = False
+    hash: str = ""
 
 
 @attrs.frozen

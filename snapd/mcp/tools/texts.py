@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from .results import Blame, BlamedRange, Changed, Changes, Entry, Status
 
-_SHORT = 8
 _LISTED = 10
 """How many files of an entry the text of a list has."""
 _WILL = {
@@ -100,7 +99,7 @@ def plan_text(plan: Changed) -> str:
     for step in plan.steps or ():
         what = " ".join(_shown(word) for word in (step.agent, step.tool, step.description) if word)
         state = f": {step.state}" if plan.status == "done" else ""
-        lines.append(f"step {step.step_id[:_SHORT]} {what}".rstrip() + state)
+        lines.append(f"step {step.step_id} {what}".rstrip() + state)
     lines += [f"  {_outcome_line(row, is_done=plan.status == 'done')}" for row in plan.files]
     if plan.file_count > len(plan.files):
         lines.append(f"  ... and {plan.file_count - len(plan.files)} more")

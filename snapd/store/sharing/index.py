@@ -22,20 +22,20 @@ from snapd.core.timeline.model import Session
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there
 from snapd.store.timeline import codec
 from snapd.store.timeline.chain import chain_of_session
-from snapd.store.timeline.rows import beside
+from snapd.store.timeline.rows import beginning, beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.model import ObjectId
     from snapd.core.timeline.model import SessionId, StepId
-    from snapd.core.timeline.queries import IdKind, StepQuery
+    from snapd.core.timeline.queries import StepQuery
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-VERSION = 3
+VERSION = 4
 
 _TABLES = (
     "CREATE TABLE mirrors (mirror TEXT PRIMARY KEY, stamp TEXT NOT NULL, dropped INTEGER NOT NULL)",
@@ -50,10 +50,13 @@ _TABLES = (
     "CREATE INDEX sessions_by_id ON sessions (session_id)",
     (
         "CREATE TABLE steps (step_id TEXT NOT NULL, place INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE, "
-        "message_id TEXT, is_open INTEGER NOT NULL, PRIMARY KEY (step_id, place)) WITHOUT ROWID"
+        "message_id TEXT, is_open INTEGER NOT NULL, begun_on TEXT NOT NULL, ended_on TEXT, "
+        "PRIMARY KEY (step_id, place)) WITHOUT ROWID"
     ),
     "CREATE INDEX steps_by_place ON steps (place)",
     "CREATE INDEX steps_by_message ON steps (message_id) WHERE message_id IS NOT NULL",
+    "CREATE INDEX steps_by_begin ON steps (begun_on)",
+    "CREATE INDEX steps_by_end ON steps (ended_on)",
     "CREATE INDEX open_steps ON steps (place) WHERE is_open",
     # what a remote has other than what was fetched from there; no head for a session that it does not have any more
     (
@@ -78,7 +81,8 @@ _LISTED = (
     "SELECT place, mirror, chain, head, host, session_id, agent, title, started, ended, step_count, newest, taken "
     "FROM sessions "
 )
-_LAST_CHARACTER = "\U0010ffff"
+_IDS = ("step_id", "message_id", "begun_on", "ended_on")
+_NEIGHBOURS = beside(("sessions", "session_id"), *[("steps", column) for column in _IDS])
 _MOST_NAMES = 500
 """How many names one statement has: SQLite allows 999 in all."""
 
@@ -91,11 +95,15 @@ class IndexedStep:
         step_id: its name.
         message_id: the message that it belongs to.
         is_open: whether it had not ended.
+        begun_on: the hash of the snapshot on which it began.
+        ended_on: that on which it ended, or was left; None if neither.
     """
 
     step_id: StepId
     message_id: str | None
     is_open: bool
+    begun_on: str
+    ended_on: str | None
 
 
 @attrs.frozen
@@ -223,8 +231,13 @@ class SessionIndex:
         conditions: list[str] = ["place > ?"]
         values: list[Any] = [after]
         if wanted.prefix:
-            conditions.append("step_id >= ? AND step_id < ?")
-            values += [wanted.prefix, wanted.prefix + _LAST_CHARACTER]
+            condition, some = beginning("step_id", wanted.prefix)
+            conditions.append(condition)
+            values += some
+        if wanted.hash:
+            sides = [beginning(column, wanted.hash) for column in ("begun_on", "ended_on")]
+            conditions.append("(" + " OR ".join(condition for condition, _ in sides) + ")")
+            values += [value for _, some in sides for value in some]
         if wanted.message_id is not None:
             conditions.append("message_id = ?")
             values.append(wanted.message_id)
@@ -236,10 +249,9 @@ class SessionIndex:
         places = f"SELECT DISTINCT place FROM steps WHERE {' AND '.join(conditions)} ORDER BY place LIMIT ?"  # noqa: S608
         return self._sessions(f"WHERE place IN ({places}) ORDER BY place", *values, limit)
 
-    def neighbours(self, kind: IdKind, name: str) -> tuple[str, ...]:
-        """The ids of a kind that come right before and after one in order, as far as there are any."""
-        statement = beside("sessions" if kind == "sessions" else "steps", f"{kind[:-1]}_id")
-        return tuple([found for (found,) in self.ask(statement, name, name) if found])
+    def neighbours(self, name: str) -> tuple[str, ...]:
+        """The ids of each kind that come right before and after one in order, as far as there are any."""
+        return tuple([found for (found,) in self.ask(_NEIGHBOURS, name) if found])
 
     def older_than(self, mirror: str, milliseconds: int) -> list[Indexed]:
         """Sessions of a mirror that neither anybody added to, nor this machine fetched, since a time."""
@@ -453,8 +465,8 @@ def _put(connection: sqlite3.Connection, mirror: str, entry: Entry, taken: int) 
         )
         connection.execute("DELETE FROM steps WHERE place = ?", (place,))
     connection.executemany(
-        "INSERT INTO steps VALUES (?, ?, ?, ?)",
-        [(step.step_id, place, step.message_id, step.is_open) for step in entry.steps],
+        "INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?)",
+        [(step.step_id, place, step.message_id, step.is_open, step.begun_on, step.ended_on) for step in entry.steps],
     )
     return int(had is not None and had[1] != entry.head)
 

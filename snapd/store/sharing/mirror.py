@@ -323,7 +323,16 @@ class Mirror:
             (last,) = timeline.events(None, 1)
         finally:
             timeline.close()
-        indexed = [IndexedStep(step.step_id, step.begun.message_id, step.state == "open") for step in steps]
+        indexed = [
+            IndexedStep(
+                step.step_id,
+                step.begun.message_id,
+                step.state == "open",
+                step.from_.tree.hex(),
+                None if step.to is None else step.to.tree.hex(),
+            )
+            for step in steps
+        ]
         return Entry(name, head, host_of(self.repository.read_commit(head)), last.milliseconds, sessions[0], indexed)
 
     def _stamp(self) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from snapd.core.model import ObjectId
-    from snapd.core.timeline.queries import IdKind, StepQuery
+    from snapd.core.timeline.queries import StepQuery
 
 
 AFTER_ALL = 2**63 - 1
@@ -76,16 +76,27 @@ def bounds(after: int | None, limit: int | None) -> tuple[int, int]:
     return -1 if after is None else after, -1 if limit is None else limit + 1
 
 
-def beside(table: str, column: str) -> str:
-    """A statement that finds what comes right before and after a value in a column; the value is given twice."""
-    before, after = f"max({column}) FROM {table} WHERE {column} < ?", f"min({column}) FROM {table} WHERE {column} > ?"
-    return f"SELECT {before} UNION ALL SELECT {after}"
+def beside(*columns: tuple[str, str]) -> str:
+    """A statement that finds what comes right before and after a value in some columns, each given with its table."""
+    return " UNION ALL ".join(
+        # the names are constants
+        f"SELECT {nearest}({column}) FROM {table} WHERE {column} {side} ?1"  # noqa: S608
+        for table, column in columns
+        for nearest, side in (("max", "<"), ("min", ">"))
+    )
 
 
-def neighbours(connection: sqlite3.Connection, kind: IdKind, name: str) -> tuple[str, ...]:
-    """The ids of a kind that come right before and after one in order, as far as there are any."""
-    rows = connection.execute(beside(kind, f"{kind[:-1]}_id"), (name, name))
-    return tuple([found for (found,) in rows if found])
+_NEIGHBOURS = beside(("steps", "step_id"), ("sessions", "session_id"), ("messages", "message_id"))
+
+
+def neighbours(connection: sqlite3.Connection, name: str) -> tuple[str, ...]:
+    """The ids of each kind that come right before and after one in order, as far as there are any."""
+    return tuple([found for (found,) in connection.execute(_NEIGHBOURS, (name,)) if found])
+
+
+def beginning(column: str, prefix: str) -> tuple[str, list[str]]:
+    """A condition that what is in a column begins with a text, and its values."""
+    return f"{column} >= ? AND {column} < ?", [prefix, prefix + _LAST_CHARACTER]
 
 
 def search(wanted: StepQuery, limit: int | None) -> tuple[str, list[Any]]:
@@ -93,8 +104,8 @@ def search(wanted: StepQuery, limit: int | None) -> tuple[str, list[Any]]:
     clauses: list[str] = []
     values: list[Any] = []
     if wanted.prefix:
-        clauses.append("step_id >= ? AND step_id < ?")
-        values += [wanted.prefix, wanted.prefix + _LAST_CHARACTER]
+        clause, values = beginning("step_id", wanted.prefix)
+        clauses.append(clause)
     if wanted.session_id is not None:
         clauses.append("session_id = ?")
         values.append(wanted.session_id)

@@ -13,7 +13,7 @@ from snapd.core.timeline.model import Message
 from snapd.core.timeline.queries import Touched
 
 from .codec import ENTRY, encode_claims, optional
-from .rows import bounds
+from .rows import AFTER_ALL, beginning, bounds
 
 if TYPE_CHECKING:
     import sqlite3
@@ -67,11 +67,23 @@ def last_message(connection: sqlite3.Connection, session_id: SessionId) -> Messa
 
 
 def message_page(
-    connection: sqlite3.Connection, session_id: SessionId, after: int | None, limit: int | None
+    connection: sqlite3.Connection, session_id: SessionId | None, prefix: str, after: int | None, limit: int | None
 ) -> tuple[tuple[Message, ...], int | None]:
-    """Up to `limit` messages of a session after the end of a page, and the end of this page, or None."""
-    clause = "WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
-    rows = _messages(connection, clause, session_id, *bounds(after, limit))
+    """See `core.ports.timeline.TimelineView`."""
+    start, most = bounds(after, limit)
+    clause = "TRUE"
+    values: list[Any] = []
+    if prefix:
+        clause, values = beginning("message_id", prefix)
+        clause += " AND (message_id = ? OR NOT EXISTS (SELECT 1 FROM messages WHERE message_id = ?))"
+        values += [prefix, prefix]
+    if session_id is None:
+        clause += " AND seq < ? ORDER BY +seq DESC"
+        start = AFTER_ALL if after is None else after
+    else:
+        clause += " AND session_id = ? AND seq > ? ORDER BY seq"
+        values.append(session_id)
+    rows = _messages(connection, f"WHERE {clause} LIMIT ?", *values, start, most)
     shown = rows[:limit]
     return tuple([Message(*row[:-1]) for row in shown]), shown[-1][-1] if len(shown) < len(rows) else None
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.reference.schema import problems
 from tests.cli.running import WAIT, Result, Terminal
 from tests.cli.steps import put, take
@@ -74,12 +75,12 @@ def test_the_step_that_broke_it(it: Bisecting) -> None:
     names = it.steps("good", "good too", "broken", "still broken", "broken for good")
     result = it.run("--", "sh", "-c", "echo looking; ! grep -qs broken state")
     assert result.code == 0
-    name = names[2][:8]
+    name = names[2][:SHORTEST]
     assert result.text.startswith(f"{name} bot 2 files broke it (exit code 1)\n")
     assert re.search(r"M state\s+\+1 -1", result.text)
     assert f"hint: 'snapd show {name}' shows the diff, 'snapd undo {name}' undoes it\n" in result.err
     said = [line for line in result.err.splitlines() if line.startswith(("snapd: ", "looking"))]
-    assert [re.sub(r"[0-9a-f]{8}", "HASH", line) for line in said] == [
+    assert [re.sub(r"[0-9a-f]{6,8}", "HASH", line) for line in said] == [
         "snapd: before the first step (HASH), 4 more to go",
         "looking",
         "snapd: good (exit code 0)",
@@ -147,7 +148,7 @@ def test_what_somebody_else_changed_between_the_steps(it: Bisecting) -> None:
     assert [row["file"] for row in suspect["files"]] == ["state"]
     text = it.run("--", "sh", "-c", NOT_BROKEN).text
     assert text.startswith("what somebody else changed between steps, from ")
-    assert not any(step[:8] in text for step in (*first, *second))
+    assert not any(step[:SHORTEST] in text for step in (*first, *second))
 
 
 def test_a_step_of_another_session_at_the_same_time(it: Bisecting) -> None:
@@ -161,7 +162,7 @@ def test_a_step_of_another_session_at_the_same_time(it: Bisecting) -> None:
     answer = it.answer("mine", "--", "sh", "-c", NOT_BROKEN)
     (suspect,) = answer["suspects"]
     assert ([each["stepId"] for each in suspect["steps"]], suspect["others"]) == ([other], [])
-    assert it.run("mine", "--", "sh", "-c", NOT_BROKEN).text.startswith(f"{other[:8]} ada ")
+    assert it.run("mine", "--", "sh", "-c", NOT_BROKEN).text.startswith(f"{other[:SHORTEST]} ada ")
 
 
 def test_what_somebody_else_changed_during_a_step(it: Bisecting) -> None:
@@ -173,7 +174,9 @@ def test_what_somebody_else_changed_during_a_step(it: Bisecting) -> None:
     (suspect,) = answer["suspects"]
     assert ([each["stepId"] for each in suspect["steps"]], suspect["others"]) == ([step], ["state"])
     text = it.run("--", "sh", "-c", NOT_BROKEN).text
-    assert text.startswith(f"{step[:8]} mine.txt +1 -0 or what somebody else changed meanwhile (state), broke it")
+    assert text.startswith(
+        f"{step[:SHORTEST]} mine.txt +1 -0 or what somebody else changed meanwhile (state), broke it"
+    )
 
 
 def test_a_step_that_says_it_wrote_nothing_is_not_accused(it: Bisecting) -> None:
@@ -228,7 +231,7 @@ def test_snapshots_that_are_skipped(it: Bisecting) -> None:
     assert [suspect["steps"][0]["stepId"] for suspect in answer["suspects"]] == names[1:]
     result = it.run("--", "sh", "-c", command)
     assert (result.code, "one of these broke it" in result.text) == (3, True)
-    assert all(name[:8] in result.text for name in names[1:])
+    assert all(name[:SHORTEST] in result.text for name in names[1:])
 
 
 def test_where_and_how_the_command_runs(it: Bisecting) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from snapd_client import Client, to_uri
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.steps import put
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def begun(home: Home, project: str, *args: str) -> str:
 def test_they_are_shown_with_their_age(home: Home, project: str) -> None:
     step = begun(home, project, "--session", "s1", "--agent", "claude", "--tool", "Edit")
     status = home.ok(project, "status")
-    assert re.search(rf"^open +{step[:8]} claude Edit for \d+ seconds?$", status, re.MULTILINE)
+    assert re.search(rf"^open +{step[:SHORTEST]} claude Edit for \d+ seconds?$", status, re.MULTILINE)
     assert "snapd step end --all" in status
     assert re.search(r"Edit +open for \d+ seconds?", home.ok(project, "log"))
     (shown,) = json.loads(home.ok(project, "status", "--json"))["openSteps"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.running import Terminal
 from tests.cli.steps import numbered, put, read, take
 
@@ -112,9 +113,9 @@ def test_who_wrote_it(home: Home, project: str, steps: list[str]) -> None:
     lines = home.ok(project, "blame", "f.txt").splitlines()
     assert len(lines) == 30
     assert lines[0].split() == ["before", "1", "0"]
-    assert lines[2].startswith(f"{steps[0][:8]} claude ")
+    assert lines[2].startswith(f"{steps[0][:SHORTEST]} claude ")
     assert lines[14].startswith("you ")
     assert lines[14].endswith("15  mine")
-    assert home.ok(project, "blame", "f.txt:26").startswith(f"{steps[1][:8]} codex ")
+    assert home.ok(project, "blame", "f.txt:26").startswith(f"{steps[1][:SHORTEST]} codex ")
     before = home.ok(project, "blame", "f.txt:24-26", steps[1]).splitlines()
     assert [line.split() for line in before] == [["before", str(number + 1), str(number)] for number in (23, 24, 25)]

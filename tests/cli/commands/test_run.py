@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.running import WAIT, Terminal
 from tests.cli.steps import put
 from tests.library.others import other_process
@@ -163,7 +164,7 @@ def test_steps_make_themselves(home: Home, project: str) -> None:
     assert (session["agent"], session["title"], session["undoable"]) == ("sh", f"sh -c '{WRITER}'", 3)
     assert "endedAt" in session
     lines = err.splitlines()
-    assert lines[0] == f"snapd: session {session['sessionId'][:8]}: 3 steps"
+    assert lines[0] == f"snapd: session {session['sessionId'][:SHORTEST]}: 3 steps"
     assert [line.split()[2:] for line in lines[1:4]] == [
         ["+1", "-0", "one"],
         ["+2", "-0", "three,", "two"],
@@ -179,7 +180,7 @@ def test_steps_make_themselves(home: Home, project: str) -> None:
 def test_another_agent_at_work_is_named(home: Home, project: str) -> None:
     other = home.ok(project, "step", "begin", "--session", "other", "--agent", "claude").strip()
     result = home.run(project, "run", "--", "sh", "-c", "echo 1 > one; echo 2 > two")
-    assert f"  one, two: shared with step {other[:8]} of claude: both were at work" in result.err
+    assert f"  one, two: shared with step {other[:SHORTEST]} of claude: both were at work" in result.err
     assert result.code == 0
 
 

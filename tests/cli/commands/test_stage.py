@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.looking.test_turns import turn
 from tests.cli.steps import numbered, put, take
 from tests.support.git import run_git
@@ -154,8 +155,8 @@ def test_what_is_shared(home: Home, project: str, steps: list[str]) -> None:
         home.ok(project, "step", "end", step)
     error = failed(home, project, "stage", "x1")
     assert error["files"] == [{"file": "shared.txt", "reason": "shared", "sharedWith": [two]}]
-    assert error["hint"].endswith(two[:8])
-    assert home.run(project, "stage", "x1", two[:8]).code == 0
+    assert error["hint"].endswith(two[:SHORTEST])
+    assert home.run(project, "stage", "x1", two[:SHORTEST]).code == 0
 
 
 def test_what_is_left_out(home: Home, project: str, steps: list[str]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from snapd_client import Client, to_uri
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.running import Terminal
 from tests.cli.steps import numbered, put, read, take
 
@@ -39,7 +40,7 @@ def test_a_step_in_the_middle(home: Home, project: str, steps: list[str]) -> Non
     lines = home.ok(project, "undo", "--yes", steps[0][:12]).splitlines()
     before = lines.pop().removeprefix("before: ")
     assert lines == [
-        f"undone    {steps[0][:8]} claude 2 files",
+        f"undone    {steps[0][:SHORTEST]} claude 2 files",
         "merged    f.txt",
         "deleted   new.txt",
         "'snapd redo' does it again",
@@ -52,20 +53,20 @@ def test_a_step_in_the_middle(home: Home, project: str, steps: list[str]) -> Non
 def test_the_last_whoever_did_it(home: Home, project: str, steps: list[str]) -> None:
     shown = home.ok(project, "undo", "--dry-run").splitlines()
     assert shown == [
-        f"would undo    {steps[2][:8]} claude Edit the second",
+        f"would undo    {steps[2][:SHORTEST]} claude Edit the second",
         "would restore f.txt",
         "would restore 1 file: +1 -1",
     ]
     assert read(project, "f.txt") == numbered(20, l2=b"one", l8=b"user", l12=b"codex", l17=b"two")
     for line, step in ((b"17", steps[2]), (b"12", steps[1]), (b"2", steps[0])):
-        assert home.ok(project, "undo", "-y").startswith(f"undone    {step[:8]} ")
+        assert home.ok(project, "undo", "-y").startswith(f"undone    {step[:SHORTEST]} ")
         assert line + b"\n" in (read(project, "f.txt") or b"")
     nothing = home.run(project, "undo", "-y")
     assert (nothing.code, nothing.out) == (1, b"")
     assert nothing.err.splitlines()[0] == "snapd: there is nothing to undo"
     assert read(project, "f.txt") == numbered(20, l8=b"user")
     again = home.ok(project, "redo", "--yes", "--count", "3").splitlines()
-    assert [line[:18] for line in again[:3]] == [f"redone    {step[:8]}" for step in steps]
+    assert [line[: 10 + SHORTEST] for line in again[:3]] == [f"redone    {step[:SHORTEST]}" for step in steps]
     assert read(project, "f.txt") == numbered(20, l2=b"one", l8=b"user", l12=b"codex", l17=b"two")
     assert home.run(project, "redo", "-y").err.splitlines()[0] == "snapd: there is nothing to redo"
 
@@ -83,7 +84,7 @@ def test_another_session_and_several_steps(home: Home, project: str, steps: list
 def test_answers(home: Home, project: str, steps: list[str]) -> None:
     terminal = Terminal(home, project, "undo", "--color=never", steps[0])
     terminal.wait_for(b"[y/N/d] ")
-    assert f"would undo    {steps[0][:8]}".encode() in terminal.seen
+    assert f"would undo    {steps[0][:SHORTEST]}".encode() in terminal.seen
     assert b"would merge 1 file, delete 1: +1 -2" in terminal.seen
     terminal.type(b"d\n")
     terminal.wait_for(b"[y/N/d] ", 2)
@@ -131,16 +132,16 @@ def test_an_undo_that_met_only_conflicts_says_so_and_how_to_settle_it(home: Home
         result = home.run(project, "undo", "-y", *words)
         assert result.code == 3
         told, file = result.text.splitlines()[:2]
-        assert told == f"not undone {step[:8]} f.txt +1 -1"
+        assert told == f"not undone {step[:SHORTEST]} f.txt +1 -1"
         assert re.fullmatch(r"conflict  f\.txt  \(changed since by you at \d\d:\d\d\)", file)
         assert "nothing was changed" in result.err
         assert re.match(r"f\.txt, line 1: changed since by you at \d\d:\d\d\n", result.err)
-        assert f"\n  now                   | mine\n  left by step {step[:8]} | 2\n" in result.err
-        assert f"\n  snapd undo {step[:8]} --on-conflict overwrite\n" in result.err
-        assert f"\n  snapd undo {step[:8]} --on-conflict keep\n" in result.err
+        assert re.search(rf"\n  now +\| mine\n  left by step {step[:SHORTEST]} \| 2\n", result.err)
+        assert f"\n  snapd undo {step[:SHORTEST]} --on-conflict overwrite\n" in result.err
+        assert f"\n  snapd undo {step[:SHORTEST]} --on-conflict keep\n" in result.err
     assert "undone" not in home.ok(project, "log")
     assert home.run(project, "redo", "-y").code == 1
-    assert home.ok(project, "undo", "-y", "--on-conflict", "overwrite").startswith(f"undone    {step[:8]}")
+    assert home.ok(project, "undo", "-y", "--on-conflict", "overwrite").startswith(f"undone    {step[:SHORTEST]}")
     assert read(project, "f.txt") == b"1\n"
 
 
@@ -150,13 +151,13 @@ def test_a_step_that_is_partly_undone_is_told_so_until_it_is_settled(home: Home,
     put(project, {"f.txt": b"mine\n"})
     result = home.run(project, "undo", "-y", step)
     assert result.code == 3
-    assert result.text.startswith(f"partly undone {step[:8]} 2 files\n")
+    assert result.text.startswith(f"partly undone {step[:SHORTEST]} 2 files\n")
     assert "were left as they are" in result.err
     assert "partly undone" in home.ok(project, "log")
     assert "'snapd redo'" in result.text
     assert "'snapd redo'" not in home.run(project, "undo", "-y", step).text
     assert home.ok(project, "undo", "-y", "--on-conflict", "overwrite").splitlines()[:2] == [
-        f"undone    {step[:8]} 2 files", "restored  f.txt",
+        f"undone    {step[:SHORTEST]} 2 files", "restored  f.txt",
     ]  # fmt: skip
     assert (read(project, "f.txt"), read(project, "g.txt")) == (b"1\n", b"1\n")
     assert home.ok(project, "redo", "-y").startswith("redone ")
@@ -333,7 +334,7 @@ def test_a_restore_is_undone_by_the_same_word(home: Home, project: str, steps: l
     assert read(project, "f.txt") == b"mine\n"
     log = home.ok(project, "log", "-n", "2")
     assert re.search(r"undo +the restore of \d\d:\d\d\n", log)
-    assert re.search(r"restore +to \w{8}  undone\n", log)
+    assert re.search(r"restore +to \w{6,8}  undone\n", log)
     assert home.ok(project, "redo", "-y").startswith("redone    the restore of ")
     assert read(project, "f.txt") == before
 
@@ -348,7 +349,7 @@ def test_some_files_and_hunks_are_undone_by_the_same_word(home: Home, project: s
 
 
 def test_all_of_a_session_and_back_to_a_step(home: Home, project: str, steps: list[str]) -> None:
-    first, other, last = (step[:8] for step in steps)
+    first, other, last = (step[:SHORTEST] for step in steps)
     assert home.ok(project, "undo", "-n", "--to", first).splitlines()[0].startswith(f"would undo    {last} ")
     assert home.run(project, "undo", "-y", "--to", last).code == 1
     told = home.ok(project, "undo", "-y", "--all", "--session", "claude")
@@ -364,7 +365,7 @@ def test_all_of_a_session_and_back_to_a_step(home: Home, project: str, steps: li
 def test_a_message(home: Home, project: str) -> None:
     one = take(home, project, "s", {"a": b"1"}, "--message", "m1")
     take(home, project, "s", {"b": b"2"}, "--message", "m2")
-    assert home.ok(project, "undo", "-y", "--message", "m1").startswith(f"undone    {one[:8]} ")
+    assert home.ok(project, "undo", "-y", "--message", "m1").startswith(f"undone    {one[:SHORTEST]} ")
     assert (read(project, "a"), read(project, "b")) == (None, b"2")
     assert home.run(project, "undo", "-y", "--message", "m9").code == 1
 
@@ -392,9 +393,9 @@ def test_a_conflict_that_is_settled_by_keeping_the_file(home: Home, project: str
     result = home.run(project, "undo", "-y", steps[0])
     assert (result.code, "before that" in result.err, "| mine" in result.err) == (3, True, True)
     (keep,) = [line.split() for line in result.err.splitlines() if line.endswith(" --on-conflict keep")]
-    assert home.ok(project, *keep[1:], "-y").startswith(f"undone    {steps[0][:8]} ")
+    assert home.ok(project, *keep[1:], "-y").startswith(f"undone    {steps[0][:SHORTEST]} ")
     assert b"mine" in (read(project, "f.txt") or b"")
-    assert home.ok(project, "undo", "-n").startswith(f"would undo    {steps[2][:8]} ")
+    assert home.ok(project, "undo", "-n").startswith(f"would undo    {steps[2][:SHORTEST]} ")
 
 
 def test_whose_work_an_overwrite_takes_away(home: Home, project: str, steps: list[str]) -> None:
@@ -402,7 +403,7 @@ def test_whose_work_an_overwrite_takes_away(home: Home, project: str, steps: lis
     terminal = Terminal(home, project, "undo", "--color=never", steps[0], "--on-conflict", "overwrite")
     terminal.wait_for(b"[y/N/d] ")
     assert re.search(rb"takes away    your changes of \d\d:\d\d in f\.txt", terminal.seen)
-    assert f"takes away    step {steps[1][:8]} in f.txt".encode() in terminal.seen
+    assert f"takes away    step {steps[1][:SHORTEST]} in f.txt".encode() in terminal.seen
     terminal.type(b"y\n")
     assert terminal.finish().code == 0
     assert read(project, "f.txt") == TWENTY
@@ -434,12 +435,12 @@ def test_two_agents_at_once_are_named(home: Home, project: str) -> None:
     for step in (one, two):
         home.ok(project, "step", "end", step)
     log = home.ok(project, "log")
-    assert f"shared with step {two[:8]} of codex: both were at work" in log
-    assert f"shared with step {one[:8]} of claude: both were at work" in log
+    assert f"shared with step {two[:SHORTEST]} of codex: both were at work" in log
+    assert f"shared with step {one[:SHORTEST]} of claude: both were at work" in log
     result = home.run(project, "undo", "-y", one)
-    assert f"conflict  f.txt  (shared with step {two[:8]} of codex: both were at work)" in result.text
+    assert f"conflict  f.txt  (shared with step {two[:SHORTEST]} of codex: both were at work)" in result.text
     shown = home.ok(project, "undo", "-n", one, "--on-conflict", "overwrite")
-    assert f"takes away    step {two[:8]} of codex in f.txt" in shown
+    assert f"takes away    step {two[:SHORTEST]} of codex in f.txt" in shown
 
 
 def test_a_newer_step_is_not_undone_instead_of_the_one_that_was_shown(
@@ -451,13 +452,13 @@ def test_a_newer_step_is_not_undone_instead_of_the_one_that_was_shown(
     terminal.type(b"y\n")
     terminal.wait_for(b"[y/N/d]", 2)
     assert b"something changed meanwhile" in terminal.seen
-    assert f"would undo    {newer[:8]}".encode() in terminal.seen
+    assert f"would undo    {newer[:SHORTEST]}".encode() in terminal.seen
     assert read(project, "newer.txt") == b"n\n"
     newest = take(home, project, "codex", {"newest.txt": b"n\n"})
     # the diff is of what was shown, or there is a new question
     terminal.type(b"d\n")
     terminal.wait_for(b"[y/N/d]", 3)
-    assert f"would undo    {newest[:8]}".encode() in terminal.seen
+    assert f"would undo    {newest[:SHORTEST]}".encode() in terminal.seen
     terminal.type(b"y\n")
     assert terminal.finish().code == 0
     assert (read(project, "newest.txt"), read(project, "newer.txt")) == (None, b"n\n")
@@ -474,6 +475,6 @@ def test_a_plan_is_insisted_on(home: Home, project: str, steps: list[str]) -> No
     assert (told.code, told.out) == (1, b"")
     assert "something else would be done" in told.err
     assert read(project, "newer.txt") == b"n\n"
-    assert home.ok(project, "undo", "--expect", error["outcome"]["plan"]).startswith(f"undone    {newer[:8]} ")
-    assert home.ok(project, "undo", "--expect", shown).startswith(f"undone    {steps[2][:8]} ")
+    assert home.ok(project, "undo", "--expect", error["outcome"]["plan"]).startswith(f"undone    {newer[:SHORTEST]} ")
+    assert home.ok(project, "undo", "--expect", shown).startswith(f"undone    {steps[2][:SHORTEST]} ")
     assert home.run(project, "revert", "-p", "--expect", shown).code == 2

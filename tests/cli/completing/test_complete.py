@@ -11,6 +11,7 @@ from snapd_client import Client
 
 from snapd.cli.completing import known
 from snapd.cli.parsing.parser import COMMANDS
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.steps import put, take
 
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ def test_commands_options_and_choices(home: Home, project: str) -> None:
 def test_steps_sessions_and_snapshots(home: Home, project: str, step: str) -> None:
     tree = home.track(project)
     (described,) = told(home, project, "undo", step[:3]).items()
-    assert (described[0], described[1].partition(",")[0]) == (f"{step[:8]} ", "step ada edit")
+    assert (described[0], described[1].partition(",")[0]) == (f"{step[:SHORTEST]} ", "step ada edit")
     assert list(told(home, project, "undo", step[:9])) == [f"{step} "]
     assert list(told(home, project, "log", "--session", "")) == ["work "]
     found = told(home, project, "restore", "")
-    assert list(found)[:2] == ["last ", f"{step[:8]} "]
-    assert found[f"{tree[:8]} "].startswith("snapshot from ")
+    assert list(found)[:2] == ["last ", f"{step[:SHORTEST]} "]
+    assert found[f"{tree[:SHORTEST]} "].startswith("snapshot from ")
     assert list(told(home, project, "diff", "last", tree[:10])) == [f"{tree} "]
     times = [word for word in told(home, project, "files", "@") if ":" in word]
     # what is offered is understood
@@ -80,12 +81,12 @@ def test_messages_and_agents(home: Home, project: str) -> None:
         looked = client.step_begin("work", tool="read", part_id="p")["stepId"]
         client.step_end(looked)
     assert told(home, project, "undo", "--message", "") == {
-        "aaaabbbb ": "make it faster",
+        "aaaabb ": "make it faster",
         "last ": "the last message",
     }
     # a call that only looked is nothing to undo
     written = take(home, project, "work", {"new": b"1\n"})
-    assert list(told(home, project, "undo", "")) == [f"{written[:8]} ", "last "]
+    assert list(told(home, project, "undo", "")) == [f"{written[:SHORTEST]} ", "last "]
     assert told(home, project, "agent", "install", "cl") == {"claude ": "Claude Code", "cline ": "Cline"}
 
 
@@ -102,7 +103,7 @@ def test_files_of_the_snapshot_in_question(home: Home, project: str, step: str) 
     assert told(home, project, "undo", step, "") == {"a b.txt ": "added", "src/new.py ": "added"}
     # a file that is no longer there can be shown
     assert list(told(home, project, "show", "R")) == ["README.md@"]
-    assert f"README.md@{step[:8]} " in told(home, project, "show", "README.md@")
+    assert f"README.md@{step[:SHORTEST]} " in told(home, project, "show", "README.md@")
     assert "README.md@last " in told(home, project, "show", "README.md@l")
     assert "README.md@@1h " in told(home, project, "show", "README.md@@")
     # `--here` is another folder, which has no snapshots

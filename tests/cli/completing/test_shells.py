@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd.cli.admin.completion import SCRIPTS
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.running import WAIT
 from tests.cli.steps import take
 
@@ -145,12 +146,12 @@ def test_a_hostile_name_stays_a_word(shell: Shell, project: str) -> None:
 def test_a_tab_in_the_shell(shell: Shell, step: str) -> None:
     assert shell.words("snapd rest\t") == ["snapd", "restore"]
     assert shell.words("snapd restore la\t") == ["snapd", "restore", "last"]
-    assert shell.words(f"snapd undo {step[:3]}\t") == ["snapd", "undo", step[:8]]
+    assert shell.words(f"snapd undo {step[:3]}\t") == ["snapd", "undo", step[:SHORTEST]]
     assert shell.words("snapd log --session w\t") == ["snapd", "log", "--session", "work"]
     assert shell.words("snapd undo --on-conflict=me\t") == ["snapd", "undo", "--on-conflict=merge"]
     # one Tab for the file, which leaves the word open, and one for the snapshot
     assert shell.words("snapd show my\tla\t") == ["snapd", "show", "my file.txt@last"]
-    assert shell.words(f"snapd show README.md@{step[:5]}\t") == ["snapd", "show", f"README.md@{step[:8]}"]
+    assert shell.words(f"snapd show README.md@{step[:5]}\t") == ["snapd", "show", f"README.md@{step[:SHORTEST]}"]
     assert shell.words(f"snapd revert {step} src/d\t") == ["snapd", "revert", step, "src/data.bin"]
     assert shell.words(f"snapd undo {step} 'my\t") == ["snapd", "undo", step, "my file.txt"]
     # nothing fits, so nothing changes

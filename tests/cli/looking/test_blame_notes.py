@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.steps import numbered, put, take
 from tests.notes.noting import KEY, PERSON, PERSON_KEY, note
 from tests.support.git import run_git
@@ -37,7 +38,7 @@ def test_who_wrote_lines_of_commits(home: Home, project: str, commit: str) -> No
     assert table == [
         ("before", "0"),
         (f"in {commit[:8]} claude", "1"),
-        (f"{step[:8]} codex", "new"),
+        (f"{step[:SHORTEST]} codex", "new"),
         ("before", "3"),
         (f"in {commit[:8]} Some Body", "4"),
         ("before", "5"),

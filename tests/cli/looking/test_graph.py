@@ -35,7 +35,7 @@ def draw(
 
 
 @pytest.fixture(autouse=True)
-def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _utc(monkeypatch: pytest.MonkeyPatch, cut_ids: None) -> Iterator[None]:
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     yield

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.steps import numbered, put, read, take
 from tests.support.git import run_git
 
@@ -22,7 +23,7 @@ STEP = re.compile(r"[0-9a-f]{32}\n")
 def shape(log: str) -> list[str]:
     """A log without what differs each time: times and names that are made."""
     lines = [re.sub(r"^\d\d:\d\d", "hh:mm", line) for line in log.splitlines()]
-    return [re.sub(r"\b[0-9a-f]{8}\b", "########", line) for line in lines]
+    return [re.sub(r"\b[0-9a-f]{6,8}\b(?:  (?=  ))?", "########", line) for line in lines]
 
 
 def test_a_step_by_hand(home: Home, project: str) -> None:
@@ -42,7 +43,7 @@ def test_a_step_by_hand(home: Home, project: str) -> None:
 def test_sessions_are_started_by_need(home: Home, project: str) -> None:
     first = home.run(project, "step", "begin", "--json", "--agent", "a", "--description", "d", "--message", "m").json
     assert set(first) == {"sessionId", "stepId", "hash"}
-    again = home.run(project, "step", "begin", "--json", "--session", first["sessionId"][:8], "--part", "p").json
+    again = home.run(project, "step", "begin", "--json", "--session", first["sessionId"][:SHORTEST], "--part", "p").json
     assert again["sessionId"] == first["sessionId"]
     # the beginning of another name is a name of its own
     named = [home.run(project, "step", "begin", "--json", "--session", name).json for name in ("claude-2", "claude")]
@@ -183,13 +184,17 @@ def test_show_a_step_with_parts(home: Home, project: str) -> None:
     home.ok(project, "step", "end", inner)
     home.ok(project, "step", "end", outer)
     shown = home.ok(project, "show", outer)
-    assert shown.index(f"part      {inner[:8]} Write") < shown.index("+++ b/inner.txt") < shown.index("+++ b/outer.txt")
+    assert (
+        shown.index(f"part      {inner[:SHORTEST]} Write")
+        < shown.index("+++ b/inner.txt")
+        < shown.index("+++ b/outer.txt")
+    )
     assert shown.count("+i\n") == shown.count("+o\n") == 1
     alone = home.ok(project, "show", inner)
     assert "+++ b/inner.txt" in alone
     assert "outer.txt" not in alone
     assert f"part of   {outer}" in home.ok(project, "show", inner)
-    assert f"part of {outer[:8]}" in home.ok(project, "log")
+    assert f"part of {outer[:SHORTEST]}" in home.ok(project, "log")
 
 
 def test_names_that_are_not_utf8(home: Home, project: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.steps import numbered, put, take
 from tests.support.git import run_git
 
@@ -32,7 +33,10 @@ def test_the_log_of_a_file(home: Home, project: str) -> None:
     below = os.path.join(project, "src")
     for where, name in ((project, "src/two.py"), (below, "two.py"), (project, os.path.join(below, "two.py"))):
         shown = home.run(where, "log", name).text
-        assert [line.split("●")[-1].split()[0] for line in shown.splitlines() if "●" in line] == [second[:8], first[:8]]
+        assert [line.split("●")[-1].split()[0] for line in shown.splitlines() if "●" in line] == [
+            second[:SHORTEST],
+            first[:SHORTEST],
+        ]
         assert "R src/one.py → src/two.py  +0 -0" in shown
         assert "M src/two.py  +1 -1" in shown
         assert "other" not in shown
@@ -57,9 +61,9 @@ def test_the_diffs_of_the_log_are_whole(home: Home, project: str, tmp_path: Path
     home.ok(project, "undo", "-y", step)
     shown = home.run(project, "log", "-p").out
     # the latest first, so the oldest is the last to be cut off
-    parts = re.split(rb"(?m)^(?=[0-9a-f]{8}  \d\d:\d\d)", shown)[1:]
+    parts = re.split(rb"(?m)^(?=[0-9a-f]{6,8} +\d\d:\d\d)", shown)[1:]
     assert [part.decode("utf-8", "replace").splitlines()[0].split()[2:] for part in parts] == [
-        ["claude", "undo", step[:8], "+0", "-0"],
+        ["claude", "undo", step[:SHORTEST], "+0", "-0"],
         ["claude", "a.txt", "→", "b.txt", "+0", "-0", "undone"],
         ["you", "2", "files", "+1", "-1"],
         ["claude", "Edit", "+1", "-1"],
@@ -82,12 +86,12 @@ def test_one_line_each(home: Home, project: str) -> None:
     take(home, project, "claude", {"basket.py": numbered(9)}, "--agent", "claude")
     step = take(home, project, "claude", {"basket.py": numbered(9, l1=b"x")}, "--tool", "Edit", "--description", "a\nb")
     lines = home.ok(project, "log", "--oneline").splitlines()
-    assert [re.sub(r"^[0-9a-f]{8}  \d\d:\d\d", "", line).strip() for line in lines] == [
+    assert [re.sub(r"^[0-9a-f]{6,8} +\d\d:\d\d", "", line).strip() for line in lines] == [
         "claude      Edit a b  +1 -1",
         "claude      basket.py +9 -0",
     ]
-    assert lines[0].startswith(step[:8])
-    assert "changed   basket.py +9 -0\n" in home.ok(project, "show", lines[1][:8])
+    assert lines[0].startswith(step[:SHORTEST])
+    assert "changed   basket.py +9 -0\n" in home.ok(project, "show", lines[1][:SHORTEST])
 
 
 def test_since(home: Home, project: str) -> None:

@@ -14,6 +14,7 @@ from snapd.cli.looking.look import snapshot_table
 from snapd.cli.terminal.layout import columns
 from snapd.cli.terminal.output import Painter
 from snapd.cli.terminal.times import local_now
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.steps import put, read, take
 
 if TYPE_CHECKING:
@@ -39,10 +40,10 @@ def test_they_are_listed_with_their_reasons(home: Home, project: str, step: str)
     assert [" ".join(row.split()[1:]) for row in rows] == [
         "2 files after an undo by ada",
         "2 files asked for",
-        f"2 files after step {step[:8]} by ada",
-        f"the first before step {step[:8]} by ada",
+        f"2 files after step {step[:SHORTEST]} by ada",
+        f"the first before step {step[:SHORTEST]} by ada",
     ]
-    assert rows[1].split()[0] == tree[:8]
+    assert rows[1].split()[0] == tree[:SHORTEST]
     assert home.ok(project, "snapshots", "-n", "0").splitlines() == lines
     # what is listed can be given to a command
     for row in rows:
@@ -61,7 +62,7 @@ def test_pages_and_json(home: Home, project: str) -> None:
     assert home.run(project, "snapshots", "--json", "-n", "2").json["snapshots"] == listed[:2]
     some = home.ok(project, "snapshots", "-n", "3").splitlines()
     assert some[-1] == "… older: -n 6, or -n 0 for all"
-    assert [line.split()[1] for line in some[1:-1]] == [tree[:8] for tree in trees[:0:-1]]
+    assert [line.split()[1] for line in some[1:-1]] == [tree[:SHORTEST] for tree in trees[:0:-1]]
     assert len(home.ok(project, "snapshots", "-n", "4").splitlines()) == 5
     wrong = home.run(project, "snapshots", "-n", "-1")
     assert (wrong.code, wrong.out) == (2, b"")
@@ -75,7 +76,7 @@ def test_none_yet(home: Home, project: str) -> None:
 
 
 @pytest.mark.parametrize("width", [40, 47, 60, 100])
-def test_it_fits(width: int) -> None:
+def test_it_fits(cut_ids: None, width: int) -> None:
     now = local_now()
     kinds = ("track", "begin", "end", "before", "hunks", "look", "of a newer daemon")
     rows: list[dict[str, Any]] = [
@@ -101,13 +102,13 @@ def test_a_step_is_the_snapshot_before_it(home: Home, project: str, step: str) -
     before = {**after, "a.txt": None, "README.md": b"# read\n"}
     # what the step changed, and not what the user did since
     assert home.ok(project, "patch", step).splitlines()[-1] == "2 files changed, +1 -1"
-    assert "the user" not in home.ok(project, "diff", step[:8])
+    assert "the user" not in home.ok(project, "diff", step[:SHORTEST])
     assert home.ok(project, "diff", step, f"{step}+") == home.ok(project, "diff", step)
-    assert "-the agent's\n+the user's" in home.ok(project, "diff", f"{step[:8]}+")
+    assert "-the agent's\n+the user's" in home.ok(project, "diff", f"{step[:SHORTEST]}+")
     assert home.run(project, "show", f"README.md@{step}").out == b"# read\n"
     assert home.run(project, "show", f"a.txt@{step}+").out == b"the agent's\n"
     assert home.ok(project, "files", f"{step}+", "a") == "a.txt\n"
-    home.ok(project, "revert", step[:8], "README.md", "--yes")
+    home.ok(project, "revert", step[:SHORTEST], "README.md", "--yes")
     assert (read(project, "README.md"), read(project, "a.txt")) == (b"# read\n", b"the user's\n")
     for word, state in ((f"{step}+", after), (step, before)):
         home.ok(project, "restore", word, "--yes")
@@ -129,7 +130,7 @@ def test_a_time(home: Home, project: str) -> None:
     put(project, {"src/main.py": b"new\n"})
     result = home.run(project, "show", "src/main.py@@0s")
     assert (result.code, result.out) == (0, b"print(1)\nprint(2)\n")
-    assert result.err.startswith(f"snapd: @0s is the snapshot {tree[:8]} from ")
+    assert result.err.startswith(f"snapd: @0s is the snapshot {tree[:SHORTEST]} from ")
     assert home.run(project, "diff", "@0s").out == home.run(project, "diff", tree).out
     result = home.run(project, "restore", "@2000-01-01", "--yes")
     assert (result.code, result.out) == (1, b"")

@@ -32,28 +32,28 @@ def turn(home: Home, project: str, message: str, prompt: str, file: str, data: b
 
 
 def test_turns_in_the_log(home: Home, project: str) -> None:
-    turn(home, project, "aaaa1111-2", "make\x1b[31m it\nfaster", "fast.py", b"1\n")
-    turn(home, project, "bbbb2222-3", "and now shorter", "short.py", b"2\n")
+    turn(home, project, "aaaa11-2", "make\x1b[31m it\nfaster", "fast.py", b"1\n")
+    turn(home, project, "bbbb22-3", "and now shorter", "short.py", b"2\n")
     shown = home.ok(project, "log").splitlines()
     lines = [line.split("┊")[1].strip() for line in shown if "»" in line or "●" in line]
     # a call that only looked is no news
     assert [line[0] for line in lines] == ["●", "»", "●", "»"]
     assert lines[0].endswith("Edit  A short.py  +1 -0")
-    assert lines[1] == "»  bbbb2222  and now shorter"
+    assert lines[1] == "»  bbbb22    and now shorter"
     # the prompt came before the first step of its session
     assert "╯" in shown[-1]
     assert "\x1b" not in "".join(shown)
     listed = home.ok(project, "log", "--oneline").splitlines()
-    assert [line.split()[0] for line in listed if line.split()[2] == "you"] == ["bbbb2222", "aaaa1111"]
+    assert [line.split()[0] for line in listed if line.split()[2] == "you"] == ["bbbb22", "aaaa11"]
     assert "Bash" not in home.ok(project, "log", "-p")
 
 
 def test_a_turn_is_undone_by_the_beginning_of_its_id(home: Home, project: str) -> None:
-    turn(home, project, "aaaa1111-2", "one", "one.py", b"1\n")
+    turn(home, project, "aaaa11-2", "one", "one.py", b"1\n")
     turn(home, project, "aabb2222-3", "two", "two.py", b"2\n")
     several = home.run(project, "undo", "--message", "aa", "-y")
     assert several.code == 2
-    assert "aaaa1111-2" in several.err
+    assert "aaaa11-2" in several.err
     nothing = home.run(project, "undo", "--message", "c", "-y")
     assert (nothing.code, "no message 'c'" in nothing.err) == (1, True)
     home.ok(project, "undo", "--message", "aaa", "-y")
@@ -63,7 +63,7 @@ def test_a_turn_is_undone_by_the_beginning_of_its_id(home: Home, project: str) -
 
 
 def test_a_prompt_is_purged(home: Home, project: str) -> None:
-    turn(home, project, "aaaa1111-2", "the key is hunter2", "one.py", b"1\n")
+    turn(home, project, "aaaa11-2", "the key is hunter2", "one.py", b"1\n")
     told = home.ok(project, "purge", "--message", "aaaa", "-n")
     assert told == "1 prompt to be removed\n"
     assert "hunter2" in home.ok(project, "log")

@@ -16,6 +16,7 @@ from snapd.cli.looking import watch
 from snapd.cli.looking.watch import Happening
 from snapd.cli.terminal.layout import columns
 from snapd.cli.terminal.output import Painter
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.running import Terminal
 from tests.cli.steps import put, take
 
@@ -56,7 +57,7 @@ class Told:
         return self.happening.lines(method, params, NOW, self.width)
 
 
-def test_a_step_from_its_beginning_to_its_redo() -> None:
+def test_a_step_from_its_beginning_to_its_redo(cut_ids: None) -> None:
     told = Told()
     assert told.step() == ["14:40:05  claude     ╭ session began 5f1c0a22 the parser"]
     assert told.step() == []
@@ -74,7 +75,7 @@ def test_a_step_from_its_beginning_to_its_redo() -> None:
     assert told.step(endedAt="x")[0].endswith("╯ session ended 5f1c0a22 the parser")
 
 
-def test_steps_without_words() -> None:
+def test_steps_without_words(cut_ids: None) -> None:
     told = Told()
     assert told.step("open") == ["14:40:05  claude     ◎ aaaaaaaa step 3  begins"]
     assert told.step("applied", [row("a.py", 7, 2)]) == ["14:40:05  claude     ● aaaaaaaa a.py +7 -2"]
@@ -102,7 +103,7 @@ def test_what_the_user_does() -> None:
     assert (len(many), many[7]) == (9, "                       … and 3 more files")
 
 
-def test_operations() -> None:
+def test_operations(cut_ids: None) -> None:
     told = Told()
     files = [{"file": "a", "outcome": "restored"}, {"file": "b", "outcome": "unchanged"}]
     assert told.lines("snapshot/didRevert", {"kind": "restore", "after": TREE, "files": files}) == [
@@ -133,20 +134,20 @@ def test_watching(own_home: Home) -> None:
     put(project, {"mine.txt": b"1\n"})
     watched.wait_for("◦ A mine.txt  +1 -0".encode())
     step = take(home, project, "claude", {"a.txt": b"2\n3\n"}, "--agent", "claude", "--tool", "Edit")
-    watched.wait_for(f"● {step[:8]} Edit".encode())
+    watched.wait_for(f"● {step[:SHORTEST]} Edit".encode())
     watched.wait_for(b"M a.txt  +2 -1")
     home.ok(project, "undo", "-y", step)
-    watched.wait_for(f"○ {step[:8]} Edit  undone".encode())
+    watched.wait_for(f"○ {step[:SHORTEST]} Edit  undone".encode())
     assert home.run(project, "stop").code == 0
     watched.wait_for(b"the daemon has ended; connecting again")
     watched.wait_for(b"connected again")
     later = take(home, project, "claude", {"b.txt": b"1\n"})
-    watched.wait_for(f"● {later[:8]} b.txt +1 -0".encode())
+    watched.wait_for(f"● {later[:SHORTEST]} b.txt +1 -0".encode())
     watched.type(b"\x03")
     result = watched.finish()
     assert result.code == 130
     times = [line for line in result.err.splitlines() if re.match(r"\d\d:\d\d:\d\d  ", line)]
-    assert len([line for line in times if step[:8] in line]) == 3
+    assert len([line for line in times if step[:SHORTEST] in line]) == 3
     # it took no snapshot, and began nothing
     kinds = [entry["kind"] for entry in home.run(project, "log", "--json").json["entries"]]
     assert kinds == ["step", "undo", "step"]

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from snapd.core.actions.sharing.fetch import SHORTEST
 from tests.cli.running import Home
 from tests.cli.steps import numbered, put, read, take
 from tests.support.git import run_git
@@ -31,9 +32,9 @@ def test_the_best_of_each(home: Home, project: str, tree: str, alone: list[str])
         home.ok(project, "stop")
     put(project, {"f.txt": numbered(20, l18=b"mine")})
     source = os.path.relpath(os.path.join(tree, "dir"), project)
-    foretold = home.ok(project, "apply", "--from", source, step[:8], "--dry-run", *alone).splitlines()
+    foretold = home.ok(project, "apply", "--from", source, step[:SHORTEST], "--dry-run", *alone).splitlines()
     assert foretold[0].split() == ["would", "merge", "f.txt"]
-    applied = home.ok(project, "apply", "--from", source, step[:8], "--yes", *alone).splitlines()
+    applied = home.ok(project, "apply", "--from", source, step[:SHORTEST], "--yes", *alone).splitlines()
     assert (applied[0].split(), applied[1]) == (["merged", "f.txt"], "'snapd undo' takes that back")
     assert read(project, "f.txt") == numbered(20, l2=b"one", l18=b"mine")
     assert f"Apply claude from {tree}" in home.ok(project, "log", *alone)

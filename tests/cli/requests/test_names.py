@@ -31,7 +31,7 @@ class Answers:
         if method == "session/list":
             return {"sessions": [{"sessionId": name} for name in STEPS]}
         if method == "session/prefixes":
-            return {kind: [name[:10] for name in names] for kind, names in params.items()}
+            return {"prefixes": [name[:10] for name in params["ids"]]}
         if method == "step/find":
             of = [params["sessionId"]] if "sessionId" in params else list(STEPS)
             # the one that was begun last comes first
@@ -99,12 +99,10 @@ def test_a_step_is_found_with_one_question(word: str) -> None:
     assert answers.asked == ["step/find"]
 
 
-def test_short() -> None:
-    assert (short("9999888877770000"), short("claude-with-a-long-name"), short("deadbeef1")) == (
-        "99998888",
-        "claude-with-a-long-name",
-        "deadbeef1",
-    )
+def test_a_name_that_was_not_asked_about() -> None:
+    """What no request asked about is shown whole: nobody knows what else begins like it."""
+    for name in ("9999888877770000", "claude-with-a-long-name", "deadbeef1"):
+        assert short(name) == name
 
 
 def test_ids_of_an_answer_are_learnt_with_one_question() -> None:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.actions.known import take_over
 from snapd.core.actions.undo.task import UndoTask, wanted_by_tasks
-from snapd.core.errors import InvalidParams, NothingToRedo, StoreCorrupt, UnknownStep, Untrusted
+from snapd.core.errors import InvalidParams, NothingToRedo, UnknownStep, Untrusted
 from snapd.core.operations.target import Target
 from snapd.core.timeline.attribution import Delta, own_moves
 from snapd.core.timeline.model import SessionEnded, SessionStarted, StepBegun
-from snapd.core.trees import everything_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from snapd.core.actions.sessions import Sessions
     from snapd.core.actions.undo.planner import UndoPlanner
     from snapd.core.call import Call
-    from snapd.core.model import ObjectId, Outcome
+    from snapd.core.model import Outcome
     from snapd.core.operations.details import OperationOptions
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.store import Store
-    from snapd.core.timeline.attribution import OwnChanges
     from snapd.core.timeline.handover import Signature
     from snapd.core.timeline.model import Session, SessionId, Step, StepId
 
@@ -123,7 +122,10 @@ class Apply:
         assert step.to is not None
         changes = reader.changes
         own = changes.own(step) if whole else changes.in_force(step)
-        self._take_over(reader, step, own, call)
+        entries = [entry for chain in own.files.values() for delta in chain for entry in (delta.old, delta.new)]
+        contents = [entry.oid for entry in entries if entry is not None]
+        # the merges and the plan need them
+        take_over(self._store, reader.fetched, (step.from_.tree, step.to.tree), contents, call)
         # taken back, the last change of a file is the first to go; taken in, the first one is
         files = {
             path: tuple(Delta(delta.new, delta.old) for delta in reversed(chain)) for path, chain in own.files.items()
@@ -144,22 +146,6 @@ class Apply:
             (Target(self._store, load(step.from_)), target),
             bool(own.files or own.directories),
         )
-
-    def _take_over(self, reader: FetchedReader, step: Step, own: OwnChanges, call: Call) -> None:
-        """Has the store of the workspace get the objects that the merges and the plan need."""
-        assert step.to is not None
-        wanted: set[ObjectId] = set()
-        for tree in (step.from_.tree, step.to.tree):
-            everything_in(reader.fetched.objects.read_tree, tree, wanted, call.check)
-        entries = [entry for chain in own.files.values() for delta in chain for entry in (delta.old, delta.new)]
-        wanted |= {entry.oid for entry in entries if entry is not None}
-        missing = wanted - self._store.adopt([reader.fetched.directory], wanted)
-        if missing:
-            # another folder goes on meanwhile: what was packed just now is in the pack, which was not there to look at
-            missing -= self._store.adopt([reader.fetched.directory], missing)
-        if missing:
-            oid = min(missing).hex()
-            raise StoreCorrupt(f"object {oid} of the other session is missing", object=oid)
 
     def _carry_out(
         self, reader: FetchedReader, session: Session, tasks: Sequence[UndoTask], options: OperationOptions, call: Call

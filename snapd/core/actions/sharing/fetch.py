@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import attrs
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import Elsewhere, Fetched, Listed
+    from snapd.core.ports.store import SnapshotLog
     from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.handover import Signature
     from snapd.core.timeline.model import SessionId, Step, StepId
-    from snapd.core.timeline.queries import IdKind
 
 _ALL = (1 << 63) - 1
 _AT_ONCE = 100
@@ -160,9 +160,9 @@ class FetchedSessions(SessionsElsewhere):
         """
         return self._views(self._elsewhere.bundle(file).fetch(None, call), call)
 
-    def neighbours(self, kind: IdKind, name: str) -> tuple[str, ...]:
-        """The ids of a kind that come right before and after one in order; raises `StorageFull`, `IoError`."""
-        return self._elsewhere.neighbours(kind, name)
+    def neighbours(self, name: str) -> tuple[str, ...]:
+        """The ids of each kind that come right before and after one in order; raises `StorageFull`, `IoError`."""
+        return self._elsewhere.neighbours(name)
 
     def page(self, after: int, limit: int | None, call: Call) -> Page[SessionView]:
         """Lists them in the order in which they were first fetched.
@@ -232,7 +232,7 @@ class FetchedSessions(SessionsElsewhere):
             yield SessionsElsewhere(lambda: (reader,), f"in {found.remote}", hint)
 
 
-SHORTEST = 8
+SHORTEST = 6
 _FETCHED = 1 << 52
 """Where the fetched sessions begin in a list: no timeline has so many events, and JSON has the number exactly."""
 
@@ -255,19 +255,27 @@ class Readers:
     """Finds who reads a session or a step: what this folder has comes first.
 
     Args:
-        timeline: of the folder.
+        log: of the folder.
         own: reads the sessions of the folder.
         fetched: the sessions of other machines.
     """
 
-    _timeline: TimelineView
+    _log: SnapshotLog
     _own: Reader
     _fetched: FetchedSessions
 
-    def shortest(self, kind: IdKind, name: str) -> str:
-        """The shortest beginning of an id that no other id of its kind has, of at least `SHORTEST` characters."""
+    @property
+    def _timeline(self) -> TimelineView:
+        return self._log.timeline
+
+    def shortest(self, name: str) -> str:
+        """The shortest beginning of an id or a hash that no other has, of at least `SHORTEST` characters.
+
+        One word of the command line can mean a session or a step, or a step or a snapshot: it must mean one thing.
+        """
         length = SHORTEST
-        for other in (*self._timeline.neighbours(kind, name), *self._fetched.neighbours(kind, name)):
+        known = (self._timeline, self._log, self._fetched)
+        for other in chain.from_iterable(each.neighbours(name) for each in known):
             while length < len(name) and other.startswith(name[:length]):
                 length += 1
         return name[:length]
