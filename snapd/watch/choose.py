@@ -1,24 +1,148 @@
-"""Chooses the clock of a work tree."""
+"""Chooses the clock of a work tree; and the clocks that promise nothing: no watcher, or one that hints when to look."""
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
+import threading
 from typing import TYPE_CHECKING, Literal
 
+from .clock import Marks
 from .inotify import Unsupported
 from .inotify_clock import InotifyClock
 from .mounts import file_system, reports_all_changes
-from .plain import HintClock, NoClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .clock import Clock
+    from watchdog.observers.api import BaseObserver
+
+    from .clock import Clock, WatchedDirectory
+
+
+_POLL_SECONDS = 2.0
+_BLIND = "no watcher reports what changed"
 
 logger = logging.getLogger(__name__)
 
 WatcherSetting = Literal["auto", "watchdog", "none"]
+
+
+class NoClock:
+    """A clock without watcher: every look is at the whole work tree. A listener is called every two seconds.
+
+    Args:
+        reason: see `Clock.reason`.
+    """
+
+    kind = "none"
+    exact = False
+
+    def __init__(self, reason: str | None = None) -> None:
+        self.reason = reason
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def watch(self, descriptor: int, directory: WatchedDirectory) -> None:
+        """See `Clock.watch`: does nothing."""
+
+    def forget(self, directory: WatchedDirectory) -> None:
+        """See `Clock.forget`: does nothing."""
+
+    def share_queues(self) -> tuple[int, ...]:
+        """See `Clock.share_queues`: there are none."""
+        return ()
+
+    def adopt_watch(self, watch: int, directory: WatchedDirectory) -> None:
+        """See `Clock.adopt_watch`: there are no watches."""
+
+    def drop_watch(self, watch: int) -> None:
+        """See `Clock.drop_watch`: there are no watches."""
+
+    def end_sharing(self) -> None:
+        """See `Clock.end_sharing`: does nothing."""
+
+    def take(self) -> Marks:
+        """See `Clock.take`: everything."""
+        return Marks(everything=True, why=_BLIND)
+
+    def put_back(self, marks: Marks) -> None:
+        """See `Clock.put_back`: the next `take` marks everything anyway."""
+
+    def listen(self, on_change: Callable[[], None]) -> None:
+        """See `Clock.listen`."""
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=self._tick, args=(self._stop, on_change), name="snapd-watch", daemon=True
+        )
+        self._thread.start()
+
+    def stop_listening(self) -> None:
+        """See `Clock.stop_listening`."""
+        self._stop.set()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join()
+
+    def close(self) -> None:
+        """See `Clock.close`."""
+        self.stop_listening()
+
+    def _tick(self, stop: threading.Event, on_change: Callable[[], None]) -> None:
+        while not stop.wait(_POLL_SECONDS):
+            on_change()
+
+
+class HintClock(NoClock):
+    """A clock that only knows when to look, from watchdog, and never where.
+
+    FSEvents and ReadDirectoryChangesW report late, and in no order with the calls that change a file: they make no
+    barrier.
+
+    Args:
+        root: the work tree, absolute.
+        reason: see `Clock.reason`.
+    """
+
+    kind = "watchdog"
+
+    def __init__(self, root: bytes, reason: str | None = None) -> None:
+        super().__init__(reason)
+        self._root = os.fsdecode(root)
+        self._observer: BaseObserver | None = None
+
+    def listen(self, on_change: Callable[[], None]) -> None:
+        """See `Clock.listen`."""
+        from watchdog.events import FileSystemEvent, FileSystemEventHandler
+        from watchdog.observers import Observer
+
+        class Handler(FileSystemEventHandler):
+            def on_any_event(self, event: FileSystemEvent) -> None:
+                if event.event_type not in ("opened", "closed_no_write"):
+                    on_change()
+
+        observer = Observer()
+        observer.daemon = True
+        observer.name = "snapd-watch"
+        try:
+            observer.schedule(Handler(), self._root, recursive=True)
+            observer.start()
+        except OSError as error:
+            logger.warning("cannot watch %s, it is looked at every %.0f s: %s", self._root, _POLL_SECONDS, error)
+            # an observer has a thread even before its start
+            observer.stop()
+            super().listen(on_change)
+            return
+        self._observer = observer
+
+    def stop_listening(self) -> None:
+        """See `Clock.stop_listening`."""
+        super().stop_listening()
+        observer, self._observer = self._observer, None
+        if observer is not None:
+            observer.stop()
+            observer.join()
 
 
 def open_clock(

@@ -12,7 +12,7 @@ from snapd.core.actions.sharing.push import PruneOptions, PushOptions
 from snapd.core.call import Call
 from snapd.core.errors import RemoteFailed
 from snapd.remotes.exchange import Exchange
-from snapd.sharing import pruning
+from snapd.sharing import remote as pushing
 from snapd.store.timeline.chain import chain_of_session
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work
@@ -110,7 +110,7 @@ def test_every_machine_keeps_its_own(here: Agents, remote: str, project: Project
 def test_one_that_somebody_adds_to_meanwhile_stays(
     here: Agents, remote: str, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pruning, "_TOGETHER", 4)
+    monkeypatch.setattr(pushing, "_TOGETHER", 4)
     old = [member(number, 60 - number) for number in range(10)]
     populate(remote, project, old)
     delete = Exchange.delete
@@ -130,7 +130,7 @@ def test_one_that_somebody_adds_to_meanwhile_stays(
 
 
 def test_a_line_that_breaks(here: Agents, remote: str, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "_TOGETHER", 4)
+    monkeypatch.setattr(pushing, "_TOGETHER", 4)
     old = [member(number, 60 - number, HOST) for number in range(10)]
     populate(remote, project, old)
     delete = Exchange.delete

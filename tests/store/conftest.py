@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from snapd.store.fsck import checkers
-from snapd.store.maintenance import worker
-from snapd.workers import job
+from snapd.store.maintenance import repack
+from snapd.workers import processes
 from snapd.workers.processes import ChildProcess
 from tests.store import gate as gated
 from tests.store.gate import Gate
@@ -18,7 +18,7 @@ from tests.store.steps import Steps
 @pytest.fixture(autouse=True)
 def jobs_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checks and repacks run in this process, which is quicker; `test_checker` and `test_worker` test the others."""
-    for module in (checkers, worker):
+    for module in (checkers, repack):
         monkeypatch.setattr(module, "can_start", lambda: False)
 
 
@@ -40,7 +40,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> list[ChildProcess]:
             super().__init__(*args, **more)
             started.append(self)
 
-    monkeypatch.setattr(job, "ChildProcess", Noted)
+    monkeypatch.setattr(processes, "ChildProcess", Noted)
     return started
 
 
@@ -48,6 +48,6 @@ def children(monkeypatch: pytest.MonkeyPatch) -> list[ChildProcess]:
 def gate(tmp_path: Path, children: list[ChildProcess], monkeypatch: pytest.MonkeyPatch) -> Gate:
     """Processes that are started for jobs wait at it; with `children`."""
     found = Gate(tmp_path / "gate")
-    noted = job.ChildProcess
-    monkeypatch.setattr(job, "ChildProcess", lambda module: noted(gated.__name__, found.argument(module)))
+    noted = processes.ChildProcess
+    monkeypatch.setattr(processes, "ChildProcess", lambda module: noted(gated.__name__, found.argument(module)))
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from snapd.workers.job import Report
+    from snapd.workers.processes import Report
 
 
 class Gate:

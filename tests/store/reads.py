@@ -23,7 +23,7 @@ from snapd.core.call import Call
 from snapd.core.errors import SnapdError
 from snapd.store.fsck import checkers
 from snapd.store.fsck.checkers import check_closed
-from snapd.store.maintenance import worker
+from snapd.store.maintenance import repack
 from snapd.store.objects.compression import deflater
 from snapd.store.objects.loose import encode_loose, loose_files, write_loose
 from snapd.store.objects.pack_entry import entry_start
@@ -267,7 +267,7 @@ def main() -> None:
     where, side, form, *damages = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     # in this process, where an end is seen, and no other has to be started
-    checkers.can_start = worker.can_start = lambda: False
+    checkers.can_start = repack.can_start = lambda: False
     for damage in damages:
         print(f"[{damage}]", flush=True)
         read_all(Path(where) / damage, side, form, damage)

@@ -28,8 +28,7 @@ from snapd.store.files.disk_errors import EXHAUSTED
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance import packing
 from snapd.store.maintenance.packing import NOW
-from snapd.store.maintenance.repack import repack
-from snapd.store.maintenance.worker import CancelToken
+from snapd.store.maintenance.repack import CancelToken, repack
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.repository import refuse_newer
 from snapd.store.usage.usage import usage

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from snapd.watch import choose, plain
-from snapd.watch.choose import open_clock
+from snapd.watch import choose
+from snapd.watch.choose import HintClock, NoClock, open_clock
 from snapd.watch.clock import Clock, Marks
 from snapd.watch.inotify import Inotify, Unsupported
 from snapd.watch.inotify_clock import InotifyClock
-from snapd.watch.plain import HintClock, NoClock
 from tests.support.processes import descriptors
 from tests.watch.places import Spot, opened, watch
 
@@ -94,7 +93,7 @@ def test_a_listener_is_told_and_leaves_nothing_behind(
 ) -> None:
     (tmp_path / "d").mkdir()
     clock = open_clock(setting, os.fsencode(tmp_path), descriptor)
-    monkeypatch.setattr(plain, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(choose, "_POLL_SECONDS", 0.01)
     told = threading.Event()
     before, threads = descriptors(), threading.active_count()
     for at in range(3):
@@ -138,7 +137,7 @@ def test_hints_that_there_are_none_of(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Observer, "schedule", fail)
-    monkeypatch.setattr(plain, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(choose, "_POLL_SECONDS", 0.01)
     clock = HintClock(os.fsencode(tmp_path))
     told = threading.Event()
     before, threads = descriptors(), set(threading.enumerate())

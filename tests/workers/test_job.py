@@ -15,14 +15,14 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, IoError, SnapdError, StorageFull, StoreCorrupt
-from snapd.workers import job
-from snapd.workers.job import WorkerEnded, run_job
+from snapd.workers import processes
+from snapd.workers.processes import WorkerEnded, run_job
 
 ROOT = Path(__file__).parents[2]
 WORK = """
 import attrs, os, signal, sys, time
 import snapd.core.errors as errors
-from snapd.workers.job import serve
+from snapd.workers.processes import serve
 
 @attrs.frozen
 class Result:
@@ -112,8 +112,8 @@ def test_a_cancel_ends_it(module: str) -> None:
     [b"", b"{}\n", b"[]\n", b"7\n", b'{"error": "cancelled", "message": "", "data": {}}\n', b"\xff\n", b'{"result": {'],
 )
 def test_what_is_no_answer_is_seen(line: bytes) -> None:
-    with pytest.raises(job._Garbled):
-        job._decode(line)
+    with pytest.raises(processes._Garbled):
+        processes._decode(line)
 
 
 IDLE = """
@@ -126,7 +126,7 @@ child.wait()
 
 ASKS = """
 import sys
-from snapd.workers.job import run_job
+from snapd.workers.processes import run_job
 def tell(_, pid, __):
     print(pid, flush=True)
 run_job(sys.argv[1], {"what": "wait"}, in_background=False, check=lambda: None, report=tell)

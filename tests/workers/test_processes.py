@@ -105,7 +105,7 @@ def test_where_none_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     assert can_start()
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(FileNotFoundError):
-        ChildProcess("snapd.store.maintenance.worker")
+        ChildProcess("snapd.store.maintenance.repack")
     monkeypatch.setattr(sys, "executable", "")
     assert not can_start()
     monkeypatch.undo()
@@ -113,4 +113,4 @@ def test_where_none_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not can_start()
     # it would be the whole program once more
     with pytest.raises(OSError, match="not a plain interpreter"):
-        ChildProcess("snapd.store.maintenance.worker")
+        ChildProcess("snapd.store.maintenance.repack")

@@ -18,8 +18,7 @@ from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline import Timeline
-from snapd.workers.job import WorkerEnded, run_job, serve
-from snapd.workers.processes import can_start
+from snapd.workers.processes import WorkerEnded, can_start, run_job, serve
 
 from .examine import disagreement, examine
 from .files import has_newer_journal
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from snapd.core.model import RelPath
-    from snapd.workers.job import Report
+    from snapd.workers.processes import Report
 
     from .examine import Examination
 

@@ -12,8 +12,7 @@ from snapd.core.errors import SnapdError, StorageFull
 from snapd.heap import give_back
 
 from .packing import NOW, Due
-from .repack import ensure_space_to_pack, repack, tidy
-from .worker import CancelToken, Revoked
+from .repack import CancelToken, Revoked, ensure_space_to_pack, repack, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from snapd.store.fsck.checkers import check, check_apart
 from snapd.store.fsck.holdings import Holdings
 from snapd.store.fsck.scan import _in_order
 from snapd.store.objects.pack_index import PackIndex
-from snapd.workers import job
+from snapd.workers import processes
 from snapd.workers.processes import ChildProcess
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, loose
@@ -120,7 +120,7 @@ def test_its_death_is_told(steps: Steps, gate: Gate, children: list[ChildProcess
 
 def test_without_processes_it_checks_here(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkers, "can_start", lambda: False)
-    monkeypatch.setattr(job, "ChildProcess", None)
+    monkeypatch.setattr(processes, "ChildProcess", None)
     assert check_apart(str(steps.path), Call(), lambda: True).problems == ()
 
 
@@ -134,7 +134,7 @@ def test_a_report_arrives_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
         (TouchedStep("s", None, "o"),),
     )
     report = CheckReport("/s", False, 1, 2, 3, 4, (problem,), (problem,), (b"z" * 20,), Leftovers(5, 6), True, None)
-    line = job._line({"result": attrs.asdict(checkers._Checked(report, False))})
+    line = processes._line({"result": attrs.asdict(checkers._Checked(report, False))})
     monkeypatch.setattr(checkers, "run_job", lambda *_, **__: json.loads(line)["result"])
     assert check_apart("/s", Call(), lambda: True) == report
 

@@ -16,8 +16,7 @@ from snapd.core.model import ObjectId
 from snapd.store.files.lock import Ownership
 from snapd.store.fsck.checkers import check, repair
 from snapd.store.maintenance.packing import NOW
-from snapd.store.maintenance.repack import repack
-from snapd.store.maintenance.worker import CancelToken
+from snapd.store.maintenance.repack import CancelToken, repack
 from snapd.store.repository import ShadowRepository
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, loose

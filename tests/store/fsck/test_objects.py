@@ -14,8 +14,7 @@ from snapd.core.model import ObjectId
 from snapd.store.files.quarantine import MANIFEST
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance.packing import NOW
-from snapd.store.maintenance.repack import repack
-from snapd.store.maintenance.worker import CancelToken
+from snapd.store.maintenance.repack import CancelToken, repack
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, git_finds, git_is_content, loose, places
 from tests.store.steps import Files, Steps, read_files

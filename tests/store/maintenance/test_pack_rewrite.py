@@ -15,8 +15,7 @@ from snapd.core.call import Call
 from snapd.core.errors import StorageFull, StoreCorrupt
 from snapd.core.model import EMPTY_TREE, ObjectId
 from snapd.store.maintenance import sweep as expiry
-from snapd.store.maintenance.pack_rewrite import PackRewrite
-from snapd.store.maintenance.sweep import expire
+from snapd.store.maintenance.sweep import PackRewrite, expire
 from snapd.store.objects import pack_writer as pack
 from snapd.store.objects.codec import object_id
 from snapd.store.objects.loose import encode_loose, write_loose

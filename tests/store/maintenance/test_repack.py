@@ -17,10 +17,9 @@ import pytest
 from snapd.core.errors import SnapdError, StoreCorrupt
 from snapd.store.maintenance import packing, scheduler
 from snapd.store.maintenance import repack as module
-from snapd.store.maintenance import worker as packer
+from snapd.store.maintenance import repack as packer
 from snapd.store.maintenance.packing import NOW, Due, survey
-from snapd.store.maintenance.repack import repack
-from snapd.store.maintenance.worker import CancelToken, Revoked
+from snapd.store.maintenance.repack import CancelToken, Revoked, repack
 from snapd.store.objects.loose import object_path
 from snapd.store.repository import ShadowRepository
 from tests.store.steps import Steps, expire_nothing, read_files
@@ -275,7 +274,7 @@ CHILD = """
 import os, signal, sys
 from snapd.store.maintenance.packing import NOW
 from snapd.store.maintenance.repack import repack
-from snapd.store.maintenance.worker import CancelToken
+from snapd.store.maintenance.repack import CancelToken
 from snapd.store.store import Store
 at, count = int(sys.argv[2]), 0
 store = Store(sys.argv[1], None)

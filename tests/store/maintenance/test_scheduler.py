@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from snapd.store.maintenance.repack import CancelToken, Revoked
 from snapd.store.maintenance.scheduler import _OneAtATime
-from snapd.store.maintenance.worker import CancelToken, Revoked
 
 PATIENCE = 60.0
 

@@ -16,9 +16,8 @@ from snapd.core.errors import IoError, StoreCorrupt
 from snapd.store.maintenance import packing, scheduler
 from snapd.store.maintenance import repack as module
 from snapd.store.maintenance.packing import NOW, Due
-from snapd.store.maintenance.repack import repack
-from snapd.store.maintenance.worker import CancelToken, Revoked
-from snapd.workers import job
+from snapd.store.maintenance.repack import CancelToken, Revoked, repack
+from snapd.workers import processes
 from snapd.workers.processes import ChildProcess
 from tests.store.gate import Gate
 from tests.store.steps import Steps, expire_nothing
@@ -145,7 +144,7 @@ def test_one_that_dies_changes_nothing(
                 self.kill()
                 self.wait()
 
-        monkeypatch.setattr(job, "ChildProcess", Dead)
+        monkeypatch.setattr(processes, "ChildProcess", Dead)
     before = files(steps)
     behind = consolidated(steps)
     if how == "at work":
@@ -157,7 +156,7 @@ def test_one_that_dies_changes_nothing(
     assert str(-signal.SIGKILL) in error.message
     assert files(steps) == before
     assert leftovers(steps) == []
-    monkeypatch.setattr(job, "ChildProcess", ChildProcess)
+    monkeypatch.setattr(processes, "ChildProcess", ChildProcess)
     assert consolidated(steps).end() is None
     steps.check()
 
@@ -167,7 +166,7 @@ def test_one_that_cannot_be_started_changes_nothing(steps: Steps, monkeypatch: p
         raise OSError(errno.EAGAIN, "no more processes")
 
     before = files(steps)
-    monkeypatch.setattr(job, "ChildProcess", fails)
+    monkeypatch.setattr(processes, "ChildProcess", fails)
     error = consolidated(steps).end()
     assert isinstance(error, IoError)
     assert error.data["errno"] == "EAGAIN"
@@ -201,14 +200,14 @@ def test_who_is_revoked_before_ends_it_too(
     steps: Steps, gate: Gate, children: list[ChildProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = CancelToken()
-    gated = job.ChildProcess
+    gated = processes.ChildProcess
 
     def late(module: str) -> ChildProcess:
         child = gated(module)
         token.revoke()
         return child
 
-    monkeypatch.setattr(job, "ChildProcess", late)
+    monkeypatch.setattr(processes, "ChildProcess", late)
     before = files(steps)
     assert isinstance(consolidated(steps, NOW, token).end(), Revoked)
     assert is_gone(children[0])
