@@ -181,5 +181,9 @@ class _Trace:
                 if known.is_directory and was.rpartition(b"/")[2] == b".git":
                     if all(state.has(path + b"/" + name) for name in _GIT_DIRECTORY):
                         self._origins[path] = (Origin(was, uncaptured=True),)
+                elif known.is_directory:
+                    # a copy with its times, as `cp -a` makes it; of others nothing tells
+                    if copy.mtime_ns == known.mtime_ns:
+                        self._origins[path] = (Origin(was, uncaptured=True),)
                 elif copy.size == known.size > 0:
                     self._origins[path] = _ELSEWHERE
