@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from snapd.backend import with_short_ids
-from snapd.core.errors import InvalidParams, IoError, NothingToUndo, PlanChanged, UnknownStep
+from snapd.core.errors import InvalidParams, NothingToUndo, PlanChanged, UnknownStep
 
 from .messages import Offer
 from .telling import NOTHING_RECORDED, done, file_lines, turn_lines
@@ -223,12 +223,6 @@ def _turn_name(found: Backend, turns: Turns, step: dict[str, Any]) -> str:
 def _prompt(found: Backend, turns: Turns, message: str) -> str | None:
     """The beginning of a prompt, which may be one of an earlier connection; None where no text is kept."""
     if turns.prompt_of(message) is None:
-        try:
-            page = found.request("session/messages", {"sessionId": turns.name})
-        except IoError as error:
-            # a daemon that is older than messages
-            logger.info("the daemon keeps no messages: %s", error)
-            return None
-        for row in page["messages"]:
+        for row in found.request("session/messages", {"sessionId": turns.name})["messages"]:
             turns.remember(row["messageId"], row.get("text", ""))
     return turns.prompt_of(message)

@@ -97,7 +97,6 @@ class Recording:
         self._orders: queue.SimpleQueue[_Order | None] = queue.SimpleQueue()
         self._late: Step | None = None
         self._refusal: Exception | None = None
-        self._takes_messages = True
         self._agents: dict[str, str] = {}
         self._thread = threading.Thread(target=self._run, name="snapd-acp-recording", daemon=True)
         self._thread.start()
@@ -130,22 +129,11 @@ class Recording:
         self._order("end the session", lambda found: found.request("session/end", {"sessionId": session}))
 
     def message(self, session: str, message_id: str, text: str) -> None:
-        """Tells the prompt of a turn. A daemon that does not know of messages is told none."""
-
-        def work(found: Backend) -> None:
-            if not self._takes_messages:
-                return
-            params = {"sessionId": session, "messageId": message_id, "text": text}
-            try:
-                self._in_session(found, session, "session/message", params)
-            except IoError as error:
-                # an error without a kind: the daemon is older than this method
-                if error.data.get("errno") != "EPROTO":
-                    raise
-                self._takes_messages = False
-                logger.info("the daemon keeps no messages: %s", error)
-
-        self._order("tell the message", work, opens=True)
+        """Tells the prompt of a turn."""
+        params = {"sessionId": session, "messageId": message_id, "text": text}
+        self._order(
+            "tell the message", lambda found: self._in_session(found, session, "session/message", params), opens=True
+        )
 
     def begin(self, step: Step, ends: Step | None = None, *, opens: bool = False) -> None:
         """Begins a step.
@@ -277,5 +265,4 @@ class Recording:
             self._refusal = error
             raise
         self._refusal = None
-        self._takes_messages = True
         return self._found

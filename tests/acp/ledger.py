@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from snapd.acp.conversation import Conversation
-from snapd.core.errors import IoError, UnknownSession, UnknownStep
+from snapd.core.errors import UnknownSession, UnknownStep
 from tests.acp.streams import Line
 
 WAIT = 60.0
@@ -30,14 +30,12 @@ class Ledger:
     Attributes:
         asked: every request but those that look.
         trouble: called with each request; may raise.
-        messages: whether it knows of messages.
     """
 
-    def __init__(self, *, messages: bool = True) -> None:
+    def __init__(self) -> None:
         self.asked: list[Asked] = []
         self.at = -1
         self.trouble: Callable[[str], None] = lambda _: None
-        self.messages = messages
         self.opened: list[str] = []
         self.is_open = True
         self._sessions: dict[str, bool] = {}
@@ -68,8 +66,6 @@ class Ledger:
             return self._answer(method, params)
 
     def _answer(self, method: str, params: dict[str, Any]) -> Any:
-        if method == "session/message" and not self.messages:
-            raise IoError("no method 'session/message'", errno="EPROTO")
         answer = self._done(method, params)
         if method != "snapshot/track":
             self.asked.append(Asked(self.at, method, params))

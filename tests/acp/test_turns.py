@@ -366,16 +366,6 @@ def test_a_session_that_somebody_ended_goes_on(ledger: Ledger, talk: Talk) -> No
     assert [message["text"] for message in ledger.of("session/message")] == ["one"]
 
 
-def test_an_older_daemon_is_told_no_messages() -> None:
-    ledger = Ledger(messages=False)
-    talk = Talk(ledger)
-    talk.say_all(*opening("S", CWD), prompt(3, "S", "one"), result(3, stopReason="end_turn"))
-    asked: list[str] = []
-    ledger.trouble = asked.append
-    talk.say_all(prompt(4, "S", "two"), result(4, stopReason="end_turn"))
-    assert asked == ["step/begin", "step/end"]
-
-
 def test_our_commands_are_told_where_the_agent_tells_none(talk: Talk) -> None:
     (line,) = talk.inserted
     message = json.loads(line)
