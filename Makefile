@@ -56,9 +56,9 @@ demo: install page
 test: install node
 	+$(MAKE) --no-print-directory --jobs 2 lint-python lint-typescript bench-guard test-python test-typescript
 
-# four for two cores: each now and then waits for a daemon, and each has to read all tests
+# five for two cores: each now and then waits for a daemon
 test-python: $(COMPILED)
-	$(BIN)/python -m pytest -n 4 --dist worksteal $(addprefix --ignore=,$(LONGEST) $(NEOVIM_TESTS))
+	$(BIN)/python -m pytest -n 5 --dist worksteal $(addprefix --ignore=,$(LONGEST) $(NEOVIM_TESTS))
 
 test-long: install
 	TESTS_LONG=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(LONGEST) $(LONG)

@@ -50,7 +50,7 @@ async function shows(model: FolderModel, client: SnapdClient): Promise<void> {
       subscription.dispose();
       resolve();
     };
-    const timer = setTimeout(finish, 10_000);
+    const timer = setTimeout(finish, 60_000);
     const subscription = model.onDidChange(() => {
       if (isRight()) finish();
     });
