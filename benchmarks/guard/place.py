@@ -12,7 +12,7 @@ import orjson
 
 from snapd.backend import LocalBackend
 from snapd.calendar import Calendar
-from snapd.core.feed.pacing import PacedThread
+from snapd.core.feed.change_feed import PacedThread
 from snapd.locations import Locations
 from snapd.settings.in_force import Base, Options, SettingsFile
 from snapd.store.objects import compression, loose, pack_index

@@ -7,9 +7,12 @@ and no code below the wire may lose a name that is not UTF-8. Object ids are 20 
 from __future__ import annotations
 
 from enum import Enum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RelPath = bytes
 ObjectId = bytes
@@ -394,6 +397,27 @@ class CaptureSettings:
     exclude: tuple[str, ...] = ()
     max_file_size: int = 64 * 1024 * 1024
     include: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class DriftQuery:
+    """What a work tree is compared with, and how far.
+
+    Attributes:
+        base: the tree of a snapshot.
+        read_tree: gives the entries of a stored tree.
+        settings: what to capture.
+        forced: ignored paths to capture all the same: those of the snapshot.
+        max_files: differing files to report, at most.
+        max_bytes: bytes of contents to read, at most.
+    """
+
+    base: ObjectId
+    read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]]
+    settings: CaptureSettings
+    forced: tuple[RelPath, ...]
+    max_files: int
+    max_bytes: int
 
 
 @attrs.frozen

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from snapd.core.actions.cleanup import Cleanup, Purge, StoreCheck
-from snapd.core.actions.compare import Comparison
+from snapd.core.actions.cleanup import Upkeep
+from snapd.core.actions.compare import Comparison, NetChanges
 from snapd.core.actions.history import History
 from snapd.core.actions.known import KnownSnapshots
 from snapd.core.actions.made_changes import MadeChanges
@@ -18,14 +18,13 @@ from snapd.core.actions.review.blame import Attesting, Blame
 from snapd.core.actions.review.looking import Looking
 from snapd.core.actions.review.review import PendingFeed, Review
 from snapd.core.actions.review.text_blame import TextBlame
-from snapd.core.actions.session_diff import NetChanges
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.sharing.apply import Apply
 from snapd.core.actions.sharing.fetch import FetchedSessions, Reader, Readers
 from snapd.core.actions.sharing.handover import HandOver
 from snapd.core.actions.sharing.push import Prune, Push
 from snapd.core.actions.sharing.takeover import TakeOver
-from snapd.core.actions.snapshots import Export, Restore, Snapshots, TakenSnapshots
+from snapd.core.actions.snapshots import Snapshots
 from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
 from snapd.core.actions.undo.parts import UndoParts
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.sharing import Elsewhere
     from snapd.core.ports.store import Store
     from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.rules.secrets.looking import SecretRules
+    from snapd.core.rules.secrets import SecretRules
 
 
 class Workspace:
@@ -73,12 +72,10 @@ class Workspace:
         event_log: the notifications of the workspace.
         watch_changes: adds notifications of how the work tree differs from the last snapshot, see `ChangeFeed.listen`.
         listen_to_trouble: see `Writer.listen`.
-        track, file_at, names, entry, status: see `Snapshots`.
-        taken_snapshots: lists the snapshots as they were taken, see `TakenSnapshots.page`.
+        track, file_at, names, entry, status, taken_snapshots, restore, revert, export: see `Snapshots`.
         changed, diff, deltas: see `Comparison`.
-        export: writes a snapshot to another folder, see `Export.export`.
-        restore, revert: see `Restore`.
-        cleanup, keep_house: see `Cleanup`.
+        upkeep: purges, checks and repairs the store.
+        cleanup, keep_house: see `Upkeep`.
         is_ignored: whether a file is ignored, as of the last capture.
         sessions: begins and ends sessions and steps.
         messages: records what people ask of agents.
@@ -92,8 +89,6 @@ class Workspace:
         blame: says who wrote each line of a file, see `Blame.lines`.
         blame_text: says who wrote each line of a text that a file had, see `TextBlame.lines`.
         made_changes: lists the changes of steps one by one, see `MadeChanges.of`.
-        store_check: checks the store, and repairs it.
-        purge: takes files out of all snapshots.
         pushing: pushes sessions to other machines.
         prune: deletes old sessions from there, see `Prune.prune`.
         fetched: fetches sessions from there, and reads them.
@@ -131,14 +126,12 @@ class Workspace:
         snapshots = Snapshots(writer, store, known)
         self.track, self.status = snapshots.track, snapshots.status
         self.file_at, self.names, self.entry = snapshots.file_at, snapshots.names, snapshots.entry
-        self.taken_snapshots = TakenSnapshots(store, known).page
+        self.taken_snapshots, self.export = snapshots.taken, snapshots.export
+        self.restore, self.revert = snapshots.restore, snapshots.revert
         self._comparison = comparison = Comparison(writer, known, texts)
         self.changed, self.diff, self.deltas = comparison.changed, comparison.diff, comparison.deltas
-        self.export = Export(work_tree, store, known).export
-        restore = Restore(writer, store, known)
-        self.restore, self.revert = restore.restore, restore.revert
-        cleanup = Cleanup(writer, store, store, policy, elsewhere)
-        self.cleanup, self.keep_house = cleanup.cleanup, cleanup.keep_house
+        self.upkeep = Upkeep(writer, store, policy, elsewhere)
+        self.cleanup, self.keep_house = self.upkeep.cleanup, self.upkeep.keep_house
         self.step_changes = StepChanges(store, store, texts)
         self.sessions = Sessions(writer, store, self.step_changes)
         self.messages = Messages(writer, store.timeline, self.sessions, self.step_changes, policy)
@@ -160,8 +153,6 @@ class Workspace:
         self.blame = Blame(writer, store, looking, attributor, texts, Attesting(notes)).lines
         self.blame_text = TextBlame(writer, store, looking, attributor, texts).lines
         self.made_changes = MadeChanges(store, store.timeline, self.sessions, self.step_changes).of
-        self.store_check = StoreCheck(writer, store, store)
-        self.purge = Purge(writer, store, store, store, elsewhere)
         self.elsewhere = elsewhere
         self.pushing = Push(store, self.sessions, self.step_changes, elsewhere, secret_rules)
         self.prune = Prune(store.timeline, elsewhere).prune

@@ -8,17 +8,16 @@ from snapd.wire.methods import METHODS
 
 from . import (  # noqa: F401 - they bind
     compare,
-    events,
+    history,
     keep,
     look,
     review,
     session,
     sharing,
     step,
-    undo,
 )
 from .binding import Context, Handler, bound
-from .events import encode_news
+from .history import encode_news
 
 HANDLERS: dict[str, Handler[Any, Any]] = {method: bound[method] for method in METHODS}
 """The handler of each method of the wire's table."""

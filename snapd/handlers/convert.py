@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import attrs
 
-from snapd.core.compare.unified import as_text
+from snapd.core.compare.file_diff import as_text
 from snapd.core.errors import InvalidParams, PathOutsideWorkspace
 from snapd.core.operations.details import OperationOptions
 from snapd.core.paths import from_text, is_utf8, relative, shown, to_uri

@@ -1,25 +1,42 @@
-"""Converts the core's sessions, steps and history entries for the wire."""
+"""Converts the core's sessions, steps, history entries and events for the wire; handles `snapshot/events`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from snapd.core.paths import shown
+from snapd.core.feed.event_log import MovedAway, Reviewed, SessionMoved, Tracked
+from snapd.core.paths import shown, to_uri
 from snapd.wire import message as message_wire
+from snapd.wire import methods
 from snapd.wire import session as wire
 from snapd.wire import values as origins
+from snapd.wire.converter import unstructure
 from snapd.wire.message import Message
+from snapd.wire.notifications import (
+    DidChangeParams,
+    DidRevertParams,
+    DidTrackParams,
+    EventsParams,
+    EventsResult,
+    ReviewDidChangeParams,
+    SessionDidChangeParams,
+    ToldNotification,
+)
 from snapd.wire.values import FileChange, Uncaptured
 
 from . import convert
+from .binding import handles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import MessageView, Origin, SessionView, StepView
+    from snapd.core.feed.event_log import NumberedNotice
     from snapd.core.timeline.handover import Signature
     from snapd.core.timeline.model import FileSummary, Operation
+
+    from .binding import Context
 
 
 def session(view: SessionView) -> wire.Session:
@@ -144,4 +161,73 @@ def entry(root: bytes, found: HistoryEntry) -> message_wire.Entry:
         after=None if found.after is None else found.after.hex(),
         files=files(root, found.files),
         unknown=found.is_unknown or None,
+    )
+
+
+@handles(methods.EVENTS)
+def events(context: Context, params: EventsParams) -> EventsResult:
+    """Lists the notifications after one."""
+    found, latest = context.workspace.event_log.since(params.since)
+    if found is None:
+        return EventsResult(reset=True, latest=latest)
+    return EventsResult(events=[_notification(context.workspace.root, news) for news in found], latest=latest)
+
+
+def encode_news(root: bytes, news: NumberedNotice) -> tuple[str, dict[str, Any]]:
+    """Returns the method and the params (JSON values) of the notification for an event of a workspace."""
+    made = _notification(root, news)
+    return made.method, unstructure(made.params)
+
+
+def _notification(root: bytes, news: NumberedNotice) -> ToldNotification:
+    uri, seq, event = to_uri(root), news.seq, news.event
+    if isinstance(event, Tracked):
+        previous = None if event.previous is None else event.previous.hex()
+        return ToldNotification(
+            method="snapshot/didTrack",
+            params=DidTrackParams(workspace_uri=uri, seq=seq, hash=event.tree.hex(), previous=previous),
+        )
+    if isinstance(event, MovedAway):
+        return ToldNotification(
+            method="snapshot/didChange",
+            params=DidChangeParams(
+                workspace_uri=uri,
+                seq=seq,
+                base=event.base.hex(),
+                files=[convert.file_change(root, delta) for delta in event.files],
+                truncated=True if event.truncated else None,
+            ),
+        )
+    if isinstance(event, SessionMoved):
+        return ToldNotification(
+            method="session/didChange",
+            params=SessionDidChangeParams(
+                workspace_uri=uri,
+                seq=seq,
+                session=session(event.session),
+                step=None if event.step is None else step(root, event.step),
+            ),
+        )
+    if isinstance(event, Reviewed):
+        return ToldNotification(
+            method="review/didChange",
+            params=ReviewDidChangeParams(
+                workspace_uri=uri,
+                seq=seq,
+                pending_files=event.files,
+                additions=event.additions,
+                deletions=event.deletions,
+            ),
+        )
+    outcome = event.outcome
+    return ToldNotification(
+        method="snapshot/didRevert",
+        params=DidRevertParams(
+            workspace_uri=uri,
+            seq=seq,
+            kind=event.kind,
+            before=outcome.before.hex(),
+            after=outcome.after.hex(),
+            files=convert.file_outcomes(root, outcome.files),
+        ),
     )

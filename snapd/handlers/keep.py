@@ -109,11 +109,11 @@ def purge(context: Context, params: wire.PurgeParams) -> wire.PurgeResult:
         raise InvalidParams(
             "files: expected at least one file or message, or `everything`, but not both", field="files"
         )
-    purger = context.workspace.purge
+    upkeep = context.workspace.upkeep
     if params.everything:
-        done = purger.purge_all(params.dry_run, context.call)
+        done = upkeep.purge_all(params.dry_run, context.call)
     else:
-        done = purger.purge(paths, params.dry_run, context.call, messages=messages)
+        done = upkeep.purge(paths, params.dry_run, context.call, messages=messages)
     return wire.PurgeResult(
         applied=done.applied,
         files=[
@@ -170,8 +170,8 @@ def check(context: Context, params: check_wire.CheckParams) -> check_wire.CheckR
     """Checks a store, and repairs it if requested."""
     if params.repair and params.quick:
         raise InvalidParams("quick: a repair reads everything; leave out `quick` or `repair`", field="quick")
-    store_check = context.workspace.store_check
-    found = store_check.repair(context.call) if params.repair else store_check.check(context.call, quick=params.quick)
+    upkeep = context.workspace.upkeep
+    found = upkeep.repair(context.call) if params.repair else upkeep.check(context.call, quick=params.quick)
     return result(context.workspace.root, found)
 
 

@@ -9,8 +9,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from snapd.core.actions.review.blamed import Blamed
-from snapd.core.actions.review.text_blame import GivenText
+from snapd.core.actions.review.text_blame import Blamed, GivenText
 from snapd.core.errors import InvalidParams
 from snapd.core.paths import shown
 from snapd.core.review.choice import Choice
@@ -24,11 +23,11 @@ from .binding import handles
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from snapd.core.actions.review.blamed import BlamedLines
     from snapd.core.actions.review.review import PendingPage
+    from snapd.core.actions.review.text_blame import BlamedLines
     from snapd.core.model import RelPath
     from snapd.core.ports.notes import NotedCommit
-    from snapd.core.review.pending_file import PendingFile
+    from snapd.core.review.fold import PendingFile
     from snapd.core.timeline.model import Step, StepId
 
     from .binding import Context

@@ -17,7 +17,6 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
-    from snapd.core.actions.sharing.handover import MadeHandover
     from snapd.core.actions.sharing.push import Pushed
     from snapd.core.ports.sharing import Carrier
 
@@ -69,7 +68,7 @@ def _check_sessions(params: wire.SessionPushParams | wire.SessionExportParams) -
         )
 
 
-def _leaving(context: Context, found: Pushed | MadeHandover) -> dict[str, Any]:
+def _leaving(context: Context, found: Pushed) -> dict[str, Any]:
     """Converts the files and texts that leave the machine."""
     root = context.workspace.root
     return {

@@ -26,8 +26,7 @@ from snapd.remotes.program import Bounds
 from snapd.store.objects.codec import batch_objects
 from snapd.store.sharing.outgoing import make_bare
 from snapd.worktree.fs.stable_read import read_small
-from snapd.worktree.git.objects import object_directories
-from snapd.worktree.git.quoting import unquoted
+from snapd.worktree.git.objects import object_directories, unquoted
 from snapd.worktree.git.repository import find_repository
 
 from .note import NOTES, BadNoteError, Note

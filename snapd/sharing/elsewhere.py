@@ -24,8 +24,8 @@ from snapd.store.sharing.inspection import Limits
 from snapd.store.sharing.mirror import Mirror
 from snapd.store.sharing.upkeep import Upkeep
 from snapd.worktree.git.elsewhere import access_settings, named_remotes, signing_settings
+from snapd.worktree.git.objects import own_object_directories
 from snapd.worktree.git.repository import find_repository
-from snapd.worktree.repair_sources import own_object_directories
 
 from .bundle import Bundle
 from .commits import ProjectCommits

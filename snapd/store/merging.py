@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pygit2
 from pygit2.enums import FileMode, MergeFavor, MergeFlag
 
-from snapd.core.compare.adjacent import join
-from snapd.core.compare.edits import Edit, split_lines
+from snapd.core.compare.edits import Edit, join, split_lines
 from snapd.core.compare.text import is_binary
 from snapd.core.errors import StoreCorrupt
 from snapd.core.model import SYMLINK, Entry

@@ -14,16 +14,13 @@ from snapd.core.plan import CapturedFile
 from snapd.watch.choose import open_clock
 from snapd.worktree.apply.applier import Applier
 from snapd.worktree.apply.recovery import sweep
-from snapd.worktree.export.destination import Destination
-from snapd.worktree.export.exporter import export
-from snapd.worktree.fs.stable_read import lstat_at
-from snapd.worktree.git.tips import elsewhere
+from snapd.worktree.export.exporter import Destination, export
+from snapd.worktree.fs.stable_read import content, lstat_at
+from snapd.worktree.git.objects import elsewhere, own_object_directories
 from snapd.worktree.ignore.rules import WORKSPACE_FILE, RuleSource
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
 from snapd.worktree.snapshot.scanner import Scanner
 from snapd.worktree.state.file_state import entry_of, signature_of
-
-from .repair_sources import content, own_object_directories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
     from snapd.core.model import (
         CaptureSettings,
         Drift,
+        DriftQuery,
         Entry,
         FileOutcome,
         FullLook,
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
         Origins,
         RelPath,
         Snapshot,
-        TreeEntry,
         UncapturedChange,
     )
     from snapd.core.plan import Plan
@@ -166,26 +163,10 @@ class WorkTree:
         """Treats no object as stored; see `Scanner.forget_all`."""
         self._scanner.forget_all()
 
-    def drift(
-        self,
-        base: ObjectId,
-        read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
-        settings: CaptureSettings,
-        call: Call,
-        *,
-        forced: tuple[RelPath, ...],
-        max_files: int,
-        max_bytes: int,
-    ) -> Drift:
-        """How the folder differs from a snapshot; see `Scanner.drift`.
-
-        Raises:
-            WorkspaceGone: the folder is gone.
-        """
+    def drift(self, query: DriftQuery, call: Call) -> Drift:
+        """How the folder differs from a snapshot; see `Scanner.drift`. Raises `WorkspaceGone`, too."""
         with self._present():
-            return self._scanner.drift(
-                base, read_tree, settings, call, forced=forced, max_files=max_files, max_bytes=max_bytes
-            )
+            return self._scanner.drift(query, call)
 
     def own_excludes(self) -> tuple[tuple[str, ...], str | None]:
         """The patterns of the folder's own file, and what is wrong with it; see `RuleSource.of_folder`."""
@@ -272,11 +253,11 @@ class WorkTree:
         return own_object_directories(self.root)
 
     def elsewhere(self, paths: Collection[RelPath]) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
-        """What other branches of the project's git, and its stash, have there; see `tips.elsewhere`."""
+        """What other branches of the project's git, and its stash, have there; see `git.objects.elsewhere`."""
         return elsewhere(self.root, paths)
 
     def content(self, path: RelPath, most: int) -> bytes | None:
-        """The bytes of the file at a path right now, captured or not; see `repair_sources.content`."""
+        """The bytes of the file at a path right now, captured or not; see `stable_read.content`."""
         return content(self._descriptor, path, most)
 
     def apply(self, plan: Plan, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call) -> tuple[FileOutcome, ...]:

@@ -178,9 +178,9 @@ def purging(folder: Path, count: int) -> Ready:
     bench.become({"kept": b""})
     bench.track()
     names = [name.encode() for name in flat(count, b"")]
-    return Ready(bench, lambda call: bench.workspace.purge.purge(names, False, call))
+    return Ready(bench, lambda call: bench.workspace.upkeep.purge(names, False, call))
 
 
 def store_check(folder: Path, count: int) -> Ready:
     bench, _ = changed(folder, count)
-    return Ready(bench, lambda call: bench.workspace.store_check.check(call, quick=False))
+    return Ready(bench, lambda call: bench.workspace.upkeep.check(call, quick=False))

@@ -498,14 +498,14 @@ def _purge(act: Act) -> None:
     act.say(gone="leaked")
     # where an attempt before this one came to its end
     with contextlib.suppress(FileNotInSnapshot):
-        act.bench.workspace.purge.purge([b"key"], False, Call())
+        act.bench.workspace.upkeep.purge([b"key"], False, Call())
     act.bench.close()
 
 
 def _is_purged(act: Act) -> None:
     """Asked for again, the secret is gone, however far it was when it was killed."""
     with contextlib.suppress(FileNotInSnapshot):
-        act.bench.workspace.purge.purge([b"key"], False, Call())
+        act.bench.workspace.upkeep.purge([b"key"], False, Call())
     check_gone(act.bench.store, SECRET)
 
 

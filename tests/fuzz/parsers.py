@@ -34,8 +34,7 @@ from snapd.web.api import parameters
 from snapd.web.api.table import ROWS
 from snapd.worktree.git.index import MalformedIndex, read_bitmap, read_index
 from snapd.worktree.git.index_seed import Conversions
-from snapd.worktree.git.objects import object_directories
-from snapd.worktree.git.quoting import unquoted
+from snapd.worktree.git.objects import object_directories, unquoted
 from snapd.worktree.git.repository import GitUser, nested_repository, user_excludes, variables
 from snapd.worktree.ignore.rules import _parsed
 

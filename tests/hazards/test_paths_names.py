@@ -64,7 +64,7 @@ def _refuses(bench: Bench, *trees: ObjectId) -> None:
         for dry_run in (True, False):
             with pytest.raises(StoreCorrupt):
                 bench.restore(tree, dry_run=dry_run)
-    assert {*trees} <= {*bench.workspace.store_check.check(Call(), quick=False).broken}
+    assert {*trees} <= {*bench.workspace.upkeep.check(Call(), quick=False).broken}
     assert touched(before, bench.root) == set()
 
 

@@ -113,7 +113,7 @@ def test_a_step_is_taken_in_and_undone(here: Agents, there: Agents) -> None:
     assert title == f"Apply one from {there.bench.root}"
     # the other folder is as it was, and this one is whole without it
     assert (read(there.bench.root), events(there)) == was
-    assert here.bench.workspace.store_check.check(Call(), quick=False).problems == ()
+    assert here.bench.workspace.upkeep.check(Call(), quick=False).problems == ()
     here.undo(view.step.session_id)
     assert read(here.bench.root) == before
     here.redo(view.step.session_id)

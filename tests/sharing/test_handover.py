@@ -123,7 +123,7 @@ def test_a_clean_clone_goes_on(here: Agents, there: Agents, remote: str) -> None
     # and the agent goes on
     there.step("one", {"a.txt": text(l2=b"1", l9=b"3", l12=b"4")})
     assert [view.step.begun.index for view in there.steps("one")] == [0, 1, 2, 3]
-    assert there.bench.workspace.store_check.check(Call(), quick=False).problems == ()
+    assert there.bench.workspace.upkeep.check(Call(), quick=False).problems == ()
 
 
 def test_work_of_both_is_merged(here: Agents, there: Agents, remote: str) -> None:

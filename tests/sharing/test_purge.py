@@ -49,7 +49,9 @@ def fetched(agents: Agents) -> list[str]:
 
 
 def purge(agents: Agents, *names: str, dry_run: bool = False, messages: tuple[str, ...] = ()) -> Purged:
-    return agents.bench.workspace.purge.purge([os.fsencode(name) for name in names], dry_run, Call(), messages=messages)
+    return agents.bench.workspace.upkeep.purge(
+        [os.fsencode(name) for name in names], dry_run, Call(), messages=messages
+    )
 
 
 def test_what_was_fetched_goes_and_remotes_are_named(here: Agents, remote: str, tmp_path: Path) -> None:
@@ -92,5 +94,5 @@ def test_a_file_that_was_only_fetched_is_purged(here: Agents, remote: str, tmp_p
 
 def test_what_went_where_is_said_when_everything_goes(here: Agents, remote: str) -> None:
     push(here, remote)
-    assert here.bench.workspace.purge.purge_all(True, Call()).remotes == [remote]
-    assert here.bench.workspace.purge.purge_all(False, Call()).remotes == [remote]
+    assert here.bench.workspace.upkeep.purge_all(True, Call()).remotes == [remote]
+    assert here.bench.workspace.upkeep.purge_all(False, Call()).remotes == [remote]

@@ -13,7 +13,7 @@ from snapd.core.actions.sharing.handover import HandoverOptions, MadeHandover
 from snapd.core.actions.sharing.push import NewFile, Pushed, PushOptions, SecretText
 from snapd.core.call import Call
 from snapd.core.errors import FileNotInSnapshot, InvalidParams, RemoteChanged, RemoteFailed, UnknownSession
-from snapd.core.rules.secrets.looking import Report, SecretRules
+from snapd.core.rules.secrets import Report, SecretRules
 from snapd.core.timeline.queries import StepQuery
 from tests.core.sharing.test_projection import told
 from tests.remotes.machines import bare

@@ -100,7 +100,7 @@ def test_the_story_stays_the_same(tmp_path: Path, seed: int) -> None:
             holder.bench.reopen()
     assert run_git(Path(remote), "fsck", "--strict", "--no-dangling") == b""
     for machine in machines:
-        assert machine.bench.workspace.store_check.check(Call(), quick=False).problems == ()
+        assert machine.bench.workspace.upkeep.check(Call(), quick=False).problems == ()
 
 
 def says(agents: Agents, session: str) -> object:

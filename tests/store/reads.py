@@ -245,11 +245,11 @@ def places(bench: Bench, trees: list[bytes]) -> dict[str, Callable[[], object]]:
         "restore": lambda: bench.restore(old),
         "again": bench.track,
         "usage": lambda: usage(bench.store),
-        "quick": lambda: workspace.store_check.check(Call(), quick=True),
-        "fsck": lambda: workspace.store_check.check(Call(), quick=False),
+        "quick": lambda: workspace.upkeep.check(Call(), quick=True),
+        "fsck": lambda: workspace.upkeep.check(Call(), quick=False),
         "cleanup": lambda: workspace.cleanup(0, Call()),
-        "purge": lambda: workspace.purge.purge([b"d/5.txt"], False, Call()),
-        "repair": lambda: workspace.store_check.repair(Call()),
+        "purge": lambda: workspace.upkeep.purge([b"d/5.txt"], False, Call()),
+        "repair": lambda: workspace.upkeep.repair(Call()),
         "last": bench.track,
     }
 

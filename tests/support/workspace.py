@@ -14,7 +14,7 @@ from pathlib import Path
 import attrs
 
 from snapd.core.call import Call
-from snapd.core.feed.events import Tracked
+from snapd.core.feed.event_log import Tracked
 from snapd.core.model import ObjectId, OnConflict, Outcome
 from snapd.core.operations.details import OperationOptions
 from snapd.core.workspace import Workspace

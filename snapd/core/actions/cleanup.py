@@ -9,7 +9,7 @@ import attrs
 
 from snapd.core.check_report import after_repair
 from snapd.core.errors import Cancelled, FileNotInSnapshot, InvalidParams, WorkspaceNotOpen
-from snapd.core.feed.events import Tracked
+from snapd.core.feed.event_log import Tracked
 from snapd.core.model import RecordKind
 from snapd.core.paths import shown
 
@@ -22,86 +22,8 @@ if TYPE_CHECKING:
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.policy import Policy
     from snapd.core.ports.sharing import Elsewhere
-    from snapd.core.ports.store import Integrity, Maintenance, Objects, SnapshotLog
+    from snapd.core.ports.store import Store
     from snapd.core.rules.retention import Limits
-
-
-class Cleanup:
-    """Cleans up the store of one workspace.
-
-    Args:
-        writer: gives the right to write.
-        objects: of the store.
-        maintenance: of the store.
-        policy: says what to keep for how long.
-        elsewhere: the other machines.
-    """
-
-    def __init__(
-        self, writer: Writer, objects: Objects, maintenance: Maintenance, policy: Policy, elsewhere: Elsewhere
-    ) -> None:
-        self._writer = writer
-        self._objects = objects
-        self._maintenance = maintenance
-        self._policy = policy
-        self._elsewhere = elsewhere
-
-    def cleanup(self, older_than_days: float | None, call: Call) -> tuple[int, int]:
-        """Drops what retention does not keep, and packs the rest.
-
-        Args:
-            older_than_days: used instead of the retention of the workspace; None for that.
-            call: the request; may be cancelled until the first snapshot goes.
-
-        Returns:
-            How many snapshots went, and how many bytes that freed.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: some of it may have gone; the rest goes the next time.
-        """
-        with self._writer.turn(call):
-            self._objects.check_present()
-            limits = self._policy.kept.limits(time.time(), older_than_days)
-            removed, freed = self._maintenance.expire(limits, self._cached_tree(), call)
-            before = self._maintenance.bytes_on_disk()
-            self._elsewhere.clean(_before(limits), call)
-            return removed, freed + max(0, before - self._maintenance.bytes_on_disk())
-
-    def keep_house(self, now: float) -> int | None:
-        """Does some of the same while nobody else wants to write; stops as soon as somebody does.
-
-        Args:
-            now: seconds since 1970.
-
-        Returns:
-            How many snapshots went; None where somebody was at work, or the workspace is closed.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: some of it may have gone; the rest goes the next time.
-        """
-        try:
-            with self._writer.idle_turn() as call:
-                self._objects.check_present()
-                limits = self._policy.kept.limits(now)
-                removed = self._maintenance.expire_in_background(limits, self._cached_tree(), call)
-                self._elsewhere.clean_in_background(_before(limits), call)
-                return removed
-        except (Cancelled, WorkspaceNotOpen):
-            return None
-
-    def _cached_tree(self) -> ObjectId | None:
-        """The tree that has to stay because the work tree takes its objects for stored; None where there is none."""
-        tree = self._writer.work_tree.tree
-        if tree is None:
-            # no tree says which objects the work tree takes for stored
-            self._writer.work_tree.forget_all()
-        return tree
-
-
-def _before(limits: Limits) -> int:
-    """The time before which fetched sessions go, milliseconds since 1970."""
-    return int((limits.now - limits.older_than) * 1000)
-
 
 _NAMED = 5
 """How many files an error names."""
@@ -152,25 +74,72 @@ class Purged:
     remotes: Collection[str] = ()
 
 
-class Purge:
-    """Purges files from the store of one workspace.
+class Upkeep:
+    """Cleans up the store of one workspace, purges files from it, checks and repairs it.
 
     Args:
         writer: gives the right to write, and captures the work tree.
-        objects: of the store.
-        log: of the store.
-        maintenance: of the store.
+        store: of the workspace.
+        policy: says what to keep for how long.
         elsewhere: the other machines.
     """
 
-    def __init__(
-        self, writer: Writer, objects: Objects, log: SnapshotLog, maintenance: Maintenance, elsewhere: Elsewhere
-    ) -> None:
+    def __init__(self, writer: Writer, store: Store, policy: Policy, elsewhere: Elsewhere) -> None:
         self._writer = writer
-        self._objects = objects
-        self._log = log
-        self._maintenance = maintenance
+        self._store = store
+        self._policy = policy
         self._elsewhere = elsewhere
+
+    def cleanup(self, older_than_days: float | None, call: Call) -> tuple[int, int]:
+        """Drops what retention does not keep, and packs the rest.
+
+        Args:
+            older_than_days: used instead of the retention of the workspace; None for that.
+            call: the request; may be cancelled until the first snapshot goes.
+
+        Returns:
+            How many snapshots went, and how many bytes that freed.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError, Cancelled: some of it may have gone; the rest goes the next time.
+        """
+        with self._writer.turn(call):
+            self._store.check_present()
+            limits = self._policy.kept.limits(time.time(), older_than_days)
+            removed, freed = self._store.expire(limits, self._cached_tree(), call)
+            before = self._store.bytes_on_disk()
+            self._elsewhere.clean(_before(limits), call)
+            return removed, freed + max(0, before - self._store.bytes_on_disk())
+
+    def keep_house(self, now: float) -> int | None:
+        """Does some of the same while nobody else wants to write; stops as soon as somebody does.
+
+        Args:
+            now: seconds since 1970.
+
+        Returns:
+            How many snapshots went; None where somebody was at work, or the workspace is closed.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError: some of it may have gone; the rest goes the next time.
+        """
+        try:
+            with self._writer.idle_turn() as call:
+                self._store.check_present()
+                limits = self._policy.kept.limits(now)
+                removed = self._store.expire_in_background(limits, self._cached_tree(), call)
+                self._elsewhere.clean_in_background(_before(limits), call)
+                return removed
+        except (Cancelled, WorkspaceNotOpen):
+            return None
+
+    def _cached_tree(self) -> ObjectId | None:
+        """The tree that has to stay because the work tree takes its objects for stored; None where there is none."""
+        tree = self._writer.work_tree.tree
+        if tree is None:
+            # no tree says which objects the work tree takes for stored
+            self._writer.work_tree.forget_all()
+        return tree
 
     def purge(self, paths: Collection[RelPath], dry_run: bool, call: Call, *, messages: Collection[str] = ()) -> Purged:
         """Removes files from every snapshot and every event, and the words of messages from every event.
@@ -195,20 +164,20 @@ class Purge:
         """
         work_tree = self._writer.work_tree
         with self._writer.turn(call):
-            self._objects.check_present()
-            purge_plan = self._maintenance.purge_plan(paths, messages, call)
+            self._store.check_present()
+            purge_plan = self._store.purge_plan(paths, messages, call)
             _check_known(messages, purge_plan.known_messages())
             versions_by_path = purge_plan.versions_by_path()
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
             fetched, remotes = self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=True)
-            if missing and not self._maintenance.is_unpurged and not fetched:
+            if missing and not self._store.is_unpurged and not fetched:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)
             here = [path for path, _ in purge_plan.located(look.tree)]
             files = []
             for path, versions in versions_by_path.items():
                 call.check()
-                size = sum(map(self._objects.blob_size, versions))
+                size = sum(map(self._store.blob_size, versions))
                 files.append(PurgedFile(path, len(versions), size, path in here))
             count = purge_plan.snapshots()
             linked = purge_plan.is_linked()
@@ -224,12 +193,12 @@ class Purge:
                     files=[shown(path) for path in here],
                 )
             # the capture that was just made belongs to no snapshot
-            work_tree.forget(self._objects.discard())
-            previous = self._log.last
+            work_tree.forget(self._store.discard())
+            previous = self._store.last
             # first: once the store has them no longer, nobody knows which contents these are
             self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=False)
             try:
-                freed = self._maintenance.purge(purge_plan if versions_by_path or messages else None, call)
+                freed = self._store.purge(purge_plan if versions_by_path or messages else None, call)
             finally:
                 # only the store knows now which objects there are
                 work_tree.forget_all()
@@ -249,48 +218,22 @@ class Purge:
             Cancelled: nothing was changed.
         """
         with self._writer.turn(call):
-            self._objects.check_present()
-            snapshots, sessions = self._log.counts()
+            self._store.check_present()
+            snapshots, sessions = self._store.counts()
             remotes = sorted(self._elsewhere.sent(None))
             if dry_run:
                 return Purged(False, (), snapshots, sessions, 0, False, remotes=remotes)
             try:
-                freed = self._maintenance.erase(call)
+                freed = self._store.erase(call)
             finally:
                 self._writer.work_tree.forget_all()
             return Purged(True, (), snapshots, sessions, freed, False, remotes=remotes)
 
     def _notify_if_new(self, previous: ObjectId | None) -> None:
         """Notifies of the last snapshot, if the purge replaced it."""
-        if self._log.last is not None and self._log.last != previous:
-            skipped = self._log.find(self._log.last).coverage.skipped
-            self._writer.notify_snapshot(Tracked(self._log.last, previous, skipped))
-
-
-def _check_known(messages: Collection[str], known: frozenset[str]) -> None:
-    """Makes sure that there are these messages; raises `InvalidParams`."""
-    for message_id in messages:
-        if message_id not in known:
-            raise InvalidParams(
-                f"there is no message {message_id!r} in this workspace",
-                hint="`session/messages` lists those of a session",
-                field="messages",
-            )
-
-
-class StoreCheck:
-    """Checks and repairs the store of one workspace.
-
-    Args:
-        writer: gives the right to write, and captures the work tree.
-        integrity: of the store.
-        log: of the store.
-    """
-
-    def __init__(self, writer: Writer, integrity: Integrity, log: SnapshotLog) -> None:
-        self._writer = writer
-        self._integrity = integrity
-        self._log = log
+        if self._store.last is not None and self._store.last != previous:
+            skipped = self._store.find(self._store.last).coverage.skipped
+            self._writer.notify_snapshot(Tracked(self._store.last, previous, skipped))
 
     def check(self, call: Call, *, quick: bool) -> CheckReport:
         """Checks the store, while other requests go on.
@@ -303,16 +246,16 @@ class StoreCheck:
             StoreCorrupt: the store is gone. A damaged object is no error here, but a problem in the report.
             StorageFull, IoError, Cancelled: the check did not finish.
         """
-        report = self._integrity.check(call, quick=quick, alone=False)
+        report = self._store.check(call, quick=quick, alone=False)
         if not report.problems:
             return report
         # an object that was packed or dropped during the check can seem to be missing: the second check finds it
-        second = self._integrity.check(call, quick=quick, alone=False)
+        second = self._store.check(call, quick=quick, alone=False)
         if not second.problems:
             return second
         # only for an exact report do other requests have to wait
         with self._writer.alone(call):
-            return self._integrity.check(call, quick=quick, alone=True)
+            return self._store.check(call, quick=quick, alone=True)
 
     def repair(self, call: Call) -> CheckReport:
         """Repairs the store from itself, from the project's own git, and from a new capture of the work tree.
@@ -328,14 +271,28 @@ class StoreCheck:
         with self._writer.alone(call):
             work_tree.check_present()
             most = self._writer.settings.max_file_size
-            first = self._integrity.repair(
-                work_tree.object_directories(), lambda path: work_tree.content(path, most), call
-            )
+            first = self._store.repair(work_tree.object_directories(), lambda path: work_tree.content(path, most), call)
             if not first.problems:
                 return first
             # the work tree takes objects for stored that are gone
             work_tree.forget_all()
             snapshot = self._writer.look((), call)
-            self._log.identify(snapshot)
+            self._store.identify(snapshot)
             self._writer.record(snapshot, RecordKind.LOOK)
-            return after_repair(first, self._integrity.check(call, quick=False, alone=True))
+            return after_repair(first, self._store.check(call, quick=False, alone=True))
+
+
+def _before(limits: Limits) -> int:
+    """The time before which fetched sessions go, milliseconds since 1970."""
+    return int((limits.now - limits.older_than) * 1000)
+
+
+def _check_known(messages: Collection[str], known: frozenset[str]) -> None:
+    """Makes sure that there are these messages; raises `InvalidParams`."""
+    for message_id in messages:
+        if message_id not in known:
+            raise InvalidParams(
+                f"there is no message {message_id!r} in this workspace",
+                hint="`session/messages` lists those of a session",
+                field="messages",
+            )

@@ -11,7 +11,7 @@ import attrs
 from snapd.core.answers import StepView
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, SnapdError, UnknownSession
-from snapd.core.feed.events import SessionMoved
+from snapd.core.feed.event_log import SessionMoved
 from snapd.core.paths import parents
 from snapd.core.timeline.attribution import Author
 from snapd.core.timeline.model import SessionEnded, SessionStarted, StepBegun, StepEnded, StepsLeft

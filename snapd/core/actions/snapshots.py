@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from snapd.core.answers import Exported, FileContent, NamePage, Page, Status, TakenView
 from snapd.core.errors import FileNotInSnapshot, PathOutsideWorkspace
-from snapd.core.feed.events import Tracked
+from snapd.core.feed.event_log import Tracked
 from snapd.core.model import EMPTY_TREE, RecordKind, Taken
 from snapd.core.operations.only_copies import wanted_by_patches, wanted_by_restore
 from snapd.core.operations.target import Target
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from snapd.core.operations.details import OperationOptions
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.store import Objects, Store
-    from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import SessionId, StepId
 
     from .known import KnownSnapshots
@@ -45,12 +44,13 @@ class Snapshots:
     """The snapshots of one workspace.
 
     Methods that read a snapshot raise `UnknownSnapshot` if none has that tree, and `StoreCorrupt` if an object
-    is missing or damaged.
+    is missing or damaged. `restore` and `revert` may be cancelled until the first file is moved; if one raises
+    `UnknownSnapshot`, `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
 
     Args:
-        writer: captures the work tree.
-        store: holds the snapshots.
-        known: finds them.
+        writer: captures the work tree, and changes it.
+        store: holds the snapshots, and the events that say why they were taken.
+        known: finds them, and those that came with fetched sessions.
     """
 
     def __init__(self, writer: Writer, store: Store, known: KnownSnapshots) -> None:
@@ -152,28 +152,7 @@ class Snapshots:
             self._work_tree.unreadable_rules,
         )
 
-    def _check_no_symlink_above(self, path: RelPath) -> None:
-        for above in parents(path):
-            occupant = self._work_tree.occupant(above)
-            if occupant is not None and stat.S_ISLNK(occupant.st_mode):
-                raise PathOutsideWorkspace(f"{shown(path)} leads through the symlink {shown(above)}", file=shown(path))
-
-
-class TakenSnapshots:
-    """Lists the snapshots of one workspace.
-
-    Args:
-        store: holds them, and the events that say why they were taken.
-        known: finds those that came with fetched sessions.
-    """
-
-    def __init__(self, store: Store, known: KnownSnapshots) -> None:
-        self._log = store
-        self._known = known
-        self._objects: Objects = store
-        self._timeline = store.timeline
-
-    def page(self, wanted: TakenQuery, below: int | None, limit: int, call: Call, *, counts: bool) -> Page[TakenView]:
+    def taken(self, wanted: TakenQuery, below: int | None, limit: int, call: Call, *, counts: bool) -> Page[TakenView]:
         """Lists snapshots, the newest first.
 
         Args:
@@ -187,7 +166,7 @@ class TakenSnapshots:
             StoreCorrupt: an object is missing or damaged.
             Cancelled: the client does not want the answer any more.
         """
-        found = self._log.taken(wanted, below, limit + 1)
+        found = self._store.taken(wanted, below, limit + 1)
         views = []
         for taken in found[:limit]:
             call.check()
@@ -204,13 +183,13 @@ class TakenSnapshots:
             at = step.ended if is_end and step.ended is not None else step.started
             taken = Taken(0, snapshot.tree, RecordKind.TRACK, at // 1000, None)
             view = TakenView(taken, "end" if is_end else "begin", None, session.session_id, step.step_id, session.agent)
-            if not self._log.knows(snapshot.tree):
+            if not self._store.knows(snapshot.tree):
                 views.setdefault(snapshot.tree, view)
         return list(views.values())
 
     def _view(self, taken: Taken, *, counts: bool) -> TakenView:
         kind, session_id, step_id = self._reason(taken)
-        session = None if session_id is None else self._timeline.session(session_id)
+        session = None if session_id is None else self._store.timeline.session(session_id)
         return TakenView(
             taken,
             kind,
@@ -223,7 +202,7 @@ class TakenSnapshots:
     def _changed(self, taken: Taken) -> int | None:
         if taken.previous is None:
             return None
-        found = changes(self._objects.read_tree, taken.previous, taken.tree, differing=self._objects.differing)
+        found = changes(self._store.read_tree, taken.previous, taken.tree, differing=self._store.differing)
         return sum(1 for _ in found)
 
     def _reason(self, taken: Taken) -> tuple[TakenKind, SessionId | None, StepId | None]:
@@ -236,7 +215,7 @@ class TakenSnapshots:
             return plain, None, None
         # an operation that kept edits of others has its own part of them as its head
         head = None if taken.kind is RecordKind.PARTLY else taken.tree
-        events = self._timeline.events_within(taken.seconds * 1000 - _RECORDING, taken.seconds * 1000 + 999, head)
+        events = self._store.timeline.events_within(taken.seconds * 1000 - _RECORDING, taken.seconds * 1000 + 999, head)
         begun: StepBegun | None = None
         for event in events:
             what = event.what
@@ -244,29 +223,11 @@ class TakenSnapshots:
                 if isinstance(what, Operated):
                     return what.kind, what.session_id, None
             elif isinstance(what, StepEnded):
-                step = self._timeline.step(what.step_id)
+                step = self._store.timeline.step(what.step_id)
                 return "end", None if step is None else step.begun.session_id, what.step_id
             elif isinstance(what, StepBegun) and begun is None:
                 begun = what
         return ("begin", begun.session_id, begun.step_id) if begun is not None else (plain, None, None)
-
-
-class Restore:
-    """Restores snapshots of one workspace.
-
-    An operation may be cancelled until the first file is moved. If it raises `UnknownSnapshot`, `StoreCorrupt`,
-    `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
-
-    Args:
-        writer: changes the work tree.
-        objects: holds the snapshots.
-        known: finds them.
-    """
-
-    def __init__(self, writer: Writer, objects: Objects, known: KnownSnapshots) -> None:
-        self._writer = writer
-        self._objects = objects
-        self._known = known
 
     def restore(self, tree: ObjectId, options: OperationOptions, call: Call) -> Outcome:
         """Makes the work tree what a snapshot was, after a snapshot of the work tree as it is now.
@@ -274,9 +235,9 @@ class Restore:
         A conflict is a file that changed since the last snapshot.
         """
         with self._writer.turn(call):
-            target = Target(self._objects, self._known.here(tree, call))
+            target = Target(self._store, self._known.here(tree, call))
             seen = self._writer.seen(call)
-            wanted = wanted_by_restore(self._objects, seen.tree, tree)
+            wanted = wanted_by_restore(self._store, seen.tree, tree)
             prepared = self._writer.prepare(seen, wanted, options, call, forced=target.snapshot.coverage.forced)
             plan = prepared.planner.restore(target, call)
             return self._writer.carry_out(prepared, plan, self._writer.operation("restore", seen), call)
@@ -295,31 +256,16 @@ class Restore:
             PathOutsideWorkspace: a name leads through a symlink; nothing was changed.
         """
         with self._writer.turn(call):
-            targets = [(Target(self._objects, self._known.here(tree, call)), names) for tree, names in patches]
+            targets = [(Target(self._store, self._known.here(tree, call)), names) for tree, names in patches]
             forced = {path for target, _ in targets for path in target.snapshot.coverage.forced}
             seen = self._writer.seen(call)
-            wanted = wanted_by_patches(self._objects, patches)
+            wanted = wanted_by_patches(self._store, patches)
             prepared = self._writer.prepare(seen, wanted, options, call, forced=forced)
             plan = prepared.planner.revert(targets, call)
             return self._writer.carry_out(prepared, plan, self._writer.operation("revert", seen), call)
 
-
-class Export:
-    """Exports snapshots of one workspace; changes neither the workspace nor the store.
-
-    Args:
-        work_tree: writes the files.
-        store: of the workspace; no export may write there.
-        known: finds the snapshots.
-    """
-
-    def __init__(self, work_tree: WorkTree, store: Store, known: KnownSnapshots) -> None:
-        self._work_tree = work_tree
-        self._store = store
-        self._known = known
-
     def export(self, tree: ObjectId, directory: bytes, only: Sequence[RelPath] | None, call: Call) -> Exported:
-        """Writes the files of a snapshot, with their modes, the symlinks, and the empty directories.
+        """Writes the files of a snapshot to another folder, with their modes, the symlinks, and the empty directories.
 
         Args:
             tree: the snapshot.
@@ -353,3 +299,9 @@ class Export:
             call.check()
             assert change.new is not None
             yield Write(change.path, change.new, None)
+
+    def _check_no_symlink_above(self, path: RelPath) -> None:
+        for above in parents(path):
+            occupant = self._work_tree.occupant(above)
+            if occupant is not None and stat.S_ISLNK(occupant.st_mode):
+                raise PathOutsideWorkspace(f"{shown(path)} leads through the symlink {shown(above)}", file=shown(path))

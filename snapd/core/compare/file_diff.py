@@ -1,16 +1,24 @@
-"""Describes each changed file, before and after, with counts of lines: what editors render."""
+"""Describes each changed file, before and after, with counts of lines, as editors render it; writes unified diffs."""
 
 from __future__ import annotations
 
+import re
+import stat
+import string
+import zlib
+from base64 import b85encode
+from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from snapd.core.model import TEN_MIB
+from snapd.core.model import TEN_MIB, Change
 
 from .text import decode, is_binary
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from snapd.core.call import Call
     from snapd.core.model import Entry, RelPath
     from snapd.core.ports.differ import TextDiffer
@@ -124,3 +132,144 @@ def _head(blobs: Blobs, entry: Entry | None) -> bytes:
             if len(head) >= _HEAD_BYTES:
                 break
     return head
+
+
+_PIECE = re.compile(rb"[^\n]{0,63}\n|[^\n]{1,64}")
+"""A line, or 64 bytes of a longer one."""
+
+
+def similarity(old: bytes, new: bytes) -> int:
+    """Counts the bytes of `old` that are in `new` too, wherever they are, in percent of the longer file."""
+    if old == new:
+        return 100
+    longer = max(len(old), len(new))
+    before, after = _pieces(old), _pieces(new)
+    common = sum(min(count, after[piece]) * len(piece) for piece, count in before.items())
+    # in two steps, each rounded down, because git counts in 60,000ths
+    return common * 60_000 // longer * 100 // 60_000
+
+
+def _pieces(data: bytes) -> Counter[bytes]:
+    # in text, it is no difference how a line ends
+    return Counter(_PIECE.findall(data if is_binary(data) else data.replace(b"\r\n", b"\n")))
+
+
+_ABBREVIATION = 7
+_LINE_BYTES = 52
+_LETTERS = f" {string.ascii_uppercase}{string.ascii_lowercase}".encode()
+_NO_FILE = b"/dev/null"
+_ESCAPES = {7: b"\\a", 8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 12: b"\\f", 13: b"\\r", 34: b'\\"', 92: b"\\\\"}
+
+
+def quote(name: bytes) -> bytes:
+    """Quotes a name as git does: in quotes and with escapes, if it has an unusual byte (core.quotePath)."""
+    quoted = b"".join(
+        _ESCAPES.get(byte) or (b"\\%03o" % byte if byte < 0x20 or byte >= 0x7F else bytes((byte,))) for byte in name
+    )
+    return name if quoted == name else b'"' + quoted + b'"'
+
+
+def unified(
+    blobs: Blobs, change: Change, texts: TextDiffer, call: Call, source: RelPath | None = None, *, binary: bool = False
+) -> bytes:
+    """Writes the part of a unified diff that is about one file.
+
+    Args:
+        blobs: holds the contents of both sides.
+        change: what changed.
+        texts: compares the two sides.
+        call: the request.
+        source: where the file was before, if it was moved; `change.old` is the file there.
+        binary: whether to write a binary file as a patch that `git apply` takes, as `git diff --binary` does.
+
+    Returns:
+        Lines of the diff. A file over 10 MB is shown as a binary one is without `binary`.
+
+    Raises:
+        StoreCorrupt: a blob is missing or damaged.
+        IoError, Cancelled: from `texts`.
+    """
+    old, new = change.old, change.new
+    if old is not None and new is not None and stat.S_IFMT(old.mode) != stat.S_IFMT(new.mode):
+        # a file that becomes a symlink is one deleted and one added file
+        halves = (Change(change.path, old, None), Change(change.path, None, new))
+        return b"".join(unified(blobs, half, texts, call, binary=binary) for half in halves)
+    before = change.path if source is None else source
+    move = b"" if source is None else _move(blobs, change, source)
+    names, sides = _body(blobs, change, before)
+    if binary and sides is not None and any(map(is_binary, sides)):
+        patch = b"GIT binary patch\n" + _literal(sides[1]) + _literal(sides[0])
+        return _header(change, before) + move + _ids(change, whole=True) + patch
+    hunks = b"" if sides is None or any(map(is_binary, sides)) else texts.hunks(*sides, call)
+    return _header(change, before) + move + _ids(change) + names + hunks
+
+
+def as_text(parts: Iterable[bytes]) -> str:
+    """Shows the parts of a unified diff, each about one file, as `snapd.core.compare.text.decode` says."""
+    return "".join(decode(part)[0][0] for part in parts)
+
+
+def _header(change: Change, source: RelPath) -> bytes:
+    old, new = change.old, change.new
+    lines = [b"diff --git %s %s" % (quote(b"a/" + source), quote(b"b/" + change.path))]
+    if old is None:
+        assert new is not None
+        lines.append(b"new file mode %o" % new.mode)
+    elif new is None:
+        lines.append(b"deleted file mode %o" % old.mode)
+    elif old.mode != new.mode:
+        lines += [b"old mode %o" % old.mode, b"new mode %o" % new.mode]
+    return b"\n".join(lines) + b"\n"
+
+
+def _move(blobs: Blobs, change: Change, source: RelPath) -> bytes:
+    names = b"rename from %s\nrename to %s\n" % (quote(source), quote(change.path))
+    assert change.old is not None
+    assert change.new is not None
+    if change.old.oid == change.new.oid:
+        return b"similarity index 100%\n" + names
+    sides = [blobs.read_small_blob(entry.oid, TEN_MIB) for entry in (change.old, change.new)]
+    if sides[0] is None or sides[1] is None:
+        # git does not ask for the number, and to find it would take as long as to compare the files
+        return names
+    return b"similarity index %d%%\n" % similarity(sides[0], sides[1]) + names
+
+
+def _literal(data: bytes) -> bytes:
+    """One side of a binary patch: git's base 85, up to 52 bytes a line, after a letter for their number."""
+    packed = zlib.compress(data)
+    pieces = (packed[at : at + _LINE_BYTES] for at in range(0, len(packed), _LINE_BYTES))
+    lines = (_LETTERS[len(piece) : len(piece) + 1] + b85encode(piece, pad=True) + b"\n" for piece in pieces)
+    return b"literal %d\n" % len(data) + b"".join(lines) + b"\n"
+
+
+def _ids(change: Change, *, whole: bool = False) -> bytes:
+    old, new = change.old, change.new
+    if old is not None and new is not None and old.oid == new.oid:
+        return b""
+    same_mode = old is not None and new is not None and old.mode == new.mode
+    mode = b" %o" % old.mode if same_mode and old is not None else b""
+    length = None if whole else _ABBREVIATION
+    return b"index %s..%s%s\n" % (_hex(old)[:length], _hex(new)[:length], mode)
+
+
+def _hex(entry: Entry | None) -> bytes:
+    return entry.oid.hex().encode() if entry is not None else b"0" * 40
+
+
+def _body(blobs: Blobs, change: Change, source: RelPath) -> tuple[bytes, tuple[bytes, bytes] | None]:
+    """Writes what follows the header; and gives the two sides whose hunks follow that, if any do."""
+    old, new = change.old, change.new
+    if old is not None and new is not None and old.oid == new.oid:
+        return b"", None
+    names = [quote(b"a/" + source) if old else _NO_FILE, quote(b"b/" + change.path) if new else _NO_FILE]
+    if any(entry is not None and blobs.blob_size(entry.oid) > TEN_MIB for entry in (old, new)):
+        return b"Binary files %s and %s differ\n" % (names[0], names[1]), None
+    before, after = (blobs.read_blob(entry.oid) if entry is not None else b"" for entry in (old, new))
+    if any(is_binary(side) for side in (before, after)):
+        return b"Binary files %s and %s differ\n" % (names[0], names[1]), (before, after)
+    if not before and not after:
+        return b"", None
+    # a tab ends a name that has a blank in it, for tools that would cut it at the blank
+    ends = [name + b"\t" if b" " in name else name for name in names]
+    return b"--- %s\n+++ %s\n" % (ends[0], ends[1]), (before, after)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from snapd.core.compare.file_diff import describe
-from snapd.core.compare.unified import as_text, unified
+from snapd.core.compare.file_diff import as_text, describe, unified
 from snapd.core.model import Change, Details, Outcome
 from snapd.core.plan import Plan
 from snapd.core.timeline.model import Event, SnapshotId

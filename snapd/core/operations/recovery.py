@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.feed.events import Reverted, Tracked
+from snapd.core.feed.event_log import Reverted, Tracked
 from snapd.core.model import FileOutcome
 from snapd.core.paths import folders_above, parents
 from snapd.core.plan import Delete, MoveDirectory, Plan, Write

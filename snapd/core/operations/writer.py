@@ -14,16 +14,14 @@ import attrs
 from snapd.core.call import Call, IdleCall
 from snapd.core.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt, WorkspaceNotOpen
 from snapd.core.feed.change_feed import ChangeFeed, DriftNotifier
-from snapd.core.feed.event_log import EventLog
-from snapd.core.feed.events import Tracked
+from snapd.core.feed.event_log import EventLog, Tracked
 from snapd.core.model import Outcome, RecordKind
-from snapd.core.timeline.attendance import Attendance
+from snapd.core.timeline.attribution import Attendance
 from snapd.core.timeline.model import Event, Operated, SnapshotId, Span, StepsLeft
 from snapd.failpoints import failpoint
 
-from .concurrent_edits import without_concurrent_edits
 from .details import Prepared, details_of, foretell
-from .edits import Edits
+from .edits import Edits, without_concurrent_edits
 from .only_copies import ignored_files
 from .planner import Planner
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
@@ -31,7 +29,7 @@ from .recovery import abandoned, directories, done, finished, intent_of, notice_
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from snapd.core.feed.events import Notice, Reverted
+    from snapd.core.feed.event_log import Notice, Reverted
     from snapd.core.model import CaptureSettings, FileOutcome, RelPath, Snapshot
     from snapd.core.plan import Plan
     from snapd.core.ports.differ import TextDiffer

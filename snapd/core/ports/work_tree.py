@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from snapd.core.model import (
         CaptureSettings,
         Drift,
+        DriftQuery,
         Entry,
         FileOutcome,
         FullLook,
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
         Origin,
         RelPath,
         Snapshot,
-        TreeEntry,
         UncapturedChange,
     )
     from snapd.core.plan import CapturedFile, Plan
@@ -39,28 +39,8 @@ class WorkTree(Protocol):
     ) -> Snapshot:
         """Captures the folder; raises `WorkspaceGone`."""
 
-    def drift(
-        self,
-        base: ObjectId,
-        read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
-        settings: CaptureSettings,
-        call: Call,
-        *,
-        forced: tuple[RelPath, ...],
-        max_files: int,
-        max_bytes: int,
-    ) -> Drift:
-        """Finds how the folder differs from a snapshot, and stores nothing; raises `WorkspaceGone`.
-
-        Args:
-            base: the tree of the snapshot.
-            read_tree: gives the entries of a stored tree.
-            settings: what to capture.
-            call: the request.
-            forced: ignored paths to capture all the same: those of the snapshot.
-            max_files: differing files to report, at most.
-            max_bytes: bytes of contents to read, at most.
-        """
+    def drift(self, query: DriftQuery, call: Call) -> Drift:
+        """Finds how the folder differs from a snapshot, and stores nothing; raises `WorkspaceGone`."""
 
     @property
     def watcher(self) -> str:

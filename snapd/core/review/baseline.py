@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from snapd.core.model import Entry, RelPath
     from snapd.core.timeline.model import SnapshotId, StepId
 
-    from .changes import FileChange, LineWriter
-    from .texts import Texts
+    from .changes import FileChange, LineWriter, Texts
 
 _PLACES = 32
 """How many places of equal lines are remembered, the last ones."""

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from snapd.core.compare.edits import edits, split_lines
+from snapd.core.compare.text import is_binary
+from snapd.core.model import SYMLINK, TEN_MIB
 from snapd.core.timeline.attribution import owners
 from snapd.core.timeline.model import Kept, Operated
 from snapd.core.timeline.queries import Touched
@@ -16,14 +19,50 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
+    from snapd.core.compare.edits import Edit
     from snapd.core.model import Entry, ObjectId, RelPath
-    from snapd.core.ports.store import Objects
+    from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.store import Blobs, Objects
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.attribution import Author
     from snapd.core.timeline.model import Event, OperationId, SnapshotId, Span, StepId
     from snapd.core.timeline.queries import Part
 
     Authors = Callable[[Iterable[StepId]], dict[StepId, Author]]
+
+
+@attrs.frozen
+class Texts:
+    """Reads files, and compares them.
+
+    Attributes:
+        blobs: holds their contents.
+        differ: compares texts.
+        call: the request.
+    """
+
+    blobs: Blobs
+    differ: TextDiffer
+    call: Call
+
+    def lines(self, entry: Entry | None) -> list[bytes] | None:
+        """The lines of a file, none for no file; None if it is no text, or over 10 MB.
+
+        Raises:
+            StoreCorrupt: the blob is missing or damaged.
+        """
+        if entry is None:
+            return []
+        if entry.mode == SYMLINK:
+            return None
+        data = self.blobs.read_small_blob(entry.oid, TEN_MIB)
+        return None if data is None or is_binary(data) else split_lines(data)
+
+    def edits(self, old: list[bytes], new: list[bytes]) -> list[Edit]:
+        """The edits between two texts; raises `IoError`, `Cancelled`."""
+        self.call.check()
+        return edits(old, new, self.differ, self.call)
+
 
 _EVENTS_AT_ONCE = 200
 

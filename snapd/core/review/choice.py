@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.compare.hunks import without
+from snapd.core.compare.edits import without
 from snapd.core.errors import InvalidParams
 from snapd.core.paths import shown
 from snapd.core.trees import is_among
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from snapd.core.model import RelPath
     from snapd.core.timeline.model import StepId
 
-    from .fold import FileFold
-    from .pending_file import PendingFile, PendingTexts
-    from .texts import Texts
+    from .changes import Texts
+    from .fold import FileFold, PendingFile, PendingTexts
 
 
 @attrs.frozen

@@ -6,20 +6,103 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.compare.text import decode
+
 from .baseline import Baseline, Buried, Origin
-from .changes import BEFORE
+from .changes import BEFORE, lineage_of
 
 if TYPE_CHECKING:
-    from snapd.core.compare.edits import Edit
-    from snapd.core.model import Entry, RelPath
-    from snapd.core.timeline.model import OperationId
+    from collections.abc import Iterable, Sequence
 
-    from .changes import FileChange, LineWriter, UserOperation
-    from .pending_file import PendingFile
-    from .texts import Texts
+    from snapd.core.compare.edits import Edit, Hunk
+    from snapd.core.model import Entry, RelPath
+    from snapd.core.ports.timeline import Timeline
+    from snapd.core.timeline.model import FileSummary, OperationId, StepId
+
+    from .changes import Attributor, FileChange, Lineage, LineWriter, Texts, UserOperation
 
 _TAKEN_BACK = 8
 """How many operations are remembered, the last ones: each may be taken back."""
+
+
+@attrs.frozen
+class PendingHunk:
+    """A hunk between the baseline of a file and the file.
+
+    Attributes:
+        hunk: as `git diff` shows it.
+        owners: the steps that wrote or removed its lines.
+    """
+
+    hunk: Hunk
+    owners: tuple[StepId, ...]
+
+
+@attrs.frozen(cache_hash=True)
+class PendingFile:
+    """A file with pending changes, without their texts.
+
+    Attributes:
+        summary: what differs from the baseline.
+        id: an opaque name of what is pending: of the baseline and the file.
+        hunks: how many hunks; none for what is not text.
+        owners: the steps whose changes are pending.
+    """
+
+    summary: FileSummary
+    id: str
+    hunks: int
+    owners: tuple[StepId, ...]
+
+    @property
+    def path(self) -> RelPath:
+        """Where the file is, or was."""
+        return self.summary.path
+
+
+@attrs.frozen
+class PendingTexts:
+    """The pending changes of a file, line by line.
+
+    Attributes:
+        file: the file.
+        hunks: what differs; none for what is not text. The text of a symlink is its target.
+        before: the bytes of the baseline; empty for what is not text.
+        after: the bytes of the file; empty for what is not text.
+        old_mode: of the baseline; None for no file.
+        new_mode: of the file; None for no file.
+        too_large: whether either side is over 10 MB.
+    """
+
+    file: PendingFile
+    hunks: tuple[PendingHunk, ...]
+    before: bytes
+    after: bytes
+    old_mode: int | None
+    new_mode: int | None
+    too_large: bool
+
+    def decoded(self) -> tuple[str, str, str | None]:
+        """Both sides as text, and the name of the encoding as of `decode`."""
+        (before, after), encoding = decode(self.before, self.after)
+        return before, after, encoding
+
+
+@attrs.frozen
+class Rested:
+    """A file to which nothing happened for a while, without its texts: a thousand of these take little memory.
+
+    Attributes:
+        path: where it is.
+        baseline_path: where the baseline has it; None if nothing is pending.
+        is_gone: whether there is no file.
+        pending: its pending changes; None if there are none.
+    """
+
+    path: RelPath
+    baseline_path: RelPath | None
+    is_gone: bool
+    pending: PendingFile | None
 
 
 @attrs.frozen
@@ -212,3 +295,86 @@ class FileFold:
             pending.accept_unowned(self.lines, self.writers)
         if pending.is_met_by(self.path, self.now, self.lines, is_text=self.is_text):
             self.pending = None
+
+
+Formers = dict[tuple["RelPath", int], FileFold | None]
+
+
+class FileHistory:
+    """Folds the changes of files of one workspace.
+
+    Args:
+        timeline: of the workspace; the files of its events are listed.
+        attributor: says whose changes were.
+        is_reviewed: see `FileFold`.
+    """
+
+    def __init__(self, timeline: Timeline, attributor: Attributor, *, is_reviewed: bool) -> None:
+        self._timeline = timeline
+        self._attributor = attributor
+        self._is_reviewed = is_reviewed
+
+    def before(self, path: RelPath, seq: int, texts: Texts) -> FileFold | None:
+        """Folds all changes of a file by events with a number below `seq`; None if there are none.
+
+        Raises:
+            StoreCorrupt: an object is missing or damaged.
+            IoError, Cancelled: the texts were not compared.
+        """
+        formers: Formers = {}
+        self._fold_all([(path, seq)], formers, texts)
+        return formers[path, seq]
+
+    def added(
+        self,
+        fold: FileFold | None,
+        changes: Iterable[FileChange],
+        replaced: Sequence[tuple[RelPath, int]],
+        texts: Texts,
+    ) -> FileFold | None:
+        """Adds changes of one event to a fold.
+
+        Args:
+            fold: is changed; None begins one.
+            changes: of the file, in their order.
+            replaced: see `Lineage`.
+            texts: reads and compares files.
+        """
+        formers: Formers = {}
+        if fold is None:
+            self._fold_all(replaced, formers, texts)
+        return self._added(fold, changes, replaced, formers, texts)
+
+    def _fold_all(self, wanted: Iterable[tuple[RelPath, int]], formers: Formers, texts: Texts) -> None:
+        """Folds files, and those that were at their names before: where files take turns at a name, each once."""
+        lines: dict[tuple[RelPath, int], Lineage] = {}
+        waiting = list(wanted)
+        while waiting:
+            here = waiting.pop()
+            if here not in lines:
+                lines[here] = lineage_of(self._timeline, *here)
+                waiting += lines[here].replaced
+        # what a file replaced went before it came
+        for here in sorted(lines, key=lambda here: here[1]):
+            fold = None
+            for _, changes in self._attributor.attributed(lines[here].rows):
+                fold = self._added(fold, changes, lines[here].replaced, formers, texts)
+            formers[here] = fold
+
+    def _added(
+        self,
+        fold: FileFold | None,
+        changes: Iterable[FileChange],
+        replaced: Iterable[tuple[RelPath, int]],
+        formers: Formers,
+        texts: Texts,
+    ) -> FileFold | None:
+        for change in changes:
+            if fold is None:
+                fold = FileFold.begun(change.source or change.path, change.old, texts, is_reviewed=self._is_reviewed)
+                for here in replaced:
+                    former = formers[here]
+                    if former is not None:
+                        fold.remember(former)
+            fold.add(change, texts)
+        return fold

@@ -14,8 +14,7 @@ from .changes import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from .changes import LineWriter
-    from .texts import Texts
+    from .changes import LineWriter, Texts
 
 
 @attrs.frozen

@@ -10,8 +10,7 @@ import attrs
 from snapd.core.timeline.model import Kept, Operated
 
 from .changes import list_files
-from .fold import FileFold
-from .history import FileHistory
+from .fold import FileFold, FileHistory
 from .remembered import Draft, RememberedFiles, Unfolded
 
 if TYPE_CHECKING:
@@ -23,10 +22,9 @@ if TYPE_CHECKING:
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Event, StepId
 
-    from .changes import Attributor, FileChange
-    from .pending_file import Rested
+    from .changes import Attributor, FileChange, Texts
+    from .fold import Rested
     from .remembered import Remembered
-    from .texts import Texts
 
 
 class PendingFiles:

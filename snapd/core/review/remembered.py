@@ -1,4 +1,4 @@
-"""The files that are remembered between two questions for what is pending."""
+"""Shows what is pending in a file; the files that are remembered between two questions for that."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.compare.hunks import hunks
+from snapd.core.compare.edits import hunks
 from snapd.core.compare.text import is_binary
 from snapd.core.model import SYMLINK, TEN_MIB
 from snapd.core.timeline.model import FileSummary
 
-from .fold import FileFold
-from .pending_file import PendingFile, PendingHunk, PendingTexts, Rested
+from .fold import FileFold, PendingFile, PendingHunk, PendingTexts, Rested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from snapd.core.model import Entry, RelPath
 
     from .baseline import Baseline
-    from .texts import Texts
+    from .changes import Texts
 
 _DIGITS = 32
 

@@ -19,7 +19,7 @@ from snapd.core.errors import FULL, Interrupted, from_os_error, os_errors
 from snapd.core.model import FileOutcome
 from snapd.core.paths import parents
 from snapd.failpoints import failpoint
-from snapd.worktree.fs.directories import open_directory, set_permissions
+from snapd.worktree.fs.directories import open_directory, opened_directory, set_permissions
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.fs.syncing import can_sync_together, sync_together
 
@@ -354,12 +354,8 @@ class Applier:
     def _unmake_directory(self, path: RelPath) -> None:
         above, _, name = path.rpartition(b"/")
         # a directory that somebody has used or moved since is theirs
-        with contextlib.suppress(OSError):
-            descriptor = open_directory(self._root, above)
-            try:
-                os.rmdir(name, dir_fd=descriptor)
-            finally:
-                os.close(descriptor)
+        with contextlib.suppress(OSError), opened_directory(self._root, above) as descriptor:
+            os.rmdir(name, dir_fd=descriptor)
 
     def _why_no_directory(self, path: RelPath) -> OSError | None:
         """Makes a directory and those above it; returns the error if that fails."""
@@ -477,13 +473,10 @@ class Applier:
     def _device_of(self, path: RelPath) -> int | None:
         """The file system of a directory; None if it is none any more."""
         try:
-            descriptor = open_directory(self._root, path)
+            with opened_directory(self._root, path) as descriptor:
+                return os.fstat(descriptor).st_dev
         except OSError:
             return None
-        try:
-            return os.fstat(descriptor).st_dev
-        finally:
-            os.close(descriptor)
 
     def _sync_directory(self, path: RelPath) -> None:
         try:

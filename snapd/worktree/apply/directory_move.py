@@ -6,6 +6,7 @@ be written: it is always there under one of them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from snapd.core.operations.directory_moves import LinkedFiles
 from snapd.core.paths import folders_above, parents
 from snapd.core.plan import Delete
 from snapd.failpoints import failpoint
-from snapd.worktree.fs.directories import open_directory
+from snapd.worktree.fs.directories import opened_directory
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.fs.stable_read import lstat_at, signature
 
@@ -71,11 +72,8 @@ class DirectoryMove:
             if status is None:
                 return False
             self._identity = status.st_dev, status.st_ino
-            above = open_directory(self._root, self.move.old.rpartition(b"/")[0])
-            try:
+            with opened_directory(self._root, self.move.old.rpartition(b"/")[0]) as above:
                 is_mounted = os.fstat(above).st_dev != status.st_dev
-            finally:
-                os.close(above)
             return not is_mounted and not self._changed(self.move.old, status)
         except OSError:
             return False
@@ -93,8 +91,7 @@ class DirectoryMove:
             OSError: nothing moved.
         """
         failpoint("apply.move_directory")
-        source = open_directory(self._root, self.move.old.rpartition(b"/")[0])
-        try:
+        with opened_directory(self._root, self.move.old.rpartition(b"/")[0]) as source:
             target = open_or_make(self.move.new.rpartition(b"/")[0])
             try:
                 old, new = (path.rpartition(b"/")[2] for path in (self.move.old, self.move.new))
@@ -106,8 +103,6 @@ class DirectoryMove:
                 return True
             finally:
                 os.close(target)
-        finally:
-            os.close(source)
 
     def changed_meanwhile(self) -> set[RelPath]:
         """The files, under their old names, that somebody changed before or while the directory moved."""
@@ -127,11 +122,8 @@ class DirectoryMove:
                 for planned in self.deletes
                 if planned.path != self.move.old or not signature(status).same_content(planned.captured.signature)
             }
-        descriptor = open_directory(self._root, place)
-        try:
+        with opened_directory(self._root, place) as descriptor:
             return self._changed_in(descriptor)
-        finally:
-            os.close(descriptor)
 
     def _changed_in(self, descriptor: int) -> set[RelPath]:
         expected: dict[RelPath, dict[bytes, Delete]] = {}
@@ -140,20 +132,15 @@ class DirectoryMove:
             expected.setdefault(above[len(self.move.old) + 1 :], {})[name] = planned
         changed = {planned.path for planned in self.deletes}
         for inside, wanted in expected.items():
-            try:
-                directory = open_directory(descriptor, inside)
-            except OSError:
-                continue
-            try:
-                with os.scandir(directory) as entries:
-                    for entry in entries:
-                        delete = wanted.get(os.fsencode(entry.name))
-                        if delete and signature(entry.stat(follow_symlinks=False)) == delete.captured.signature:
-                            changed.remove(delete.path)
-            except OSError:
-                continue
-            finally:
-                os.close(directory)
+            with (
+                contextlib.suppress(OSError),
+                opened_directory(descriptor, inside) as directory,
+                os.scandir(directory) as entries,
+            ):
+                for entry in entries:
+                    delete = wanted.get(os.fsencode(entry.name))
+                    if delete and signature(entry.stat(follow_symlinks=False)) == delete.captured.signature:
+                        changed.remove(delete.path)
         return changed
 
 

@@ -85,6 +85,16 @@ def open_directory(root: int, path: RelPath) -> int:
     return descriptor
 
 
+@contextmanager
+def opened_directory(root: int, path: RelPath) -> Iterator[int]:
+    """Opens a directory as `open_directory`, for the block."""
+    descriptor = open_directory(root, path)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def set_permissions(root: int, path: RelPath, permissions: int) -> None:
     """Sets the permissions of a directory; raises `OSError`.
 
@@ -93,11 +103,8 @@ def set_permissions(root: int, path: RelPath, permissions: int) -> None:
         path: as of `open_directory`.
         permissions: as of `os.chmod`.
     """
-    descriptor = open_directory(root, path)
-    try:
+    with opened_directory(root, path) as descriptor:
         os.fchmod(descriptor, permissions)
-    finally:
-        os.close(descriptor)
 
 
 _KEPT_OPEN = 64

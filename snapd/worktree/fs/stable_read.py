@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import os_errors
 from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Signature, SkipReason
 
-from .directories import open_directory
+from .directories import open_directory, opened_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -250,3 +250,22 @@ def read_small(
             if error.errno in _UNREADABLE:
                 return None
             raise
+
+
+def content(root: int, path: RelPath, most: int) -> bytes | None:
+    """The bytes of a file, or the target of a symlink; None if there is neither, or it cannot be read.
+
+    Args:
+        root: descriptor of the folder; no symlink leads out of it.
+        path: the file.
+        most: larger files are not read, bytes.
+    """
+    above, _, name = path.rpartition(b"/")
+    try:
+        with opened_directory(root, above) as directory:
+            status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
+                return os.readlink(name, dir_fd=directory)
+            return None if status.st_size > most else read_bounded(name, most, directory)
+    except OSError:
+        return None

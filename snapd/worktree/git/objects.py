@@ -1,17 +1,42 @@
-"""Finds where the objects of a git repository lie."""
+"""The objects of the user's own git: where they lie, and what branches and stash have; read as data, and bounded."""
 
 from __future__ import annotations
 
 import os
+import re
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pygit2
+
+from snapd.core.errors import os_errors
+from snapd.core.model import Entry
 from snapd.worktree.fs.stable_read import read_small, resolved
 
-from .quoting import unquoted
+from .repository import find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
+
+    from snapd.core.model import RelPath
+
+    from .repository import Repository
+
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
+_ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
+_CONTROLS = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
+
+
+def unquoted(line: bytes) -> bytes:
+    """The path that a line begins with, if that is quoted; else the line itself."""
+    quoted = _QUOTED.match(line)
+    return _ESCAPE.sub(_unescaped, quoted[1]) if quoted else line
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    text = found[1]
+    return bytes((int(text, 8) if len(text) == 3 else _CONTROLS.get(text[0], text[0]),))
+
 
 _DEPTH = 5
 _MOST = 256
@@ -37,8 +62,89 @@ def object_directories(objects: bytes) -> tuple[bytes, ...]:
     return tuple(found)
 
 
+def own_object_directories(root: bytes) -> tuple[bytes, ...]:
+    """The `objects` directories of the repository around a folder, and those that it borrows from; none without one.
+
+    Args:
+        root: absolute and canonical.
+
+    Raises:
+        IoError: the folder cannot be looked at.
+    """
+    repository = _found(root)
+    return () if repository is None else object_directories(os.path.join(repository.common_dir, b"objects"))
+
+
+def _found(root: bytes) -> Repository | None:
+    with os_errors(root):
+        repository = find_repository(root)
+    return None if repository is None or repository.hash_size != 20 else repository
+
+
 def _alternates(objects: bytes) -> Iterator[bytes]:
     text = read_small(os.path.join(objects, b"info", b"alternates")) or b""
     lines = (line for line in text.split(b"\n") if line and not line.startswith(b"#") and b"\0" not in line)
     named = (resolved(os.path.join(objects, unquoted(line))) for line in islice(lines, _MOST))
     return (path for path in named if path is not None)
+
+
+_PACKED = re.compile(rb"^([0-9a-f]{40}) (refs/heads/.+)$", re.MULTILINE)
+_STASHED = re.compile(rb"^[0-9a-f]{40} ([0-9a-f]{40}) ", re.MULTILINE)
+_HEADS = b"refs/heads/"
+_MOST_TIPS = 50
+"""Branches, and entries of the stash, that are looked at: the latest."""
+
+
+def elsewhere(root: bytes, paths: Collection[RelPath]) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
+    """What the entries of the stash, and the branches that are not checked out here, have at some paths.
+
+    Args:
+        root: a folder in a repository, of which nothing is run; absolute and canonical.
+        paths: relative to it.
+
+    Yields:
+        The name of the branch, None for the stash, with the files there.
+
+    Raises:
+        IoError: the disk or the process is in trouble.
+    """
+    repository = _found(root)
+    if repository is None:
+        return
+    prefix = os.path.relpath(root, repository.root)
+    database = pygit2.Odb()
+    for directory in object_directories(os.path.join(repository.common_dir, b"objects")):
+        database.add_disk_alternate(os.fsdecode(directory))
+    handle = pygit2.Repository()
+    handle.set_odb(database)
+    for branch, name in _tips(repository):
+        try:
+            commit: Any = handle[name.decode()]
+            # the third parent of a stash has the files that git did not track
+            trees = [commit.tree, *(parent.tree for parent in commit.parents[2:] if branch is None)]
+            found = {path: entry for tree in trees for path in paths if (entry := _at(tree, prefix, path)) is not None}
+        except (pygit2.GitError, AttributeError, KeyError, ValueError):
+            # it is no commit, or the project's git lacks it or a part of it
+            continue
+        yield branch, found
+
+
+def _at(tree: pygit2.Tree, prefix: RelPath, path: RelPath) -> Entry | None:
+    try:
+        found = tree[os.fsdecode(os.path.normpath(os.path.join(prefix, path)))]
+    except KeyError:
+        return None
+    return Entry(int(found.filemode), bytes(found.id.raw)) if isinstance(found, pygit2.Blob) else None
+
+
+def _tips(repository: Repository) -> list[tuple[bytes | None, bytes]]:
+    """The latest entries of the stash, then the branches that git wrote last; each with the id of its commit."""
+    shared = repository.common_dir
+    stash = _STASHED.findall(read_small(os.path.join(shared, b"logs", b"refs", b"stash")) or b"")
+    packed = {name: oid for oid, name in _PACKED.findall(read_small(os.path.join(shared, b"packed-refs")) or b"")}
+    heads = [os.path.join(at, name) for at, _, names in os.walk(os.path.join(shared, _HEADS)) for name in names]
+    heads = sorted(heads, key=lambda path: os.lstat(path).st_mtime_ns)[-_MOST_TIPS:]
+    loose = {os.path.relpath(path, shared): (read_small(path) or b"").strip() for path in heads}
+    here = (read_small(os.path.join(repository.git_dir, b"HEAD")) or b"").removeprefix(b"ref:").strip()
+    branches = [(name.removeprefix(_HEADS), oid) for name, oid in {**packed, **loose}.items() if name != here]
+    return [*((None, oid) for oid in stash[: -_MOST_TIPS - 1 : -1]), *branches[::-1][:_MOST_TIPS]]

@@ -16,9 +16,9 @@ from snapd.worktree.state.file_state import entry_of
 from .walker import GONE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from snapd.core.model import ObjectId, RelPath, TreeEntry
+    from snapd.core.model import DriftQuery, ObjectId, RelPath
     from snapd.worktree.state.nodes import DirectoryNode
     from snapd.worktree.state.tree_state import TreeState
 
@@ -36,28 +36,21 @@ class DriftFinder:
     Attributes:
         root: descriptor of the workspace.
         state: as of a look just now.
-        read_tree: returns the entries of a stored tree.
-        max_files: how many differing files to report at most.
-        max_bytes: how much content to read from the disk at most, bytes.
+        query: what to compare it with, and how far.
         unfinished: see `Drift`.
     """
 
     root: int
     state: TreeState
-    read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]]
-    max_files: int
-    max_bytes: int
+    query: DriftQuery
     unfinished: bool
     _found: list[DriftedFile] = attrs.field(factory=list)
     _bytes: int = 0
     _truncated: bool = False
     _unread_below: set[DirectoryNode] = attrs.field(factory=set)
 
-    def find(self, base: ObjectId) -> Drift:
-        """What differs from a snapshot, ordered by path.
-
-        Args:
-            base: its tree.
+    def find(self) -> Drift:
+        """What differs from the snapshot, ordered by path.
 
         Raises:
             StoreCorrupt: a stored tree is damaged.
@@ -69,7 +62,7 @@ class DriftFinder:
                 self._unread_below.add(node)
                 node = node.parent
         try:
-            self._directory(b"", base, self.state.root)
+            self._directory(b"", self.query.base, self.state.root)
         except _EnoughError:
             self._truncated = True
         found = tuple(sorted(self._found, key=lambda drifted: drifted.path))
@@ -79,7 +72,7 @@ class DriftFinder:
         if node.tree is not None and node.tree == old and node not in self._unread_below:
             return
         prefix = path + b"/" if path else b""
-        before = {entry.name: entry for entry in self.read_tree(old)} if old is not None else {}
+        before = {entry.name: entry for entry in self.query.read_tree(old)} if old is not None else {}
         unread = self.state.unread.get(node, {})
         for name in {**before, **node.files, **node.directories, **unread}:
             entry = before.get(name)
@@ -88,7 +81,7 @@ class DriftFinder:
             if child is not None:
                 self._directory(prefix + name, entry.oid if entry is not None and was is None else None, child)
             elif entry is not None and was is None:
-                for below, gone in files(self.read_tree, entry.oid):
+                for below, gone in files(self.query.read_tree, entry.oid):
                     self._add(prefix + name + b"/" + below, gone, None)
             if name in unread:
                 self._read(prefix + name, was, unread[name], path)
@@ -116,7 +109,7 @@ class DriftFinder:
             if is_link:
                 found = read_link(descriptor, name, keep)
             else:
-                found = read_stable(descriptor, name, self.max_bytes - self._bytes, keep)
+                found = read_stable(descriptor, name, self.query.max_bytes - self._bytes, keep)
         except OSError as error:
             if error.errno not in GONE:
                 raise
@@ -135,6 +128,6 @@ class DriftFinder:
         self._add(path, was, Entry(mode, _NOT_STORED), data)
 
     def _add(self, path: RelPath, was: Entry | None, now: Entry | None, data: bytes | None = None) -> None:
-        if len(self._found) >= self.max_files:
+        if len(self._found) >= self.query.max_files:
             raise _EnoughError
         self._found.append(DriftedFile(path, was, now, data))

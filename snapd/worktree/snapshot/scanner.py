@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import SnapdError, os_errors
-from snapd.core.model import EMPTY_TREE, FullLook, SkipReason, Snapshot, TreeEntry
+from snapd.core.model import EMPTY_TREE, FullLook, SkipReason, Snapshot
 from snapd.failpoints import failpoint
 from snapd.heap import give_back
 from snapd.watch.clock import Marks
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from snapd.core.call import Call
-    from snapd.core.model import CaptureSettings, Drift, ObjectId, Origins, RelPath
+    from snapd.core.model import CaptureSettings, Drift, DriftQuery, ObjectId, Origins, RelPath
     from snapd.core.ports.store import Adopt, ObjectBatch, OpenBlobs
     from snapd.watch.clock import Clock
     from snapd.worktree.ignore.rules import RuleSource, WorkspaceRules
@@ -215,27 +215,8 @@ class Scanner:
             self._saving.start()
         return self.captured
 
-    def drift(
-        self,
-        base: ObjectId,
-        read_tree: Callable[[ObjectId], tuple[TreeEntry, ...]],
-        settings: CaptureSettings,
-        call: Call,
-        *,
-        forced: tuple[RelPath, ...],
-        max_files: int,
-        max_bytes: int,
-    ) -> Drift:
+    def drift(self, query: DriftQuery, call: Call) -> Drift:
         """How the work tree differs from a snapshot; stores nothing.
-
-        Args:
-            base: the snapshot's tree.
-            read_tree: returns the entries of a stored tree.
-            settings: as for `capture`.
-            forced: the forced paths of the snapshot.
-            max_files: how many differing files to report at most.
-            max_bytes: how much content to read at most, bytes.
-            call: the request.
 
         Raises:
             StoreCorrupt: a stored tree is damaged.
@@ -243,12 +224,12 @@ class Scanner:
         """
         taken = Marks()
         try:
-            walker = self._look(settings, tuple(sorted(set(forced))), taken, call)
+            walker = self._look(query.settings, tuple(sorted(set(query.forced))), taken, call)
             if walker is not None:
                 self.state.update_coverage(walker.visited)
             with os_errors(b"."):
                 unfinished = walker is not None and walker.unfinished
-                return DriftFinder(self._root, self.state, read_tree, max_files, max_bytes, unfinished).find(base)
+                return DriftFinder(self._root, self.state, query, unfinished).find()
         except BaseException:
             self._doubt(taken, _CUT_SHORT)
             raise

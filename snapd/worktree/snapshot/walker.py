@@ -181,13 +181,8 @@ class Walker:
                 continue
             for name in directories & node.directories.keys():
                 self.call.check()
-                with os_errors(_join(path, name)):
-                    try:
-                        inode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_ino
-                    except OSError as error:
-                        self._unseen(node, name, error)
-                        continue
-                if inode != node.directories[name].inode:
+                status = self._status(path, node, name, descriptor)
+                if status is not None and status.st_ino != node.directories[name].inode:
                     self.state.lose(node, name)
 
     def _look_into(
@@ -217,12 +212,9 @@ class Walker:
         self.visited[node] = None
         for name in names:
             self.call.check()
-            with os_errors(_join(path, name)):
-                try:
-                    status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-                except OSError as error:
-                    self._unseen(node, name, error)
-                    continue
+            status = self._status(path, node, name, descriptor)
+            if status is None:
+                continue
             seen.add(status.st_ino)
             self.classifier.consider(visit, name, status, same_rules=True)
             if name in marked and stat.S_ISREG(status.st_mode) and name in node.files:
@@ -249,23 +241,25 @@ class Walker:
             if node is None or node.rules is None or (descriptor := self._enter(folder, node)) is None:
                 return
             self.visited[node] = None
-            with os_errors(above):
-                try:
-                    status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-                except OSError as error:
-                    self._unseen(node, name, error)
-                    return
+            status = self._status(folder, node, name, descriptor)
+            if status is None:
+                return
             self.classifier.consider(Visit(folder, node, node.rules, deep=False), name, status, same_rules=False)
             self._walk()
 
-    def _unseen(self, node: DirectoryNode, name: bytes, error: OSError) -> None:
-        if error.errno in _DENIED:
-            # the directory may be listed, but not its entries
-            self.state.put_other(node, name, SkipReason.UNREADABLE)
-        elif error.errno in GONE:
-            self.state.lose(node, name)
-        else:
-            raise error
+    def _status(self, path: RelPath, node: DirectoryNode, name: bytes, descriptor: int) -> os.stat_result | None:
+        """The `lstat` result of a name in a directory; None if it is not there, or is not shown."""
+        try:
+            return os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+        except OSError as error:
+            if error.errno in _DENIED:
+                # the directory may be listed, but not its entries
+                self.state.put_other(node, name, SkipReason.UNREADABLE)
+            elif error.errno in GONE:
+                self.state.lose(node, name)
+            else:
+                raise from_os_error(error, _join(path, name)) from error
+        return None
 
     # -- whole directories
 

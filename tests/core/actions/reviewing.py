@@ -10,7 +10,7 @@ from snapd.core.call import Call
 from snapd.core.model import OnConflict, Outcome
 from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
-from snapd.core.review.pending_file import PendingTexts
+from snapd.core.review.fold import PendingTexts
 from tests.support.sessions import Agents
 
 

@@ -37,7 +37,7 @@ def test_only_what_is_missed_twice_has_others_wait(
         return left.pop(0)
 
     monkeypatch.setattr(Store, "check", check)
-    found = bench.workspace.store_check.check(Call(), quick=False)
+    found = bench.workspace.upkeep.check(Call(), quick=False)
     monkeypatch.undo()
     assert found == answers[-1]
     assert asked == expected

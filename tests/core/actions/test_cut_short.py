@@ -21,7 +21,7 @@ from snapd.core.errors import (
     SnapdError,
     StorageFull,
 )
-from snapd.core.feed.events import Reverted, SessionMoved
+from snapd.core.feed.event_log import Reverted, SessionMoved
 from snapd.core.operations.details import OperationOptions
 from snapd.store import log
 from snapd.store import store as store_module
@@ -252,7 +252,7 @@ SECRET = b"token = 7f3a-very-secret-and-long-enough-to-be-found\n"
 
 
 def purge(bench: Bench, *names: str) -> None:
-    bench.workspace.purge.purge([os.fsencode(name) for name in names], False, Call())
+    bench.workspace.upkeep.purge([os.fsencode(name) for name in names], False, Call())
 
 
 def fail() -> None:
@@ -352,7 +352,7 @@ def test_what_is_tracked_after_an_erasing_that_failed_is_not_erased(
     with monkeypatch.context() as patch:
         patch.setattr(erase, "remove_any", lambda _: (_ for _ in ()).throw(OSError(5, "EIO")))
         with pytest.raises(IoError):
-            bench.workspace.purge.purge_all(False, Call())
+            bench.workspace.upkeep.purge_all(False, Call())
         with pytest.raises(IoError):
             bench.track()
     mine = bench.track()
@@ -375,7 +375,7 @@ def test_an_erasing_that_could_not_be_noted_changes_nothing(tmp_path: Path, monk
     with monkeypatch.context() as patch:
         patch.setattr(erase, "write_file", noted_but)
         with pytest.raises(IoError):
-            bench.workspace.purge.purge_all(False, Call())
+            bench.workspace.upkeep.purge_all(False, Call())
     bench.reopen()
     assert bench.names(tree) == ["a"]
 
@@ -393,7 +393,7 @@ def test_who_reads_while_all_is_erased_brings_nothing_back(tmp_path: Path, monke
 
     with monkeypatch.context() as patch:
         patch.setattr(store_module, "erase_noted", beside)
-        bench.workspace.purge.purge_all(False, Call())
+        bench.workspace.upkeep.purge_all(False, Call())
     assert bench.workspace.sessions.all(Call()).views == ()
     with pytest.raises(SnapdError):
         agents.step("s", {"a": b"3"})
@@ -508,7 +508,7 @@ def test_a_folder_among_the_packs_is_in_nobodys_way(tmp_path: Path) -> None:
     for do in (
         lambda: purge(bench, "key"),
         lambda: bench.workspace.cleanup(None, Call()),
-        lambda: bench.workspace.purge.purge_all(False, Call()),
+        lambda: bench.workspace.upkeep.purge_all(False, Call()),
     ):
         Path(bench.store, "objects/pack/multi-pack-index.d").mkdir()
         do()

@@ -90,7 +90,7 @@ def test_a_build_that_writes_into_its_files_reaches_no_snapshot(bench: Bench, tm
             file.write(b"overwritten in place")
     export(bench, tree, tmp_path / "again")
     assert git_tree_hash(tmp_path, read(tmp_path / "again")) == tree
-    assert bench.workspace.store_check.check(quick=False, call=Call()).problems == ()
+    assert bench.workspace.upkeep.check(quick=False, call=Call()).problems == ()
 
 
 def test_an_empty_snapshot(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_turns_and_what_became_of_them(agents: Agents) -> None:
     agents.bench.reopen()
     assert told(agents) == undone
     assert told(agents, limit=1) == told(agents, limit=3) == undone
-    assert agents.bench.workspace.store_check.check(Call(), quick=False).problems == ()
+    assert agents.bench.workspace.upkeep.check(Call(), quick=False).problems == ()
 
 
 def test_a_message_is_where_it_was_sent_in_the_history(agents: Agents) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
+from snapd.core.model import DriftQuery
 from tests.support.failures import killed_at
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, make, outcomes
@@ -261,9 +262,7 @@ def test_a_file_that_a_watching_client_saw_under_another_name_is_new(agents: Age
     writer = bench.workspace._writer
     tree = writer._store.last
     assert tree is not None
-    writer.work_tree.drift(
-        tree, writer._store.read_tree, writer.settings, Call(), forced=(), max_files=9, max_bytes=9000
-    )
+    writer.work_tree.drift(DriftQuery(tree, writer._store.read_tree, writer.settings, (), 9, 9000), Call())
     while time.time_ns() < os.stat(bench.path("draft")).st_ctime_ns + 50_000_000:
         pass
     os.rename(bench.path("draft"), bench.path("final"))

@@ -11,7 +11,7 @@ import pytest
 from snapd.core.actions.history import HistoryQuery
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo
-from snapd.core.feed.events import Reverted
+from snapd.core.feed.event_log import Reverted
 from snapd.core.operations.details import OperationOptions
 from snapd.core.timeline.model import Operated, Turned
 from tests.support.sessions import Agents, at_work

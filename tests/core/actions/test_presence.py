@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.timeline import attendance
+from snapd.core.timeline import attribution
 from snapd.watch.agents import AgentAtWork
 from tests.rpc.machine import wait_until
 from tests.support.sessions import Agents
@@ -142,8 +142,8 @@ def test_nothing_outlives_the_machine(agents: Agents, monkeypatch: pytest.Monkey
     step = agents.begin("one")
     agents.bench.write({"a.txt": b"agent\n"})
     agents.end(agents.begin("two"), [])
-    assert attendance.booted_at() < time.time() * 1000
-    monkeypatch.setattr(attendance, "booted_at", lambda: int(time.time() * 1000) + 1)
+    assert attribution.booted_at() < time.time() * 1000
+    monkeypatch.setattr(attribution, "booted_at", lambda: int(time.time() * 1000) + 1)
     agents.bench.reopen()
     agents.bench.write({"b.txt": b"the user's\n"})
     assert agents.undo("one") == {"a.txt": "restored"}

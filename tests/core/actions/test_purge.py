@@ -22,7 +22,7 @@ LATER = SECRET + b"and a second line of it\n"
 
 
 def purge(bench: Bench, *names: str, dry_run: bool = False, call: Call | None = None) -> Purged:
-    return bench.workspace.purge.purge([os.fsencode(name) for name in names], dry_run, call or Call())
+    return bench.workspace.upkeep.purge([os.fsencode(name) for name in names], dry_run, call or Call())
 
 
 def snapshots(bench: Bench) -> list[ObjectId]:
@@ -47,11 +47,11 @@ def test_the_words_of_a_message_are_gone_and_its_steps_stay(tmp_path: Path) -> N
     assert sessions.finish(step, None, Call(), description=f"{os.fsdecode(SECRET)} again").step.begun.description
     bench.workspace.messages.send("one", "m2", "and this stays", Call())
     with pytest.raises(InvalidParams, match="no message 'm3'"):
-        bench.workspace.purge.purge([], False, Call(), messages=["m1", "m3"])
-    told = bench.workspace.purge.purge([], True, Call(), messages=["m1"])
+        bench.workspace.upkeep.purge([], False, Call(), messages=["m1", "m3"])
+    told = bench.workspace.upkeep.purge([], True, Call(), messages=["m1"])
     assert (told.applied, told.messages, told.files) == (False, 1, ())
     assert bench.workspace.messages.page("one", Call(), None, None).views[0].message.text is not None
-    done = bench.workspace.purge.purge([], False, Call(), messages=["m1"])
+    done = bench.workspace.upkeep.purge([], False, Call(), messages=["m1"])
     assert (done.applied, done.messages, done.snapshots) == (True, 1, 0)
     check_gone(bench.store, SECRET)
     texts = [view.message.text for view in bench.workspace.messages.page("one", Call(), None, None).views]
@@ -284,9 +284,9 @@ def test_a_workspace_is_gone_as_a_whole(tmp_path: Path) -> None:
     agents.start("s")
     step = agents.step("s", {"a": LATER})
     old = bench.track()
-    told = bench.workspace.purge.purge_all(True, Call())
+    told = bench.workspace.upkeep.purge_all(True, Call())
     assert (told.applied, told.snapshots, told.sessions, told.freed) == (False, len(snapshots(bench)), 1, 0)
-    done = bench.workspace.purge.purge_all(False, Call())
+    done = bench.workspace.upkeep.purge_all(False, Call())
     assert (done.applied, done.snapshots, done.sessions) == (True, told.snapshots, 1)
     assert done.freed > 0
     for reopened in (False, True):
@@ -328,7 +328,7 @@ def test_a_kill_while_all_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(os, "unlink", unlink)
     with pytest.raises(Killed):
-        bench.workspace.purge.purge_all(False, Call())
+        bench.workspace.upkeep.purge_all(False, Call())
     monkeypatch.undo()
     bench.reopen()
     check_gone(bench.store, SECRET, LATER)

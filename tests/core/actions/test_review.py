@@ -63,7 +63,7 @@ def test_it_survives_a_restart(agents: Agents, reviewer: Reviewer) -> None:
     assert reviewer.owners("a.txt") == [(step,)]
     agents.bench.reopen()
     assert reviewer.page().files == before
-    agents.bench.workspace.store_check.check(Call(), quick=False)
+    agents.bench.workspace.upkeep.check(Call(), quick=False)
 
 
 def test_files_that_came_went_and_moved(agents: Agents, reviewer: Reviewer) -> None:
@@ -255,7 +255,7 @@ def test_what_expired_is_pending_no_more(agents: Agents, reviewer: Reviewer) -> 
     assert reviewer.blame("a.txt") == [("before", 17), (later, 1), ("before", 2)]
     agents.bench.reopen()
     assert reviewer.owners("a.txt") == [(later,)]
-    assert agents.bench.workspace.store_check.check(Call(), quick=False).problems == ()
+    assert agents.bench.workspace.upkeep.check(Call(), quick=False).problems == ()
 
 
 def test_what_was_purged_is_shown_nowhere(agents: Agents, reviewer: Reviewer) -> None:
@@ -265,7 +265,7 @@ def test_what_was_purged_is_shown_nowhere(agents: Agents, reviewer: Reviewer) ->
     agents.step("two", {"key": b"secret three\n"})
     assert set(reviewer.pending()) == {"a.txt", "key"}
     agents.bench.remove("key")
-    agents.bench.workspace.purge.purge([b"key"], False, Call())
+    agents.bench.workspace.upkeep.purge([b"key"], False, Call())
     for _ in range(2):
         page = reviewer.page()
         assert [file.path for file in page.files] == [b"a.txt"]
@@ -273,7 +273,7 @@ def test_what_was_purged_is_shown_nowhere(agents: Agents, reviewer: Reviewer) ->
         assert b"secret" not in shown.before + shown.after
         assert reviewer.owners("a.txt") == [(step,)]
         agents.bench.reopen()
-    assert agents.bench.workspace.store_check.check(Call(), quick=False).problems == ()
+    assert agents.bench.workspace.upkeep.check(Call(), quick=False).problems == ()
 
 
 def owners(reviewer: Reviewer) -> dict[str, tuple[str, ...]]:

@@ -18,7 +18,7 @@ from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.operations.details import OperationOptions
 from snapd.core.review import remembered
 from snapd.core.review.choice import Choice
-from snapd.core.review.pending_file import PendingTexts
+from snapd.core.review.fold import PendingTexts
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work
 

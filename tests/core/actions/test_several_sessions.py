@@ -8,7 +8,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import NothingToRedo, NothingToUndo
-from snapd.core.feed.events import SessionMoved
+from snapd.core.feed.event_log import SessionMoved
 from tests.support.sessions import TEXT, Agents, listen, text
 
 # -- several sessions at once

@@ -8,7 +8,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, IoError, StorageFull, UnknownSession, UnknownStep
-from snapd.core.feed.events import SessionMoved
+from snapd.core.feed.event_log import SessionMoved
 from tests.support.sessions import Agents
 from tests.support.workspace import make
 

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from snapd.core.call import Call
-from snapd.core.review import history
+from snapd.core.review import fold
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, text
 
@@ -34,13 +34,13 @@ def test_each_is_folded_once(agents: Agents, monkeypatch: pytest.MonkeyPatch) ->
     for _ in range(ROUNDS):
         turn(agents)
     folded: Counter[tuple[bytes, int]] = Counter()
-    lineage_of = history.lineage_of
+    lineage_of = fold.lineage_of
 
     def counted(timeline: object, path: bytes, before: int) -> object:
         folded[path, before] += 1
         return lineage_of(timeline, path, before)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(history, "lineage_of", counted)
+    monkeypatch.setattr(fold, "lineage_of", counted)
     # three turns bring each back to its name
     order = ["a.txt", "b.txt", "c.txt"]
     for place, name in enumerate(order):

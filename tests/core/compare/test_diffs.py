@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from snapd.core.call import Call
+from snapd.core.compare.file_diff import as_text, similarity
 from snapd.core.compare.text import compare_lines, line_changes, plain_changes
-from snapd.core.compare.unified import as_text, similarity
 from snapd.core.model import ObjectId
 from tests.support.amounts import amount
 from tests.support.git import run_git

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapd.core.call import Call
-from snapd.core.compare.hunks import Hunk, hunks, without
+from snapd.core.compare.edits import Hunk, hunks, without
 from snapd.core.compare.text import DirectDiffer
 from snapd.core.errors import Cancelled, InvalidParams
 from tests.support.amounts import amount

@@ -15,9 +15,8 @@ import pytest
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, IoError, StoreCorrupt, WorkspaceGone
 from snapd.core.feed import change_feed as feed_module
-from snapd.core.feed.change_feed import ChangeFeed
-from snapd.core.feed.events import MovedAway, Tracked
-from snapd.core.feed.pacing import INTERVAL_SECONDS, PATIENCE_SECONDS, QUIET_SECONDS, Pace
+from snapd.core.feed.change_feed import INTERVAL_SECONDS, PATIENCE_SECONDS, QUIET_SECONDS, ChangeFeed, Pace
+from snapd.core.feed.event_log import MovedAway, Tracked
 from snapd.worktree.snapshot import scanner as scan
 from snapd.worktree.snapshot.walker import Walker
 from tests.support.amounts import amount

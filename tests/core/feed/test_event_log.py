@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snapd.core.errors import StorageFull
-from snapd.core.feed.event_log import EventLog
-from snapd.core.feed.events import Tracked
+from snapd.core.feed.event_log import EventLog, Tracked
 
 NEWS = Tracked(b"t" * 20, None, ())
 

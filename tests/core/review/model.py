@@ -11,9 +11,8 @@ import attrs
 from snapd.core.call import Call
 from snapd.core.compare.text import DirectDiffer
 from snapd.core.model import REGULAR, Entry
-from snapd.core.review.changes import FileChange, LineWriter, UserOperation
+from snapd.core.review.changes import FileChange, LineWriter, Texts, UserOperation
 from snapd.core.review.fold import FileFold
-from snapd.core.review.texts import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

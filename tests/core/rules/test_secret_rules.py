@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 import snapd.secret_rules
-from snapd.core.rules.secrets.looking import BEFORE_BYTES, WIDEST_BYTES, SecretRules, Text
-from snapd.core.rules.secrets.rule import Rule
+from snapd.core.rules.secrets import BEFORE_BYTES, WIDEST_BYTES, Rule, SecretRules, Text
 from snapd.secret_rules.shipped import secret_rules
 from tests.core.rules.secret_examples import EXAMPLES, fill
 from tests.support.counting import calls_of

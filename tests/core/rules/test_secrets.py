@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapd.core.rules.secrets.looking import MOST_BYTES, MOST_FINDINGS, STEP_BYTES, WIDEST_BYTES, Finding, Report
-from snapd.core.rules.secrets.rule import entropy
+from snapd.core.rules.secrets import (
+    MOST_BYTES,
+    MOST_FINDINGS,
+    STEP_BYTES,
+    WIDEST_BYTES,
+    Finding,
+    Report,
+    entropy,
+)
 from snapd.secret_rules.shipped import secret_rules
 from tests.core.rules.secret_examples import EXAMPLES, fill
 from tests.support.amounts import amount

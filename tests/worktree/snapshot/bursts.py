@@ -23,8 +23,8 @@ import attrs
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled, PathOutsideWorkspace, SnapdError
-from snapd.core.feed.events import Tracked
-from snapd.core.model import CaptureSettings
+from snapd.core.feed.event_log import Tracked
+from snapd.core.model import CaptureSettings, DriftQuery
 from snapd.watch import inotify_clock
 from snapd.watch.fanotify import Fanotify
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
@@ -353,9 +353,7 @@ class Run:
         work_tree = self.bench.workspace._work_tree
         if work_tree.tree is not None:
             store = self.bench.workspace._store
-            work_tree.drift(
-                work_tree.tree, store.read_tree, self._settings, Call(), forced=(), max_files=5, max_bytes=1000
-            )
+            work_tree.drift(DriftQuery(work_tree.tree, store.read_tree, self._settings, (), 5, 1000), Call())
 
     def _reopen(self) -> None:
         self.bench.reopen()

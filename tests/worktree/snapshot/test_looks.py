@@ -18,7 +18,7 @@ import pytest
 
 from snapd.core.call import Call
 from snapd.core.errors import Cancelled
-from snapd.core.model import SkipReason
+from snapd.core.model import DriftQuery, SkipReason
 from snapd.watch import inotify_clock
 from snapd.watch.clock import Marks
 from snapd.watch.inotify import Inotify
@@ -435,9 +435,7 @@ def test_what_a_look_that_stores_nothing_found_out_is_in_the_next_snapshot() -> 
         assert [(skip.path, skip.reason) for skip in first.skipped] == [(b"d/secret", SkipReason.UNREADABLE)]
         work_tree, read_tree = bench.workspace._work_tree, bench.workspace._store.read_tree
         os.chmod(bench.path("d/secret"), 0)
-        work_tree.drift(
-            first.tree, read_tree, bench.workspace.policy.capture, Call(), forced=(), max_files=5, max_bytes=1000
-        )
+        work_tree.drift(DriftQuery(first.tree, read_tree, bench.workspace.policy.capture, (), 5, 1000), Call())
         assert bench.take() == attrs.evolve(first, previous=first.tree)
         os.chmod(bench.path("d/secret"), 0o600)
         assert outcomes(bench.restore(first.tree)) == {"d/secret": "kept:unreadable"}
@@ -451,9 +449,7 @@ def test_what_a_drift_found_is_in_the_snapshot_that_follows(tmp_path: Path, cloc
     def drift() -> None:
         assert work_tree.tree is not None
         read_tree = bench.workspace._store.read_tree
-        work_tree.drift(
-            work_tree.tree, read_tree, bench.workspace.policy.capture, Call(), forced=(), max_files=5, max_bytes=1000
-        )
+        work_tree.drift(DriftQuery(work_tree.tree, read_tree, bench.workspace.policy.capture, (), 5, 1000), Call())
 
     os.mkfifo(bench.path("d/pipe"))
     drift()

@@ -15,15 +15,13 @@ from snapd.core.errors import FileNotInSnapshot, InvalidParams, IoError, Storage
 from snapd.core.model import TakenQuery
 from snapd.core.paths import shown
 from snapd.core.ports.notes import NotedLines, NoteProblem
-from snapd.core.review.changes import Lineage, came_from_elsewhere, lineage_of, list_files, touched
-from snapd.core.review.fold import FileFold
-from snapd.core.review.history import FileHistory
+from snapd.core.review.changes import Lineage, Texts, came_from_elsewhere, lineage_of, list_files, touched
+from snapd.core.review.fold import FileFold, FileHistory
 from snapd.core.review.matching import without_ends
-from snapd.core.review.texts import Texts
 from snapd.core.timeline.model import Span
 from snapd.core.trees import file_at
 
-from .blamed import Blamed, blamed_lines, with_notes
+from .text_blame import Blamed, blamed_lines, with_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

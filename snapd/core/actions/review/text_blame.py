@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,27 +12,96 @@ from snapd.core.compare.text import is_binary
 from snapd.core.errors import InvalidParams
 from snapd.core.model import TEN_MIB
 from snapd.core.paths import shown
-from snapd.core.review.changes import BEFORE, FileChange, lineage_of, list_files
-from snapd.core.review.fold import FileFold
-from snapd.core.review.history import FileHistory
+from snapd.core.review.changes import BEFORE, FileChange, Texts, lineage_of, list_files
+from snapd.core.review.fold import FileFold, FileHistory
 from snapd.core.review.matching import Version, writers_of
-from snapd.core.review.texts import Texts
 from snapd.core.trees import file_at
 
-from .blamed import blamed_lines
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
     from snapd.core.model import RelPath
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.differ import TextDiffer
+    from snapd.core.ports.notes import NotedCommit, NoteProblem
     from snapd.core.ports.store import Store
-    from snapd.core.review.changes import Attributor
+    from snapd.core.review.changes import Attributor, LineWriter
 
-    from .blamed import BlamedLines
     from .looking import Look, Looking
+
+
+@attrs.frozen
+class BlamedLines:
+    """Lines of one writer.
+
+    Attributes:
+        start: the first line, from 1.
+        count: how many lines.
+        writer: who wrote them.
+        noted: of lines from before, the commit that brought them, and who wrote them by its note.
+    """
+
+    start: int
+    count: int
+    writer: LineWriter
+    noted: NotedCommit | None = None
+
+    @property
+    def is_before(self) -> bool:
+        """Whether they were there before snapd watched."""
+        return self.writer.kind == "before"
+
+
+@attrs.frozen
+class Blamed:
+    """Who wrote the lines of a file.
+
+    Attributes:
+        lines: in their order, without gaps.
+        problems: what notes in the project's git may say besides.
+    """
+
+    lines: tuple[BlamedLines, ...]
+    problems: tuple[NoteProblem, ...] = ()
+
+
+def blamed_lines(
+    path: RelPath, writers: Sequence[LineWriter], lines: tuple[int, int] | None
+) -> tuple[BlamedLines, ...]:
+    """Joins lines of one writer that follow each other.
+
+    Args:
+        path: the file.
+        writers: of all its lines.
+        lines: only these: the first, from 1, and how many; None for all.
+
+    Raises:
+        InvalidParams: the file has no such lines.
+    """
+    first, count = lines or (1, len(writers))
+    if first - 1 + count > len(writers):
+        raise InvalidParams(
+            f"range: {shown(path)} has {len(writers)} lines", hint="ask for lines that there are", field="range"
+        )
+    found = []
+    for writer, group in groupby(writers[first - 1 : first - 1 + count]):
+        number = sum(1 for _ in group)
+        found.append(BlamedLines(first, number, writer))
+        first += number
+    return tuple(found)
+
+
+def with_notes(blamed: Iterable[BlamedLines], noted: Mapping[int, NotedCommit]) -> Iterator[BlamedLines]:
+    """Divides lines from before by what is noted about each, from 0."""
+    for lines in blamed:
+        if not lines.is_before:
+            yield lines
+            continue
+        first = lines.start
+        for note, group in groupby(range(first, first + lines.count), key=lambda line: noted.get(line - 1)):
+            numbers = list(group)
+            yield BlamedLines(numbers[0], len(numbers), lines.writer, note)
 
 
 @attrs.frozen

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.actions.session_diff import NetChanges
+from snapd.core.actions.compare import NetChanges
 from snapd.core.actions.steps.session_views import SessionViews
 from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.answers import Origin, Page, SessionView

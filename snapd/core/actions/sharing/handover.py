@@ -18,6 +18,8 @@ from snapd.core.timeline.handover import HANDOVER_NAME, HandedOver, Handover
 from snapd.core.timeline.model import StepsLeft
 from snapd.core.trees import amended, changes, file_at
 
+from .push import Pushed
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from snapd.core.sharing.projection import LeftOut
     from snapd.core.timeline.model import SessionId
 
-    from .push import NewFile, Push, SecretText, Signing
+    from .push import Push, Signing
 
 MOST_COMMITS = 1000
 """How many commits a handover names: the other machine's newest commit is probably one of them."""
@@ -61,26 +63,10 @@ class HandoverOptions(Staying):
 
 
 @attrs.frozen
-class MadeHandover:
-    """What was handed over, or would be.
+class MadeHandover(Pushed):
+    """What was handed over, or would be, with the sessions that go with it; `name` is by which others ask for it."""
 
-    Attributes:
-        applied: False for a dry run.
-        name: by which others ask for it.
-        remote: the address, without a password.
-        sessions: the sessions that go with it.
-        size: of what is sent, bytes.
-        new_files: the files that no commit there has, ordered by path.
-        secret_texts: the texts that may hold a secret, in the order of their sessions.
-    """
-
-    applied: bool
     name: str
-    remote: str
-    sessions: tuple[SessionId, ...]
-    size: int
-    new_files: tuple[NewFile, ...]
-    secret_texts: tuple[SecretText, ...]
 
 
 @attrs.define(eq=False)
@@ -137,7 +123,7 @@ class HandOver:
                 self._elsewhere.note_sent(there.address, [*messages, *(file.oid for file in files)])
         if not options.dry_run:
             self._elsewhere.lineage.add(remembered(handover, is_own=True))
-        return MadeHandover(not options.dry_run, name, there.address, sessions, size, files, texts)
+        return MadeHandover(not options.dry_run, there.address, sessions, size, files, texts, name)
 
     def _name(self, wanted: str | None) -> str:
         if wanted is None:

@@ -11,7 +11,7 @@ import attrs
 from snapd.core.errors import InvalidParams
 from snapd.core.model import TEN_MIB
 from snapd.core.rules.retention import DAY_SECONDS
-from snapd.core.rules.secrets.looking import MOST_BYTES
+from snapd.core.rules.secrets import MOST_BYTES
 from snapd.core.sharing.continuation import events_of
 from snapd.core.sharing.projection import Projection, Staying
 from snapd.core.timeline.model import MessageSent, SessionStarted, StepBegun, StepEnded
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.sharing import Carrier, Elsewhere, Outgoing, PrunedSession
     from snapd.core.ports.store import Store
     from snapd.core.ports.timeline import TimelineView
-    from snapd.core.rules.secrets.looking import SecretRules
+    from snapd.core.rules.secrets import SecretRules
     from snapd.core.sharing.projection import LeftOut
     from snapd.core.timeline.model import EventPayload, SessionId, StepId
 

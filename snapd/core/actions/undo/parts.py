@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.compare.hunks import hunks, without
+from snapd.core.compare.edits import hunks, without
 from snapd.core.compare.text import is_binary
 from snapd.core.errors import InvalidParams
 from snapd.core.model import SYMLINK, Entry, FileOutcome
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.compare.hunks import Hunk
+    from snapd.core.compare.edits import Hunk
     from snapd.core.model import Outcome, RelPath
     from snapd.core.operations.details import OperationOptions
     from snapd.core.ports.differ import TextDiffer

@@ -1,1 +1,0 @@
-"""Which files likely hold secrets: by their names, and by what is in them."""
