@@ -88,6 +88,24 @@ def with_short_ids(found: Backend, answer: Any) -> Any:
     return shorten(answer)
 
 
+def pages(ask: Callable[[str, dict[str, Any]], Any], method: str, params: dict[str, Any], key: str) -> Iterator[Any]:
+    """All items of a paged answer.
+
+    Args:
+        ask: sends a request.
+        method: of the request.
+        params: of it; None stands for what is absent.
+        key: of the items in the answer.
+    """
+    cursor: str | None = None
+    while True:
+        page = ask(method, {**params, "cursor": cursor})
+        yield from page[key]
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            return
+
+
 class Backend(Protocol):
     """Answers requests about one folder."""
 

@@ -22,7 +22,7 @@ from snapd.launch import connect, is_of_user
 from snapd.locations import NEW_SOCKET, check_socket_directory, check_socket_path
 from snapd.rpc.connection import Connection
 from snapd.rpc.parent import ParentWatch
-from snapd.rpc.scheduling.threads import Threads
+from snapd.rpc.scheduling.turns import Threads
 from snapd.rpc.services import Hub, Services
 from snapd.rpc.transport.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES
 from snapd.rpc.transport.streams import open_stdio

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import InvalidParams
 
 from . import styles
-from .insertion import inserted, insertions
+from .insertion import inserted, insertions, without_entries, without_insertions, without_pieces
 from .jsonc import Object, parse
-from .removal import without_entries, without_insertions, without_pieces
 from .settings_file import Record, digest
 
 if TYPE_CHECKING:

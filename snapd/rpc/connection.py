@@ -18,9 +18,8 @@ from snapd.core.call import Call
 from snapd.core.errors import InvalidParams, SnapdError, Unauthorized
 from snapd.handlers import HANDLERS, Context
 from snapd.rpc.scheduling.workspace_queue import Access
-from snapd.rpc.transport.envelope import Notification, Request, RpcError, parse
-from snapd.rpc.transport.framing import HttpRequest, encode, read_frame
-from snapd.rpc.transport.outbox import Outbox
+from snapd.rpc.transport.framing import HttpRequest, Notification, Request, RpcError, encode, parse, read_frame
+from snapd.rpc.transport.streams import Outbox
 from snapd.settings.in_force import Options
 from snapd.settings.sources import read_options
 from snapd.wire import converter as wire
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
     from snapd.rpc.scheduling.workspace_queue import Ticket
-    from snapd.rpc.transport.envelope import MessageId
+    from snapd.rpc.transport.framing import MessageId
     from snapd.settings.table import Layer
 
     from .folders import Folder

@@ -8,7 +8,7 @@ from typing import Any
 
 from snapd.core.errors import Cancelled, InvalidParams, IoError, SnapdError
 from snapd.handlers.binding import structured
-from snapd.rpc.transport.envelope import RpcError
+from snapd.rpc.transport.framing import RpcError
 from snapd.wire.errors import ERRORS, INTERNAL_ERROR, REQUEST_CANCELLED
 from snapd.wire.methods import METHODS
 

@@ -11,8 +11,7 @@ import contextvars
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from snapd.rpc.transport.envelope import Notification, Request, RpcError
-from snapd.rpc.transport.framing import encode, frame
+from snapd.rpc.transport.framing import Notification, Request, RpcError, encode, frame
 from snapd.wire.errors import METHOD_NOT_FOUND
 
 from .language_server import JsonRPCProtocol, lsp
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-    from snapd.rpc.transport.envelope import MessageId
+    from snapd.rpc.transport.framing import MessageId
 
     from .language_server import RPCMessage
 

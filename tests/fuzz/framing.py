@@ -6,8 +6,16 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from snapd.rpc.params import structure
-from snapd.rpc.transport.envelope import Notification, Request, Response, RpcError, parse
-from snapd.rpc.transport.framing import MAX_HEADER_BYTES, HttpRequest, read_frame
+from snapd.rpc.transport.framing import (
+    MAX_HEADER_BYTES,
+    HttpRequest,
+    Notification,
+    Request,
+    Response,
+    RpcError,
+    parse,
+    read_frame,
+)
 from snapd.wire.errors import INVALID_PARAMS
 from tests.fuzz import model
 

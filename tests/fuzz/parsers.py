@@ -23,7 +23,7 @@ from snapd.hook import json_text
 from snapd.mcp import messages as mcp
 from snapd.notes.note import BadNoteError, Note
 from snapd.remotes import address
-from snapd.rpc.transport import envelope
+from snapd.rpc.transport import framing as rpc
 from snapd.secret_rules.shipped import secret_rules
 from snapd.store import coverage
 from snapd.store.files.disk_errors import Damaged
@@ -192,7 +192,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
         ),
         "mcp": Parser(mcp.parse, (_MESSAGE,)),
         "acp": Parser(acp.parse, (_MESSAGE,)),
-        "rpc": Parser(envelope.parse, (_MESSAGE,), (envelope.RpcError,)),
+        "rpc": Parser(rpc.parse, (_MESSAGE,), (rpc.RpcError,)),
         "query": Parser(partial(parameters.from_query, _GET), (b"a=b%20c&limit=1&limit=2",)),
         "body": Parser(partial(parameters.from_body, _POST), (b'{"all": true}',)),
         **{

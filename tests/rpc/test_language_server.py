@@ -18,7 +18,7 @@ from lsprotocol.converters import get_converter
 from snapd._version import __version__
 from snapd.rpc.language_server import CONVERTER, Opening
 from snapd.rpc.params import structure
-from snapd.rpc.transport.envelope import RpcError
+from snapd.rpc.transport.framing import RpcError
 from tests.support.amounts import amount
 
 from .machine import initialize, notification, request

@@ -18,10 +18,9 @@ from snapd.rpc.language_server import CONVERTER, Feature
 from snapd.rpc.params import as_rpc_error
 from snapd.rpc.progress import Progress
 from snapd.rpc.protocol import Protocol
-from snapd.rpc.transport import outbox
-from snapd.rpc.transport.envelope import Request
-from snapd.rpc.transport.framing import encode, frame
-from snapd.rpc.transport.outbox import Outbox
+from snapd.rpc.transport import streams
+from snapd.rpc.transport.framing import Request, encode, frame
+from snapd.rpc.transport.streams import Outbox
 from snapd.wire.errors import ERRORS
 
 from .machine import PATIENCE
@@ -173,7 +172,7 @@ class Deaf:
 
 
 async def test_client_that_lets_too_much_lie_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "PUSHED_BYTES", 50_000_000)
+    monkeypatch.setattr(streams, "PUSHED_BYTES", 50_000_000)
     message = frame(b"x" * 1_000_000)
     async with Deaf() as client:
         pushed = 0
@@ -188,7 +187,7 @@ async def test_client_that_lets_too_much_lie_is_dropped(monkeypatch: pytest.Monk
 
 
 async def test_answers_alone_drop_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "PUSHED_BYTES", 5_000_000)
+    monkeypatch.setattr(streams, "PUSHED_BYTES", 5_000_000)
     async with Deaf() as client:
         for _ in range(50):
             client.outbox.send(b"x" * 1_000_000)

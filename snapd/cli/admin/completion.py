@@ -96,7 +96,7 @@ def _lines(shell: str, words: list[str]) -> Iterator[str]:
 
     parser = build_parser()
     if shell == "bash":
-        from snapd.cli.completing.bash_line import Line
+        from snapd.cli.completing.candidates import Line
 
         breaks, text = words
         line = Line(text, breaks)

@@ -13,8 +13,7 @@ from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of, former_words, others_with
 from snapd.cli.terminal.errors import readable
 from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.output import Painter, print_json, printable, size, watching
-from snapd.cli.terminal.settings import settings
+from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.core.errors import InvalidParams
 from snapd.locations import Locations
 

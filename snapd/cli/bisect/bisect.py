@@ -19,9 +19,8 @@ from snapd.core.paths import absolute, from_uri, to_uri
 from snapd.worktree.export.scratch import Scratch
 
 from . import telling
-from .changes import Change, changes_of, span
 from .command import Command
-from .trials import Found, Trial, find
+from .trials import Change, Found, Trial, changes_of, find, span
 
 if TYPE_CHECKING:
     import argparse

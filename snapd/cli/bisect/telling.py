@@ -13,8 +13,7 @@ from snapd.cli.terminal.output import Painter, step_line, summary
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .changes import Change
-    from .trials import Verdict
+    from .trials import Change, Verdict
 
 _NAMED = 5
 """How many files of others are named."""

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
 from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, listed_sessions
-from snapd.cli.requests.signatures import STYLES, signature_word, signature_words
 from snapd.cli.requests.when import first_second
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import columns, fit, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import beginning, changed, is_noise, prompt_of, said_of, short, step_name
 from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
-from snapd.cli.terminal.reasons import not_in_snapshots
+from snapd.cli.terminal.pager import diff_text
+from snapd.cli.terminal.reasons import STYLES, not_in_snapshots, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.core.errors import InvalidParams
 
-from .diffs import diff_text
 from .graph import draw
 
 if TYPE_CHECKING:

@@ -18,11 +18,10 @@ from snapd.cli.terminal.filenames import file_name, shell_name
 from snapd.cli.terminal.layout import fit, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size, summary
+from snapd.cli.terminal.pager import diff_text
 from snapd.cli.terminal.times import day, local_now, moment
 from snapd.core.errors import InvalidParams
 from snapd.reasons import in_words
-
-from .diffs import diff_text
 
 if TYPE_CHECKING:
     import argparse

@@ -12,8 +12,7 @@ from snapd.cli.requests.folder import folder_of, former_words, others_with
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.naming import short
-from snapd.cli.terminal.output import Painter, print_json, printable, size, watching
-from snapd.cli.terminal.settings import settings
+from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.cli.terminal.times import ago, lasting, local_now, moment
 from snapd.environment import spool_in
 from snapd.locations import Locations

@@ -10,11 +10,11 @@ from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.folder import known_around
 from snapd.cli.requests.names import find_session_or_step
 from snapd.cli.requests.operation import operate
-from snapd.cli.requests.signatures import STYLES, signature_words
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json
+from snapd.cli.terminal.reasons import STYLES, signature_words
 from snapd.core.errors import InvalidParams
 
 from .leaving import carrier_of, remote_of

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd._version import __version__
 
-from .agent_parser import add_agents
-from .session_parser import add_sessions
+from .session_parser import add_agents, add_sessions
 from .sharing_parser import add_sharing
 from .usage import FOLDER, Parser, changing, common, looking
 

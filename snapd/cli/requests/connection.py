@@ -171,13 +171,9 @@ def ask(found: Backend, method: str, params: dict[str, Any]) -> Any:
 
 def pages(found: Backend, method: str, params: dict[str, Any], key: str) -> Iterator[Any]:
     """All items of a paged answer."""
-    cursor: str | None = None
-    while True:
-        page = ask(found, method, {**params, "cursor": cursor})
-        yield from page[key]
-        cursor = page.get("nextCursor")
-        if cursor is None:
-            return
+    from snapd.backend import pages
+
+    return pages(lambda method, params: ask(found, method, params), method, params, key)
 
 
 def in_folder(options: argparse.Namespace, path: str) -> str:

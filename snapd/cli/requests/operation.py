@@ -12,12 +12,11 @@ from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json
 from snapd.cli.terminal.plans import file_lines, room_for_files, total, unit_lines
-from snapd.cli.terminal.reasons import excerpts, not_in_snapshots, taken_away
+from snapd.cli.terminal.reasons import STYLES, excerpts, not_in_snapshots, signature_words, taken_away
 from snapd.core.errors import PlanChanged
 from snapd.reasons import ELSEWHERE
 
 from .connection import ask
-from .signatures import STYLES, signature_words
 
 if TYPE_CHECKING:
     import argparse

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .streams import Text
 
@@ -80,3 +80,12 @@ def _ctrl_c_is_the_pagers() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def diff_text(result: dict[str, Any]) -> str:
+    """The text of a diff that was asked for with `exact`; `pager.ENCODING` makes its exact bytes of it."""
+    if "encoding" not in result:
+        return str(result["diff"])
+    from base64 import b64decode
+
+    return b64decode(result["diff"]).decode(*ENCODING)

@@ -1,4 +1,4 @@
-"""Why a file is in conflict, who changed it, and what happened to files that no snapshot has, as people say it."""
+"""Why a file is in conflict, who changed or signed something, and what no snapshot has, as people say it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ _FILES = 3
 """Files whose lines are shown."""
 _LOST_FILES = 5
 """How many files are named of those that were deleted, and of those that were changed."""
+STYLES = {"good": "green", "partial": "yellow", "unknown": "yellow", "bad": "red", "unchecked": "yellow"}
+"""The colours of the states."""
 
 
 def why(contested: dict[str, Any], now: datetime | None = None) -> str:
@@ -167,3 +169,40 @@ def not_in_snapshots(steps: Iterable[dict[str, Any]]) -> str | None:
             verb = "was" if len(files) == 1 else "were"
             said.append(f"{', '.join(map(printable, files[:_LOST_FILES]))}{more} {verb} {change}")
     return f"not in snapshots: {'; '.join(said)}" if said else None
+
+
+def signature_words(signature: dict[str, Any] | None) -> str:
+    """Says in one line who signed something, and what is wrong with that.
+
+    Args:
+        signature: as answers have it; None for what is not signed.
+    """
+    if signature is None:
+        return "not signed"
+    state, reason = signature["state"], printable(signature.get("reason", ""))
+    if state == "bad":
+        return f"bad signature: {reason}"
+    if state == "unchecked":
+        return f"signature not checked: {reason}"
+    who = f"by {printable(signature['signer'])}" if "signer" in signature else f"with {printable(signature['key'])}"
+    when = f" at {clock(moment(signature['signedAt']), local_now())}"
+    if state == "good":
+        return f"signed {who}{when}"
+    if state == "partial":
+        return f"signed {who}{when}, but {reason}"
+    return f"signed {who}{when}: {reason}"
+
+
+def signature_word(signature: dict[str, Any]) -> str:
+    """The same for a list, where there is little room."""
+    match signature["state"]:
+        case "good":
+            return f"signed by {printable(signature['signer'])}"
+        case "partial":
+            return "signed in part"
+        case "unknown":
+            return "signed with an unknown key"
+        case "bad":
+            return "bad signature"
+        case _:
+            return "signature not checked"

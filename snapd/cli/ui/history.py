@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from snapd.backend import pages
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
@@ -84,14 +86,8 @@ def fetch_new(ask: Ask, known: Collection[Key]) -> Page:
 
 def fetch_overview(ask: Ask) -> Overview:
     """Asks for the sessions and the open steps. Raises as `fetch`."""
-    sessions: dict[str, dict[str, Any]] = {}
-    cursor: str | None = None
-    while True:
-        page = ask("session/list", {"limit": 2 * ON_A_PAGE, "cursor": cursor})
-        sessions.update((session["sessionId"], session) for session in page["sessions"])
-        cursor = page.get("nextCursor")
-        if cursor is None:
-            break
+    listed = pages(ask, "session/list", {"limit": 2 * ON_A_PAGE}, "sessions")
+    sessions = {session["sessionId"]: session for session in listed}
     return Overview(sessions, frozenset(step["stepId"] for step in ask("snapshot/status", {})["openSteps"]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.backend import file_bytes
+from snapd.backend import file_bytes, pages
 from snapd.core.errors import FileChanged, InvalidParams
 from snapd.mcp.call import Answer
 from snapd.wire.converter import structure
@@ -71,7 +71,9 @@ def diff(call: Call, params: DiffParams) -> Answer:
     now = call.request("snapshot/track", {})["hash"]
     if now is None:
         raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
-    rows = _pages(call, "snapshot/diffFull", {"from": since, "to": now, "files": params.files}, "diffs")
+    between = {"from": since, "to": now, "files": params.files}
+    asked = {**between, "contents": False, "renames": True, "limit": _ON_A_PAGE}
+    rows = list(pages(call.request, "snapshot/diffFull", asked, "diffs"))
     asked = {"hash": since, "to": now, "files": params.files, "renames": True}
     text, note = _cut(call.request("snapshot/diff", asked)["diff"])
     result = Difference(since=since, now=now, diff=text, note=note, **_changes(rows))
@@ -97,19 +99,6 @@ def _cut(diff: str) -> tuple[str, str | None]:
     """As `cut`, where the model can ask for single files."""
     kept, note = cut(diff)
     return kept, note and f"{note} Name some of the `files` to see theirs."
-
-
-def _pages(call: Call, method: str, params: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """All rows of a paged answer."""
-    rows: list[dict[str, Any]] = []
-    cursor: str | None = None
-    while True:
-        asked = {**params, "contents": False, "renames": True, "limit": _ON_A_PAGE, "cursor": cursor}
-        page = call.request(method, asked)
-        rows += page[key]
-        cursor = page.get("nextCursor")
-        if cursor is None:
-            return rows
 
 
 def _entry(call: Call, row: dict[str, Any]) -> Entry:

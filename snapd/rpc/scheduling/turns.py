@@ -7,16 +7,26 @@ long request waits for the disk, or computes without the interpreter lock, and s
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 from collections import OrderedDict, deque
+from concurrent import futures
+from concurrent.futures import Executor, Future
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Hashable
+    from collections.abc import AsyncIterator, Callable, Hashable
+
+    Item = tuple[Future[Any], Callable[[], Any]]
 
 AT_ONCE = 2
 SHORT_SECONDS = 0.05
+P = ParamSpec("P")
+T = TypeVar("T")
+IDLE_SECONDS = 30.0
+"""How long an idle thread waits for work before it ends."""
 
 
 class Turns:
@@ -78,3 +88,78 @@ class Turns:
                 given.set_result(None)
                 return
         self._free += 1
+
+
+class Threads(Executor):
+    """Runs each piece of work at once, in an idle thread or a new one.
+
+    It needs no locks: all shared state changes by single operations of C code.
+    """
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[Item | None] = SimpleQueue()
+        self._idle: SimpleQueue[None] = SimpleQueue()
+        self._under_way: set[Future[Any]] = set()
+        self._closed = False
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Runs a function in a thread; see `Executor.submit`.
+
+        Raises:
+            RuntimeError: the executor was shut down, or the system cannot start another thread.
+        """
+        if self._closed:
+            raise RuntimeError("the executor was shut down")
+        if not self._claim():
+            _thread.start_new_thread(self._run, ())
+        future: Future[T] = Future()
+        self._under_way.add(future)
+        future.add_done_callback(self._under_way.discard)
+        self._work.put((future, lambda: fn(*args, **kwargs)))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Accepts no more work; see `Executor.shutdown`."""
+        self._closed = True
+        if cancel_futures:
+            for future in tuple(self._under_way):
+                future.cancel()
+        if wait:
+            futures.wait(tuple(self._under_way))
+        while self._claim():
+            self._work.put(None)
+
+    def _claim(self) -> bool:
+        """Reserves an idle thread for the next piece of work. Returns whether there was one."""
+        try:
+            self._idle.get_nowait()
+        except Empty:
+            return False
+        return True
+
+    def _run(self) -> None:
+        item = self._next()
+        while item is not None:
+            future, work = item
+            if future.set_running_or_notify_cancel():
+                try:
+                    result = work()
+                except BaseException as error:
+                    future.set_exception(error)
+                else:
+                    future.set_result(result)
+                    del result
+            # do not keep alive what the work referred to until the next work comes
+            del item, future, work
+            self._idle.put(None)
+            item = self._next()
+
+    def _next(self) -> Item | None:
+        """Waits for the next piece of work; returns None if the thread should end."""
+        while True:
+            try:
+                return self._work.get(timeout=IDLE_SECONDS)
+            except Empty:
+                # otherwise somebody has reserved this thread, and the work is about to come
+                if self._claim():
+                    return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from starlette.responses import StreamingResponse
 
+from snapd.backend import pages
 from snapd.core.errors import SnapdError, UnknownSession
 
 from .asking import as_json, relay
@@ -97,14 +98,9 @@ async def unrevert(asked: Asked) -> Response:
 
 def _session(asked: Asked) -> dict[str, Any]:
     """The session as it is now."""
-    wanted, cursor = asked.params["sessionId"], None
-    while True:
-        params = {"limit": _ON_A_PAGE} if cursor is None else {"limit": _ON_A_PAGE, "cursor": cursor}
-        page = asked.ask("session/list", params)
-        for each in page["sessions"]:
-            if each["sessionId"] == wanted:
-                found: dict[str, Any] = each
-                return found
-        cursor = page.get("nextCursor")
-        if cursor is None:
-            raise UnknownSession(f"session {wanted} was removed meanwhile", sessionId=wanted)
+    wanted = asked.params["sessionId"]
+    for each in pages(asked.ask, "session/list", {"limit": _ON_A_PAGE}, "sessions"):
+        if each["sessionId"] == wanted:
+            found: dict[str, Any] = each
+            return found
+    raise UnknownSession(f"session {wanted} was removed meanwhile", sessionId=wanted)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from snapd.cli.bisect.changes import changes_of, span
 from snapd.cli.bisect.telling import name_of
+from snapd.cli.bisect.trials import changes_of, span
 
 
 def step(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.cli.bisect.changes import Change
-from snapd.cli.bisect.trials import Search, Trial, find
+from snapd.cli.bisect.trials import Change, Search, Trial, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from snapd.cli.completing.bash_line import Line
+from snapd.cli.completing.candidates import Line
 from tests.support.amounts import amount
 
 BREAKS = " \t\n\"'@><=;|&(:"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from snapd.cli.terminal.settings import settings
+from snapd.cli.terminal.output import settings
 from snapd.settings.table import SETTINGS
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.rpc.scheduling import threads
-from snapd.rpc.scheduling.threads import Threads
+from snapd.rpc.scheduling import turns
+from snapd.rpc.scheduling.turns import Threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def test_an_idle_thread_is_used_again(pool: Threads) -> None:
 def test_threads_without_work_leave_and_lose_none_that_comes_meanwhile(
     pool: Threads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(turns, "IDLE_SECONDS", 0.0)
     before = _thread._count()
     done: list[Future[int]] = [pool.submit(lambda number=number: number) for number in range(5000)]
     assert [future.result(PATIENCE) for future in done] == list(range(5000))
