@@ -10,13 +10,12 @@ from uuid import NAMESPACE_URL, uuid5
 from snapd._version import __version__
 from snapd.core.paths import is_utf8
 
-from .attribution import moment
+from .commits import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .attribution import AttributedFile, Author
-    from .commits import Commit
+    from .commits import AttributedFile, Author, Commit
 
 VERSION = "0.1.0"
 _CONTRIBUTORS = {"agent": "ai", "user": "human", "unknown": "unknown"}

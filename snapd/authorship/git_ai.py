@@ -13,8 +13,7 @@ from snapd.notes.note import NO_MODEL, NOTES, SCHEMA
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .attribution import AttributedFile, LineRange
-    from .commits import Commit
+    from .commits import AttributedFile, Commit, LineRange
 
 _DIGITS = 14
 _NO_TOOL = "unknown"

@@ -21,8 +21,7 @@ from snapd.store.files.walking import names_if_there, read_if_there
 from snapd.store.maintenance.erase import LINEAGE, MIRROR_INDEX, MIRRORS
 from snapd.store.sharing.index import SessionIndex
 from snapd.store.sharing.inspection import Limits
-from snapd.store.sharing.mirror import Mirror
-from snapd.store.sharing.upkeep import Upkeep
+from snapd.store.sharing.mirror import Mirror, Upkeep
 from snapd.worktree.git.elsewhere import access_settings, named_remotes, signing_settings
 from snapd.worktree.git.objects import own_object_directories
 from snapd.worktree.git.repository import find_repository
@@ -287,7 +286,7 @@ class Elsewhere:
         with self._lock:
             for name, mirror in self._known_mirrors().items():
                 if name not in self._upkeep or self._upkeep[name].mirror is not mirror:
-                    self._upkeep[name] = Upkeep(mirror, self._index, name)
+                    self._upkeep[name] = Upkeep(mirror)
             return dict(self._upkeep)
 
     def _known_mirrors(self) -> dict[str, Mirror]:

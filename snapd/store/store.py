@@ -19,7 +19,8 @@ from .adopt import ProjectBlobs
 from .log import SnapshotLog
 from .object_store import ObjectStore, part
 from .repository import ShadowRepository, refuse_newer
-from .timeline import IntentFile, Timeline
+from .timeline.small_files import IntentFile
+from .timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

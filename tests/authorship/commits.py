@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.authorship.attribution import AttributedFile, Attribution
-from snapd.authorship.commits import Commit, files, named
+from snapd.authorship.commits import AttributedFile, Attribution, Commit, files, named
 from snapd.staging.git import Git
 from snapd.staging.repository import Repository
 from tests.staging.project import Project

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.authorship.attribution import AttributedFile, Author, LineRange, moment
+from snapd.authorship.commits import AttributedFile, Author, LineRange, moment
 from tests.support.amounts import amount
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, text

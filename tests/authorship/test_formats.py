@@ -16,8 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from snapd.authorship import agent_trace, git_ai
-from snapd.authorship.attribution import UNKNOWN, AttributedFile, Author, LineRange
-from snapd.authorship.commits import Commit
+from snapd.authorship.commits import UNKNOWN, AttributedFile, Author, Commit, LineRange
 from snapd.notes.note import NOTES
 from tests.support.amounts import amount
 from tests.support.git import run_git

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from snapd.authorship import git_ai
-from snapd.authorship.attribution import AttributedFile, Author, LineRange
-from snapd.authorship.commits import Commit
+from snapd.authorship.commits import AttributedFile, Author, Commit, LineRange
 from snapd.core.ports.notes import Claim
 from snapd.notes.note import BadNoteError, Note
 from tests.authorship import notes as strict

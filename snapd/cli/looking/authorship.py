@@ -7,8 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from snapd.authorship import agent_trace, git_ai
-from snapd.authorship.attribution import Attribution
-from snapd.authorship.commits import files, named
+from snapd.authorship.commits import Attribution, files, named
 from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.terminal import pager
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
 
-    from snapd.authorship.attribution import AttributedFile
-    from snapd.authorship.commits import Commit
+    from snapd.authorship.commits import AttributedFile, Commit
 
     Authors = Callable[[Commit], list[AttributedFile]]
 

@@ -17,7 +17,7 @@ from snapd.core.errors import IoError, StoreCorrupt
 from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.repository import ShadowRepository
-from snapd.store.timeline import Timeline
+from snapd.store.timeline.timeline import Timeline
 from snapd.workers.processes import WorkerEnded, can_start, run_job, serve
 
 from .examine import disagreement, examine

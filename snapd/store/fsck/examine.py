@@ -23,8 +23,7 @@ from snapd.store.timeline.verify import differs, sealed_heads
 from .files import check_access, check_files, find_leftovers, has_newer_journal, waiting
 from .holdings import UNINDEXED, Holdings
 from .rebuild import lost_references, ours_to_rebuild
-from .scan import Scan, scan
-from .walk import Chain, Named, walk
+from .walk import Chain, Named, Scan, scan, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

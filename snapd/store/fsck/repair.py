@@ -30,7 +30,7 @@ from .examine import is_needed, is_only_in_flawed
 from .files import ROOT
 from .holdings import RebuiltIndex
 from .rebuild import rebuild
-from .scan import flaw_of
+from .walk import flaw_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

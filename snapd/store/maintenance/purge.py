@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from snapd.store.log import SnapshotLog
     from snapd.store.objects.codec import ObjectKind
     from snapd.store.repository import ShadowRepository
-    from snapd.store.timeline import Timeline
+    from snapd.store.timeline.timeline import Timeline
 
 EMPTY_BLOB: ObjectId = object_id("blob", b"")
 """An empty file has nothing to hide, and all empty files share this blob, so it is never purged."""

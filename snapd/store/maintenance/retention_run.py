@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from snapd.core.rules.retention import Limits
     from snapd.store.log import SnapshotLog
     from snapd.store.repository import ShadowRepository
-    from snapd.store.timeline import Timeline
+    from snapd.store.timeline.timeline import Timeline
 
     from .scheduler import MaintenanceScheduler
 

@@ -88,28 +88,23 @@ class OutgoingRepository:
         self._remove()
 
     def tree(self, data: bytes) -> ObjectId:
-        """Adds a directory, given as the bytes of its tree object."""
+        """See `core.ports.sharing.Outgoing`."""
         oid = self._add("tree", data)
         self._trees[oid] = data
         return oid
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...] | None:
-        """The entries of a directory that was added; None for any other."""
+        """See `core.ports.sharing.Outgoing`."""
         data = self._trees.get(oid)
         return None if data is None else decode_tree(data, oid)
 
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
-        """Adds the coverage of a snapshot, and gives the id by which an event names the snapshot."""
+        """See `core.ports.sharing.Outgoing`."""
         self.snapshots.add(tree)
         return SnapshotId(tree, self._add("blob", encode_coverage(coverage)))
 
     def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
-        """Adds a session.
-
-        Args:
-            session_id: its name.
-            events: all of its events that travel, oldest first.
-        """
+        """See `core.ports.sharing.Outgoing`."""
         added = list(events)
         commits = self._add_events(added)
         if commits:
@@ -119,12 +114,7 @@ class OutgoingRepository:
             self.identities[name] = identities(added)
 
     def add_handover(self, handover: Handover, events: Iterable[Event]) -> None:
-        """Adds a handover.
-
-        Args:
-            handover: its record.
-            events: what its sessions did, oldest first.
-        """
+        """Adds a handover with what its sessions did, oldest first."""
         self.add_taken(handover, next(reversed(self._add_events(events)), None))
 
     def add_taken(self, handover: Handover, newest: ObjectId | None) -> None:

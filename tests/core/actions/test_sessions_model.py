@@ -25,7 +25,7 @@ from snapd.core.timeline.model import Step as TimelineStep
 from snapd.store.journal.journal import Journal
 from snapd.store.refs.database import ReferenceDatabase
 from snapd.store.store import Store
-from snapd.store.timeline import IntentFile
+from snapd.store.timeline.small_files import IntentFile
 from snapd.worktree.apply.applier import Applier
 from tests.support.amounts import amount
 from tests.support.git import run_git

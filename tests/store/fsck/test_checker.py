@@ -17,7 +17,7 @@ from snapd.core.errors import Cancelled, IoError, StoreCorrupt
 from snapd.store.fsck import checkers
 from snapd.store.fsck.checkers import check, check_apart
 from snapd.store.fsck.holdings import Holdings
-from snapd.store.fsck.scan import _in_order
+from snapd.store.fsck.walk import _in_order
 from snapd.store.objects.pack_index import PackIndex
 from snapd.workers import processes
 from snapd.workers.processes import ChildProcess
@@ -141,7 +141,7 @@ def test_a_report_arrives_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_index_is_gone_through_once(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     steps.take({f"f{at}": b"%d\n" % at * 50 for at in range(400)})
-    monkeypatch.setattr("snapd.store.fsck.scan._WINDOW_BYTES", 2000)
+    monkeypatch.setattr("snapd.store.fsck.walk._WINDOW_BYTES", 2000)
     rounds = []
     entries = PackIndex.entries
     monkeypatch.setattr(PackIndex, "entries", lambda index: rounds.append(index) or entries(index))
