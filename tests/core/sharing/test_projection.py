@@ -51,7 +51,7 @@ def told(timeline: TimelineView, changes: StepChanges, session: str) -> dict[str
     assert known is not None
     return {
         "session": known,
-        "messages": timeline.message_page(session, None, None),
+        "messages": timeline.message_page(session, "", None, None),
         "redoable": timeline.redoable(session),
         "operations": [event.what for event in timeline.operations_about(session)],
         **{step.step_id: of(step) for step in timeline.steps(session)},
