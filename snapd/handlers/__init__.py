@@ -7,7 +7,6 @@ from typing import Any
 from snapd.wire.methods import METHODS
 
 from . import (  # noqa: F401 - they bind
-    compare,
     history,
     keep,
     look,

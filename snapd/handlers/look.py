@@ -1,4 +1,4 @@
-"""`snapshot/list`, `fileAt`, `listFiles`, `fileExists` and `export`."""
+"""Handlers that only read: snapshot/list, fileAt, listFiles, fileExists, export, patch, diff and diffFull."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal
 from snapd.core.compare.text import is_binary
 from snapd.core.errors import InvalidParams
 from snapd.core.model import TakenQuery
-from snapd.core.paths import is_utf8, shown
+from snapd.core.paths import absolute, is_utf8, shown
 from snapd.wire import methods
 from snapd.wire import snapshot as wire
+from snapd.wire.values import Patch
 
 from . import convert
 from .binding import handles
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from snapd.core.answers import TakenView
 
     from .binding import Context
+
 
 _SNAPSHOTS = 100
 """On a page, if the client does not say."""
@@ -106,3 +108,52 @@ def export(context: Context, params: wire.ExportParams) -> wire.ExportResult:
     directory = convert.absolute(params.directory, "directory")
     result = context.workspace.export(convert.tree(params.hash), directory, only, context.call)
     return wire.ExportResult(files=result.files, bytes=result.size)
+
+
+TREE_BYTES = 20
+
+
+@handles(methods.PATCH)
+def patch(context: Context, params: wire.PatchParams) -> Patch:
+    """Lists the files that differ."""
+    workspace = context.workspace
+    changes = workspace.changed(convert.tree(params.hash), convert.optional_tree(params.to), context.call)
+    return Patch(hash=params.hash, files=[absolute(workspace.root, change.path) for change in changes])
+
+
+@handles(methods.DIFF)
+def diff(context: Context, params: wire.DiffParams) -> wire.DiffResult:
+    """Makes a unified diff."""
+    only = convert.all_names(context, params.files, "files")
+    if params.files is not None and not only:
+        return wire.DiffResult(diff="")
+    old, new = convert.tree(params.hash), convert.optional_tree(params.to)
+    parts = context.workspace.diff(old, new, only, context.call, renames=params.renames, binary=params.binary)
+    return convert.diff(parts, exact=params.exact)
+
+
+@handles(methods.DIFF_FULL)
+def diff_full(context: Context, params: wire.DiffFullParams) -> wire.DiffFullResult:
+    """Lists the files that differ, with their contents before and after."""
+    only = convert.all_names(context, params.files, "files")
+    if params.files is not None and not only:
+        return wire.DiffFullResult(diffs=[])
+    paged = convert.PagedRequest(params)
+    new, after = convert.optional_tree(params.to), None
+    if (position := paged.position()) is not None:
+        # all pages compare with the same tree, however the folder changes
+        new, after = position[:TREE_BYTES], position[TREE_BYTES:]
+    page = context.workspace.deltas(
+        convert.tree(params.from_),
+        new,
+        context.call,
+        only=only,
+        contents=params.contents,
+        renames=params.renames,
+        after=after,
+        limit=params.limit,
+    )
+    return wire.DiffFullResult(
+        diffs=[convert.file_diff(context.workspace.root, delta) for delta in page.deltas],
+        next_cursor=None if page.after is None else paged.cursor(page.to + page.after),
+    )

@@ -26,7 +26,7 @@ def pages(agents: Agents, session: str = "one", limit: int | None = None) -> lis
     found: list[MessageView] = []
     after: int | None = None
     while True:
-        page = agents.bench.workspace.messages.page(session, Call(), after, limit)
+        page = agents.bench.workspace.messages.page(session, "", Call(), after, limit)
         found += page.views
         after = page.after
         if after is None:
