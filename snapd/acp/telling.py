@@ -130,8 +130,8 @@ def _whys(result: dict[str, Any]) -> Callable[[dict[str, Any]], str]:
 
 
 def _who(changed_by: dict[str, Any]) -> str:
-    if changed_by["author"] == "user":
-        return "you"
+    if changed_by["author"] in ("user", "unknown"):
+        return "you" if changed_by["author"] == "user" else "somebody"
     if changed_by["author"] == "step":
         agent = changed_by.get("agent")
         return f"step `{changed_by['stepId']}`" + (f" of {_plain(agent)}" if agent else "")

@@ -288,7 +288,7 @@ class FileOutcome:
 
 @attrs.frozen
 class ChangedBy:
-    """Who changed a file: the user, if it is neither a step nor an operation.
+    """Who changed a file: the user or nobody knows, if it is neither a step nor an operation.
 
     Attributes:
         milliseconds: when, since 1970; None if that is not known.
@@ -297,6 +297,7 @@ class ChangedBy:
         agent: the agent of that session.
         kind: of the operation that did.
         cause: whether the conflict is about this change; the others are elsewhere in the file.
+        is_unknown: whether nobody knows: the file belongs to another history.
     """
 
     milliseconds: int | None
@@ -305,6 +306,7 @@ class ChangedBy:
     agent: str | None = None
     kind: Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"] | None = None
     cause: bool = True
+    is_unknown: bool = False
 
 
 @attrs.frozen

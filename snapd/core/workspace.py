@@ -139,7 +139,7 @@ class Workspace:
         self.news = SessionNews(writer, store, store, *knowing).tell
         self.history = History(store.timeline, self.step_changes, is_elsewhere)
         planner = UndoPlanner(store, store, work_tree, self.step_changes)
-        contested = ContestedFiles(writer, store, store.timeline, self.step_changes, planner, texts)
+        contested = ContestedFiles(writer, store, store.timeline, self.step_changes, planner, texts, is_elsewhere)
         undoing = (writer, self.sessions, self.step_changes, planner, store.timeline, contested)
         self.undo_steps = UndoSteps(*undoing)
         self.undo_parts = UndoParts(*undoing, store, texts)

@@ -296,7 +296,13 @@ def details(root: bytes, found: Details | None) -> wire.Details | None:
 
 def _changed_by(found: ChangedBy) -> wire.ChangedBy:
     return wire.ChangedBy(
-        author="operation" if found.kind is not None else "user" if found.step_id is None else "step",
+        author="operation"
+        if found.kind is not None
+        else "step"
+        if found.step_id is not None
+        else "unknown"
+        if found.is_unknown
+        else "user",
         at=None if found.milliseconds is None else moment(found.milliseconds),
         step_id=found.step_id,
         session_id=found.session_id,

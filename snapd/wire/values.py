@@ -200,7 +200,9 @@ class ChangedBy:
     """Who changed a file."""
 
     author: Annotated[
-        Literal["user", "step", "operation"], "Whether it was the user, a step, or an operation such as a restore."
+        Literal["user", "step", "operation", "unknown"],
+        'Whether it was the user, a step, or an operation such as a restore. `"unknown"`: the file is in a repository '
+        "with a history of its own, which knows who.",
     ]
     at: Annotated[str | None, "When, as RFC 3339 in UTC with milliseconds. Absent if that is not known."] = None
     step_id: Annotated[str | None, "The step."] = None

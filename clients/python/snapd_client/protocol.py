@@ -565,8 +565,10 @@ class FileOutcome(_FileOutcomeRequired, total=False):
 
 
 class _ChangedByRequired(TypedDict):
-    author: Literal["user", "step", "operation"]
-    """Whether it was the user, a step, or an operation such as a restore."""
+    author: Literal["user", "step", "operation", "unknown"]
+    """Whether it was the user, a step, or an operation such as a restore. `"unknown"`: the file is in a repository with
+    a history of its own, which knows who.
+    """
 
 
 class ChangedBy(_ChangedByRequired, total=False):

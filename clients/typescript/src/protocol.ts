@@ -311,8 +311,8 @@ export interface FileOutcome {
 
 /** Who changed a file. */
 export interface ChangedBy {
-  /** Whether it was the user, a step, or an operation such as a restore. */
-  author: "user" | "step" | "operation";
+  /** Whether it was the user, a step, or an operation such as a restore. `"unknown"`: the file is in a repository with a history of its own, which knows who. */
+  author: "user" | "step" | "operation" | "unknown";
   /** When, as RFC 3339 in UTC with milliseconds. Absent if that is not known. */
   at?: string;
   /** The step. */

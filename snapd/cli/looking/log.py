@@ -14,7 +14,7 @@ from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import columns, fit, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import beginning, changed, is_noise, prompt_of, said_of, short, step_name
 from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
-from snapd.cli.terminal.pager import diff_text
+from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.reasons import STYLES, not_in_snapshots, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.core.errors import InvalidParams
@@ -209,21 +209,21 @@ def _nothing(options: argparse.Namespace) -> str:
 
 
 def _diffs(found: Backend, entries: list[dict[str, Any]], options: argparse.Namespace) -> list[str]:
-    return [_diff_of(found, entry, only=bool(options.files), exact=not options.json) for entry in entries]
+    return [_diff_of(found, entry, form_of(options), only=bool(options.files)) for entry in entries]
 
 
-def _diff_of(found: Backend, entry: dict[str, Any], *, only: bool, exact: bool) -> str:
+def _diff_of(found: Backend, entry: dict[str, Any], form: dict[str, bool], *, only: bool) -> str:
     """What an entry changed, as a unified diff; with `only`, in those of its files that were asked for."""
     # the names that these files had then
     names = [name for row in entry["files"] for name in (file_of(row), row.get("renamedFrom")) if name]
     if entry["kind"] == "step":
-        about = {"stepId": entry["step"]["stepId"], "files": names if only else None, "exact": exact}
+        about = {"stepId": entry["step"]["stepId"], "files": names if only else None, **form}
         return diff_text(ask(found, "step/diff", about))
     if entry["kind"] == "message":
         return ""
     # between the two snapshots around what the user changed, an agent may have changed other files
     files = names if only or entry["kind"] == "user" else None
-    about = {"hash": entry["before"], "to": entry["after"], "files": files, "renames": True, "exact": exact}
+    about = {"hash": entry["before"], "to": entry["after"], "files": files, "renames": True, **form}
     return diff_text(ask(found, "snapshot/diff", about))
 
 
@@ -240,17 +240,7 @@ def show_step(options: argparse.Namespace) -> int:
     with backend(options) as found:
         named = _with_renames(found, find_step(found, options.what))
         parts = list(_parts(found, named))
-        diff = diff_text(
-            ask(
-                found,
-                "step/diff",
-                {
-                    "stepId": named["stepId"],
-                    "exact": not options.json,
-                    "binary": not options.json and not sys.stdout.isatty(),
-                },
-            )
-        )
+        diff = diff_text(ask(found, "step/diff", {"stepId": named["stepId"], **form_of(options)}))
         signature = None if options.json else _signature(found, named)
     if options.json:
         print_json({"step": named, "diff": diff})

@@ -18,7 +18,7 @@ from snapd.cli.terminal.filenames import file_name, shell_name
 from snapd.cli.terminal.layout import fit, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size, summary
-from snapd.cli.terminal.pager import diff_text
+from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.times import day, local_now, moment
 from snapd.core.errors import InvalidParams
 from snapd.reasons import in_words
@@ -82,8 +82,8 @@ def diff(options: argparse.Namespace) -> int:
     with backend(options) as found:
         files = options.files and [in_folder(options, path) for path in options.files]
         hash_, to = find_sides(found, options.hash, options.to)
-        params = {"hash": hash_, "to": to, "files": files, "renames": True}
-        result = ask(found, "snapshot/diff", {**params, "exact": not options.json})
+        params = {"hash": hash_, "to": to, "files": files, "renames": True, **form_of(options)}
+        result = ask(found, "snapshot/diff", params)
     if options.json:
         print_json(result)
     else:

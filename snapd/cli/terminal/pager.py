@@ -82,6 +82,11 @@ def _ctrl_c_is_the_pagers() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def form_of(options: argparse.Namespace) -> dict[str, bool]:
+    """How to ask for a diff: for a program that reads it, with exact bytes and in a form that `git apply` takes."""
+    return {"exact": not options.json, "binary": not options.json and not sys.stdout.isatty()}
+
+
 def diff_text(result: dict[str, Any]) -> str:
     """The text of a diff that was asked for with `exact`; `pager.ENCODING` makes its exact bytes of it."""
     if "encoding" not in result:

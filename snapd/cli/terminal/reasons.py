@@ -48,11 +48,12 @@ def why(contested: dict[str, Any], now: datetime | None = None) -> str:
 
 
 def whose(changed_by: dict[str, Any], now: datetime | None = None) -> str:
-    """Names somebody's work: "your changes of 14:36", "step 3f2a9c11 of claude"."""
-    if changed_by["author"] == "user":
-        at = changed_by.get("at")
-        return f"your changes of {clock(moment(at), now or local_now())}" if at else "your changes"
-    return _name(changed_by)
+    """Names somebody's work: "your changes of 14:36", "step 3f2a9c of claude"."""
+    whose_own = {"user": "your", "unknown": "somebody's"}.get(changed_by["author"])
+    if whose_own is None:
+        return _name(changed_by)
+    at = changed_by.get("at")
+    return f"{whose_own} changes of {clock(moment(at), now or local_now())}" if at else f"{whose_own} changes"
 
 
 def sharing(step_id: str, agent: str | None) -> str:
@@ -62,7 +63,7 @@ def sharing(step_id: str, agent: str | None) -> str:
 
 def _told(changed_by: dict[str, Any], now: datetime) -> str:
     at = changed_by.get("at")
-    name = "you" if changed_by["author"] == "user" else _name(changed_by)
+    name = _name(changed_by)
     if at is None or changed_by["author"] == "step":
         return name
     when = clock(moment(at), now)
@@ -72,7 +73,7 @@ def _told(changed_by: dict[str, Any], now: datetime) -> str:
 def _name(changed_by: dict[str, Any]) -> str:
     if changed_by["author"] == "step":
         return _step(changed_by["stepId"], changed_by.get("agent"))
-    return "you" if changed_by["author"] == "user" else f"the {changed_by['kind']}"
+    return {"user": "you", "unknown": "somebody"}.get(changed_by["author"]) or f"the {changed_by['kind']}"
 
 
 def _step(step_id: str, agent: str | None) -> str:

@@ -117,6 +117,7 @@ def _entry(call: Call, row: dict[str, Any]) -> Entry:
         before=row.get("before"),
         after=row.get("after"),
         steps=row.get("steps"),
+        unknown=row.get("unknown"),
         **_changes(row.get("files", [])),
     )
 

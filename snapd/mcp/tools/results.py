@@ -53,6 +53,7 @@ class Entry(Changes):
     before: Annotated[TreeHash | None, "The snapshot before it."] = None
     after: Annotated[TreeHash | None, "The snapshot after it."] = None
     steps: Annotated[list[str] | None, "The steps that it undid or did again."] = None
+    unknown: Annotated[Literal[True] | None, "It may not have been the user: another history knows who."] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -89,7 +90,8 @@ class BlamedRange:
     first: Annotated[int, "The first line, from 1."]
     last: Annotated[int, "The last line."]
     author: Annotated[
-        Literal["step", "user", "before"], "`step`; `user`; or `before`, if they were there before snapd watched."
+        Literal["step", "user", "before", "unknown"],
+        "`step`; `user`; `before`, if they were there before snapd watched; or `unknown`: another history knows who.",
     ]
     agent: Annotated[str | None, "The agent."] = None
     step_id: Annotated[str | None, "The step."] = None

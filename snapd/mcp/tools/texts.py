@@ -50,7 +50,7 @@ def counted(files: int) -> str:
 def entry_line(entry: Entry) -> str:
     """An entry as one line, without its files."""
     words = [entry.at, entry.kind, *([entry.step_id] if entry.step_id is not None else [])]
-    who = "by the user" if entry.kind == "user" else entry.agent
+    who = "by somebody unknown" if entry.unknown else "by the user" if entry.kind == "user" else entry.agent
     words += [_shown(word) for word in (who, entry.tool, entry.description) if word]
     marks = [entry.state] if entry.state not in (None, "applied") else []
     if entry.mine:
@@ -160,7 +160,7 @@ def _range_line(each: BlamedRange) -> str:
     if each.author == "before":
         noted = "" if each.noted is None else f"; by a note, of commit {_shown(each.noted)}"
         return f"{lines}: there before snapd watched{noted}"
-    who = ["the user"] if each.author == "user" else ["step", each.step_id, each.agent]
+    who = {"user": ["the user"], "unknown": ["somebody unknown"]}.get(each.author, ["step", each.step_id, each.agent])
     marks = ["this session"] if each.mine else []
     if each.session_id is not None and not each.mine:
         marks.append(f"session {_shown(each.session_id)}")

@@ -31,5 +31,16 @@ def test_an_agent_in_a_nested_repository_is_not_you(home: Home) -> None:
     assert authors(outer, "fe/x.txt") == ["before", "unknown"]
     assert authors(outer, "plain/y.txt") == ["before", "user"]
     assert authors(f"{outer}/fe", "x.txt") == ["before", "step"]
+    # an undo that meets what the inner agent wrote does not say that it was the user
+    session = home.run(outer, "sessions", "--json").json["sessions"][-1]["sessionId"]
+    step = home.ok(outer, "step", "begin", "--session", session).strip()
+    write("fe/x.txt")
+    home.ok(outer, "step", "end", step)
+    home.run(f"{outer}/fe", "run", "--", "sh", "-c", "echo again >> x.txt; sed -i s/more/less/ x.txt")
+    told = home.run(outer, "undo", step, "--dry-run", "--json").json["details"]["contested"]
+    assert [(row["file"], [by["author"] for by in row["by"]]) for row in told] == [("fe/x.txt", ["unknown"])]
+    said = home.run(outer, "undo", step, "--dry-run")
+    assert "by somebody" in said.text
+    assert "you" not in said.text.replace("your", "")
     for folder, other in ((outer, "/fe has snapshots"), (f"{outer}/fe", "/outer has snapshots")):
         assert other in home.ok(folder, "status")

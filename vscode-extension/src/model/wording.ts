@@ -156,7 +156,7 @@ export function eventName(entry: Entry, find: (stepId: string) => Step | undefin
     case "step":
       return entry.step === undefined ? "Step" : stepName(entry.step);
     case "user":
-      return `You changed ${filesInSentence(entry.files)}`;
+      return `${entry.unknown === true ? "Somebody" : "You"} changed ${filesInSentence(entry.files)}`;
     case "undo":
       return `Undid ${steps ?? "steps"}`;
     case "redo":

@@ -222,7 +222,11 @@ function ofEvent({ entry, folder }: UserItem | OperationItem, now: number): Pres
     description: joined([changed ? lines(entry.files) : undefined, when]),
     tooltip: [
       name,
-      entry.kind === "user" ? "You changed this yourself, so undoing a step does not affect it." : undefined,
+      entry.unknown === true
+        ? "A repository in this folder has a history of its own, which knows who changed this."
+        : entry.kind === "user"
+          ? "You changed this yourself, so undoing a step does not affect it."
+          : undefined,
       moment(entry.at),
     ]
       .filter((line) => line !== undefined)

@@ -109,6 +109,7 @@ describe("words", () => {
     const name = (entry: ReturnType<typeof operation>) => eventName(entry, find);
     assert.equal(name(userEntry(1, [change("src/a.txt")])), "You changed a.txt");
     assert.equal(name(userEntry(1, [change("a"), change("b")])), "You changed 2 files");
+    assert.equal(name({ ...userEntry(1, [change("a")]), unknown: true }), "Somebody changed a");
     assert.equal(name(operation("undo", 1, { steps: ["known"] })), "Undid step 3 “Edit”");
     assert.equal(name(operation("undo", 1, { steps: ["gone"] })), "Undid 1 step");
     assert.equal(name(operation("redo", 1, { steps: ["known", "gone"] })), "Redid 2 steps");

@@ -49,7 +49,9 @@ function M.words(connection, lines)
     end
     return ("%s, in %s"):format(wording.one_line(noted.agent or noted.person, 30), noted.commit:sub(1, 8))
   end
-  local who = lines.author == "user" and "you" or wording.one_line(lines.agent or "an agent", 30)
+  local who = lines.author == "user" and "you"
+    or lines.author == "unknown" and "unknown"
+    or wording.one_line(lines.agent or "an agent", 30)
   local parts = { who }
   if lines.at then
     parts[#parts + 1] = wording.ago(lines.at)

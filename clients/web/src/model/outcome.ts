@@ -116,6 +116,7 @@ export function whoChangedAll(by: readonly ChangedBy[]): string {
 /** Who changed a file since: "you", "claude, in another step", "an undo". */
 export function whoChanged({ author, agent, kind }: ChangedBy): string {
   if (author === "user") return "you";
+  if (author === "unknown") return "somebody";
   if (author === "operation") return kind === undefined ? "an operation" : `the operation “${kind}”`;
   return `a step of ${agent === undefined ? "an agent" : visible(agent)}`;
 }

@@ -102,7 +102,7 @@ export function operationName(entry: Entry): string {
   if (entry.kind === "step" || entry.kind === "message") return "";
   const steps = entry.steps?.length ?? 0;
   const what = steps > 0 ? counted(steps, "step") : filesName(entry.files);
-  return `${OPERATIONS[entry.kind]} ${what}`;
+  return `${entry.unknown === true ? "Somebody changed" : OPERATIONS[entry.kind]} ${what}`;
 }
 
 /** The one file by its name, or how many there are. */

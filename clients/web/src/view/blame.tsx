@@ -92,6 +92,7 @@ function BlamedText({ file, loaded }: { readonly file: string; readonly loaded: 
 
 function Author({ by }: { readonly by: BlamedLines }): JSX.Element {
   const { author, sessionId, stepId, agent, at } = by;
+  if (author === "unknown") return <>unknown {at !== undefined && <Age at={at} />}</>;
   if (author === "user") return <>you {at !== undefined && <Age at={at} />}</>;
   if (author === "before" || sessionId === undefined || stepId === undefined) return <>earlier</>;
   const step = steps.value.get(stepId)?.step;

@@ -94,9 +94,10 @@ export function FilePage({ file, at, isBlamed }: FilePageProps): JSX.Element {
 function VersionFacts({ entry }: { readonly entry: Entry }): JSX.Element {
   const { step } = entry;
   const state = step === undefined ? "" : stateName(step.state);
+  const other = entry.unknown === true ? "unknown" : "you";
   return (
     <span class="meta">
-      <span class="who">{step === undefined ? "you" : (firstLine(step.agent) ?? "agent")}</span>
+      <span class="who">{step === undefined ? other : (firstLine(step.agent) ?? "agent")}</span>
       {entry.files[0] !== undefined && <Counts of={entry.files[0]} />}
       {state !== "" && <span class="state">{state}</span>}
     </span>
@@ -180,7 +181,8 @@ function Version({ file, entry, index, count, show, isBlamed }: VersionProps): J
 
 function versionName(entry: Entry): string {
   if (entry.step !== undefined) return stepName(entry.step);
-  return entry.kind === "user" ? "You changed it" : operationName(entry);
+  if (entry.kind !== "user") return operationName(entry);
+  return entry.unknown === true ? "Somebody changed it" : "You changed it";
 }
 
 /** What a version is called in the address: by its step, or else by its time. */

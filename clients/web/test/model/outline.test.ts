@@ -27,7 +27,17 @@ const known = (...ids: string[]): Map<string, Message> =>
   new Map(
     ids.map((messageId) => [
       messageId,
-      { messageId, at, steps: 1, files: 0, additions: 0, deletions: 0, state: "applied", text: `known ${messageId}` },
+      {
+        sessionId: "s",
+        messageId,
+        at,
+        steps: 1,
+        files: 0,
+        additions: 0,
+        deletions: 0,
+        state: "applied",
+        text: `known ${messageId}`,
+      },
     ]),
   );
 

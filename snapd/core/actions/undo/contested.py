@@ -15,7 +15,7 @@ from snapd.core.timeline.model import Operated, StepBegun
 from snapd.core.trees import file_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
@@ -117,6 +117,7 @@ class ContestedFiles:
         step_changes: says who was at work.
         planner: takes steps back in memory.
         texts: compares texts.
+        is_elsewhere: see `Workspace`.
     """
 
     _writer: Writer
@@ -125,6 +126,7 @@ class ContestedFiles:
     _step_changes: StepChanges
     _planner: UndoPlanner
     _texts: TextDiffer
+    _is_elsewhere: Callable[[RelPath], bool]
 
     def of(self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call) -> tuple[Contested, ...]:
         """Finds the files of some tasks that conflict, whatever the client wants done with them.
@@ -222,7 +224,9 @@ class ContestedFiles:
 
     def _owners(self, path: RelPath, at_work: Sequence[StepId], when: int | None) -> tuple[ChangedBy, ...]:
         found = owners(path, self._step_changes.authors(at_work))
-        return tuple(self._step(step_id, when) for step_id in found) or (ChangedBy(when),)
+        return tuple(self._step(step_id, when) for step_id in found) or (
+            ChangedBy(when, is_unknown=self._is_elsewhere(path)),
+        )
 
     def _step(self, step_id: StepId, when: int | None) -> ChangedBy:
         step = self._timeline.step(step_id)

@@ -127,7 +127,7 @@ end
 local function other_chunks(entry)
   local chunks
   if entry.kind == "user" then
-    chunks = { { "◦ you", "SnapdDim" } }
+    chunks = { { entry.unknown and "◦ unknown" or "◦ you", "SnapdDim" } }
   else
     local what = OPERATIONS[entry.kind]
     local count = #(entry.steps or {})

@@ -18,6 +18,8 @@ local MOST_STEPS = 8
 local function who(by)
   if by.author == "user" then
     return "you"
+  elseif by.author == "unknown" then
+    return "somebody"
   elseif by.author == "operation" then
     return "a " .. (by.kind or "change")
   end
