@@ -136,9 +136,9 @@ class Workspace:
         self.sessions = Sessions(writer, store, self.step_changes)
         self.messages = Messages(writer, store.timeline, self.sessions, self.step_changes, policy)
         knowing = (self.sessions, self.step_changes, policy, former_histories)
-        self.news = SessionNews(writer, store, store, *knowing).tell
+        self.news = SessionNews(writer, store, *knowing).tell
         self.history = History(store.timeline, self.step_changes, is_elsewhere)
-        planner = UndoPlanner(store, store, work_tree, self.step_changes)
+        planner = UndoPlanner(store, work_tree, self.step_changes)
         contested = ContestedFiles(writer, store, store.timeline, self.step_changes, planner, texts, is_elsewhere)
         undoing = (writer, self.sessions, self.step_changes, planner, store.timeline, contested)
         self.undo_steps = UndoSteps(*undoing)
@@ -152,7 +152,7 @@ class Workspace:
         self.announce_pending = self._pending_feed.begin
         self.blame = Blame(writer, store, looking, attributor, texts, Attesting(notes)).lines
         self.blame_text = TextBlame(writer, store, looking, attributor, texts).lines
-        self.made_changes = MadeChanges(store, store.timeline, self.sessions, self.step_changes).of
+        self.made_changes = MadeChanges(store, self.sessions, self.step_changes).of
         self.elsewhere = elsewhere
         self.pushing = Push(store, self.sessions, self.step_changes, elsewhere, secret_rules)
         self.prune = Prune(store.timeline, elsewhere).prune

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from snapd.core.actions.sessions import Sessions
     from snapd.core.call import Call
     from snapd.core.model import Change, ObjectId, RelPath
-    from snapd.core.ports.store import Objects
-    from snapd.core.ports.timeline import Timeline
+    from snapd.core.ports.store import Store
     from snapd.core.timeline.model import Event, SessionId, Span, Step, StepId
 
     from .steps.step_changes import StepChanges
@@ -49,15 +48,14 @@ class MadeChanges:
     """Lists the changes of steps one by one.
 
     Args:
-        objects: holds the snapshots.
-        timeline: of the workspace.
+        store: of the workspace.
         sessions: knows the steps.
         step_changes: says what of a step is in force.
     """
 
-    def __init__(self, objects: Objects, timeline: Timeline, sessions: Sessions, step_changes: StepChanges) -> None:
-        self._objects = objects
-        self._timeline = timeline
+    def __init__(self, store: Store, sessions: Sessions, step_changes: StepChanges) -> None:
+        self._store = store
+        self._timeline = store.timeline
         self._sessions = sessions
         self._step_changes = step_changes
 
@@ -134,7 +132,7 @@ class MadeChanges:
                 made.append((change, by, others))
         gone = {change.path for change, _, _ in made if change.new is None}
         come = {change.path for change, _, _ in made if change.old is None}
-        moves = self._objects.renames(*trees) if gone and come else {}
+        moves = self._store.renames(*trees) if gone and come else {}
         moves = {new: old for new, old in moves.items() if new in come and old in gone}
         return [
             (change.path, MadeChange(Delta(change.old, change.new, others), *trees, by, moves.get(change.path)))
@@ -158,7 +156,7 @@ class MadeChanges:
             yield change.path, MadeChange(Delta(change.old, change.new), *trees, ())
 
     def _changes(self, old: ObjectId, new: ObjectId, call: Call, only: Collection[RelPath] = ()) -> Iterator[Change]:
-        read, differing = self._objects.read_tree, self._objects.differing
+        read, differing = self._store.read_tree, self._store.differing
         for change in changes(read, old, new, only=only, differing=differing):
             call.check()
             yield change

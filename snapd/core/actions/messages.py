@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from snapd.core.model import ObjectId, RelPath
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.policy import Policy
-    from snapd.core.ports.store import Objects, SnapshotLog
+    from snapd.core.ports.store import Store
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.model import Event, FileSummary, Message, SessionId, Span, StepId, StepState
 
@@ -143,8 +143,7 @@ class SessionNews:
 
     Args:
         writer: captures the work tree.
-        objects: holds the snapshots.
-        log: of the workspace.
+        store: of the workspace.
         sessions: knows the sessions.
         step_changes: says what steps changed.
         policy: says whether agents are told.
@@ -154,17 +153,15 @@ class SessionNews:
     def __init__(
         self,
         writer: Writer,
-        objects: Objects,
-        log: SnapshotLog,
+        store: Store,
         sessions: Sessions,
         step_changes: StepChanges,
         policy: Policy,
         former: Callable[[], Iterable[FormerHistory]],
     ) -> None:
         self._writer = writer
-        self._objects = objects
-        self._log = log
-        self._timeline = log.timeline
+        self._store = store
+        self._timeline = store.timeline
         self._sessions = sessions
         self._step_changes = step_changes
         self._policy = policy
@@ -188,7 +185,7 @@ class SessionNews:
             snapshot = self._writer.seen(call)
             self._writer.record(snapshot, RecordKind.LOOK)
             told, events = self._since(session_id)
-            latest = self._writer.span(self._log.identify(snapshot))
+            latest = self._writer.span(self._store.identify(snapshot))
             last = self._timeline.next_seq - 1
         news = News()
         if told is not None and self._policy.tells_agents:
@@ -232,7 +229,7 @@ class SessionNews:
         for old, new, steps in pairs:
             call.check()
             if all(self._session_of(step) != session_id for step in steps):
-                found.update(change.path for change in changes(self._objects.read_tree, old, new))
+                found.update(change.path for change in changes(self._store.read_tree, old, new))
         return found
 
     def _turned(
@@ -257,7 +254,7 @@ class SessionNews:
         self, session_id: SessionId, before: ObjectId, now: ObjectId, touched: set[RelPath], call: Call
     ) -> tuple[FileSummary, ...]:
         """Those of the touched files that the session had changed and that are not as they were."""
-        read = self._objects.entry_in
+        read = self._store.entry_in
         differing = {path for path in touched if lookup(read, before, path) != lookup(read, now, path)}
         own: set[RelPath] = set()
         for step in self._timeline.steps(session_id) if differing else ():

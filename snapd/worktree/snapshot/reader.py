@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath, Signature
+    from snapd.core.model import ObjectId, RelPath
     from snapd.core.ports.store import ObjectBatch
     from snapd.worktree.state.file_state import Record
     from snapd.worktree.state.nodes import DirectoryNode
@@ -228,7 +228,10 @@ class Reader:
             found = read_link(directory, name, self._store)
         else:
             found = read_stable(directory, name, self.limit, self._store)
-        return found if isinstance(found, SkipReason) else _record(*found)
+        if isinstance(found, SkipReason):
+            return found
+        oid, seen, racy = found
+        return make_record(seen, oid, racy)
 
     def _store(self, size: int, chunks: Iterator[bytes]) -> ObjectId:
         if size >= STREAM_FROM:
@@ -242,7 +245,3 @@ class Reader:
         for chunk in chunks:
             self.call.check()
             yield chunk
-
-
-def _record(oid: ObjectId, seen: Signature, racy: bool) -> Record:
-    return make_record(seen, oid, racy)

@@ -1,4 +1,4 @@
-"""The process that reads files for `reader_pool`: names come in, contents go out, until the input ends.
+"""The process that reads files for `ReaderPool`: names come in, contents go out, until the input ends.
 
 For a file that it cannot read as it is, it only says so; the process that asked finds out why.
 """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from snapd.core.operations.details import Prepared
     from snapd.core.operations.planner import Planner
     from snapd.core.plan import Plan
-    from snapd.core.ports.store import Objects, SnapshotLog
+    from snapd.core.ports.store import Store
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.attribution import Delta, OwnChanges
     from snapd.core.timeline.model import (
@@ -47,16 +47,14 @@ class UndoPlanner:
     """Finds what there is to take back of steps and operations, and plans how.
 
     Args:
-        objects: holds the snapshots.
-        log: of the workspace.
+        store: of the workspace.
         work_tree: the folder.
         step_changes: says what steps changed.
     """
 
-    def __init__(self, objects: Objects, log: SnapshotLog, work_tree: WorkTree, step_changes: StepChanges) -> None:
-        self._objects = objects
-        self._log = log
-        self._timeline = log.timeline
+    def __init__(self, store: Store, work_tree: WorkTree, step_changes: StepChanges) -> None:
+        self._store = store
+        self._timeline = store.timeline
         self._work_tree = work_tree
         self._step_changes = step_changes
 
@@ -88,7 +86,7 @@ class UndoPlanner:
     def whole(self, unit: UndoUnit) -> UndoTask:
         """Makes a task of all that a step or an operation changed, even if it was taken back; raises `StoreCorrupt`."""
         own = self._step_changes.own(unit)
-        target = Target(self._objects, self._log.load(unit.from_), _made_by(unit, own))
+        target = Target(self._store, self._store.load(unit.from_), _made_by(unit, own))
         # an empty directory that another session may have made or removed stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
@@ -153,7 +151,7 @@ class UndoPlanner:
         unit = self._timeline.unit(undone.name)
         assert unit is not None
         first = self._timeline.undone(undone.name)[0]
-        target = Target(self._objects, self._log.load(operation.before), _put_where_nothing_was(turn))
+        target = Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn))
         moved = self._moved(unit, self._step_changes.own(unit).files)
         task = UndoTask(
             unit,
@@ -165,7 +163,7 @@ class UndoPlanner:
             operation.before,
             target,
             # steps that were taken back together may be done again together, or one after the other
-            (Target(self._objects, self._log.load(unit.to or operation.before)), target),
+            (Target(self._store, self._store.load(unit.to or operation.before)), target),
             True,
             again=undone.operation_id,
         )
@@ -177,7 +175,7 @@ class UndoPlanner:
         came = any(delta.old is None for chain in files.values() for delta in chain)
         if not (went and came):
             return {}
-        found = own_moves(self._step_changes.spans(unit), self._objects.renames)
+        found = own_moves(self._step_changes.spans(unit), self._store.renames)
         return {new: old for new, old in found.items() if new in files and old in files}
 
     def reverted(self, undone: Sequence[Undone]) -> list[Undone]:
@@ -272,7 +270,7 @@ class UndoPlanner:
         wanted = {path: entry for path, entry in left.items() if entry is not None and task.again is None}
         for branch, files in self._work_tree.elsewhere(wanted) if wanted else ():
             call.check()
-            known = self._objects.adopt((), [entry.oid for entry in files.values()])
+            known = self._store.adopt((), [entry.oid for entry in files.values()])
             for path, entry in files.items():
                 if path not in places and entry.oid in known and self._would_undo(task.files[path], entry):
                     places[path] = ("stashed", None) if branch is None else ("onBranch", branch)
@@ -290,7 +288,7 @@ class UndoPlanner:
 
     def _would_undo(self, chain: Sequence[Delta], entry: Entry) -> bool:
         """Whether a file has the change of a step, so that an undo would take it back there."""
-        found = three_way(chain[-1].new, entry, chain[0].old, self._objects.merge)
+        found = three_way(chain[-1].new, entry, chain[0].old, self._store.merge)
         return not isinstance(found, Overlap) and found != entry
 
     def _overlay(self, call: Call) -> Overlay:
@@ -305,7 +303,7 @@ class UndoPlanner:
     ) -> TakenBack:
         def merge(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
             call.check()
-            return self._objects.merge(base, ours, theirs)
+            return self._store.merge(base, ours, theirs)
 
         call.check()
         moved_since = self._moved_since(task.end, seen)
@@ -322,7 +320,7 @@ class UndoPlanner:
         return captured.entry if captured is not None else None
 
     def _moved_since(self, left: SnapshotId, before: Snapshot) -> Callable[[], Mapping[RelPath, RelPath]]:
-        return lambda: {old: new for new, old in self._objects.renames(left.tree, before.tree).items()}
+        return lambda: {old: new for new, old in self._store.renames(left.tree, before.tree).items()}
 
 
 def _is_conflict(outcome: FileOutcome | None) -> bool:
