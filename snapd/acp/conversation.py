@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from snapd.backend import Backend
 
     from .commands import Command
-    from .daemon import Daemon
     from .messages import Message
-    from .recording import Step
+    from .recording import Daemon, Step
     from .turns import Turn
 
     Then = Callable[[], None] | None

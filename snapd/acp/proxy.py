@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from snapd.environment import RECORDED
 
 from .conversation import Conversation, Verdict
-from .daemon import Daemon
 from .lines import Piece, Writer, pieces
+from .recording import Daemon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -25,7 +25,7 @@ class Asked:
 
 
 class Ledger:
-    """In place of `snapd.acp.daemon.Daemon` and the daemon: has sessions and steps, and no files.
+    """In place of `snapd.acp.recording.Daemon` and the daemon: has sessions and steps, and no files.
 
     Attributes:
         asked: every request but those that look.

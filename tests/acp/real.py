@@ -23,7 +23,7 @@ def allow(_: Work) -> dict[str, Any]:
 
 
 class OwnDaemon:
-    """In place of `snapd.acp.daemon.Daemon`: opens folders in this process."""
+    """In place of `snapd.acp.recording.Daemon`: opens folders in this process."""
 
     def __init__(self, base: Path) -> None:
         self._locations = Locations(

@@ -35,8 +35,8 @@ def acp(options: argparse.Namespace) -> int:
         # nobody speaks the protocol there: a person logs in, or asks the agent for its version
         return _without_proxy(words)
     _log()
-    from snapd.acp.daemon import Daemon
     from snapd.acp.proxy import run
+    from snapd.acp.recording import Daemon
 
     return run(words, Daemon(options.socket))
 

@@ -11,8 +11,7 @@ from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import file_of, find_session, find_step
 from snapd.cli.requests.operation import operate
 from snapd.cli.requests.pending import choose_hunks, named, pending
-from snapd.cli.requests.similar import meant_file
-from snapd.cli.requests.snapshots import find_snapshot
+from snapd.cli.requests.snapshots import find_snapshot, meant_file
 from snapd.cli.terminal.asking import declined
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import print_json

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
 from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, listed_sessions
-from snapd.cli.requests.when import first_second
+from snapd.cli.requests.snapshots import first_second
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import columns, fit, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import beginning, changed, is_noise, prompt_of, said_of, short, step_name

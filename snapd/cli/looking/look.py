@@ -11,8 +11,7 @@ from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import TAKE_ONE, ask, backend, in_folder, pages
 from snapd.cli.requests.folder import folder_of
-from snapd.cli.requests.similar import suggesting
-from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file
+from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file, suggesting
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import file_name, shell_name
 from snapd.cli.terminal.layout import fit, one_line, pad, terminal_width

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapd.agents.changes import Change, to_install, to_uninstall
+from snapd.agents.install import Change, to_install, to_uninstall
 from snapd.agents.jsonc import BrokenText
 from snapd.agents.styles import entries
 from snapd.agents.table import AGENTS, Agent

@@ -12,7 +12,7 @@ import pytest
 
 from snapd.cli.looking import graph
 from snapd.cli.looking.log import entry_line, table
-from snapd.cli.requests.when import first_second
+from snapd.cli.requests.snapshots import first_second
 from snapd.cli.terminal.layout import columns, fit, fit_name
 from snapd.cli.terminal.naming import step_name
 from snapd.cli.terminal.output import Painter, summary

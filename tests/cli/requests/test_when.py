@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from snapd.cli.requests.when import is_time, last_second
+from snapd.cli.requests.snapshots import is_time, last_second
 from snapd.core.errors import InvalidParams
 
 
