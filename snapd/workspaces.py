@@ -14,7 +14,7 @@ import attrs
 
 from snapd.core.compare.text import DirectDiffer
 from snapd.core.errors import InvalidParams, SnapdError, StoreCorrupt, StoreLocked, WorkspaceGone, WorkspaceNotOpen
-from snapd.core.model import TakenQuery
+from snapd.core.model import NO_COVERAGE, TakenQuery
 from snapd.core.operations.editors import Editors
 from snapd.core.paths import parents, shown
 from snapd.core.rules.ignore import RULES_BYTES
@@ -37,7 +37,7 @@ from snapd.worktree.worktree import WorkTree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from snapd.core.model import Entry, Origins, RelPath
+    from snapd.core.model import Coverage, Entry, RelPath
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import Fetched
     from snapd.locations import Locations
@@ -369,7 +369,7 @@ class Workspaces:
                     store.adopt,
                     store.project_blobs,
                     partial(_contents, store),
-                    _origins(store),
+                    _last_coverage(store),
                 )
                 return Workspace(
                     project_id(location.root),
@@ -392,12 +392,12 @@ class Workspaces:
             raise
 
 
-def _origins(store: Store) -> Origins:
-    """The former names that the last snapshot knew; none where the store is damaged."""
-    try:
-        return next((store.find(last.tree).coverage.origins for last in store.taken(TakenQuery(), None, 1)), ())
-    except StoreCorrupt:
-        return ()
+def _last_coverage(store: Store) -> Coverage:
+    """The coverage of the last snapshot; an empty one where the store is damaged."""
+    with suppress(StoreCorrupt):
+        for last in store.taken(TakenQuery(), None, 1):
+            return store.find(last.tree).coverage
+    return NO_COVERAGE
 
 
 def current_umask() -> int:

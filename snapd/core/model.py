@@ -161,6 +161,9 @@ class Coverage:
         origins: what was moved to where it is: files and directories that were not captured before, and directories;
             see `Origins`.
         permissions: those of files and directories that are not what the umask gives them; sorted by path.
+        left_out: files that were captured before and are there, but are ignored by now, each with the blob that it was
+            last captured as. An empty name of the blob stands for a directory with all below it, which is ignored, or
+            has something else mounted over it. Sorted by path.
     """
 
     prefix: bytes = b""
@@ -170,6 +173,10 @@ class Coverage:
     forced: tuple[RelPath, ...] = ()
     origins: Origins = ()
     permissions: tuple[tuple[RelPath, int], ...] = ()
+    left_out: tuple[tuple[RelPath, ObjectId], ...] = ()
+
+
+NO_COVERAGE = Coverage()
 
 
 @attrs.frozen

@@ -65,6 +65,25 @@ def changes(
             frames.append(_pairs(read, compare, path, *below, after))
 
 
+def in_sight(
+    found: Iterable[Change], went: Mapping[RelPath, ObjectId], came: Mapping[RelPath, ObjectId]
+) -> Iterator[Change]:
+    """Drops changes of files that only went out of sight, because a rule ignores them, or came back as they were.
+
+    Args:
+        found: the changes.
+        went: what is left out afterwards; see `Coverage`.
+        came: what was left out before.
+    """
+    for change in found:
+        if change.new is None:
+            if change.path in went or any(went.get(above) == b"" for above in parents(change.path)):
+                continue
+        elif change.old is None and came.get(change.path) == change.new.oid:
+            continue
+        yield change
+
+
 def is_among(path: RelPath, only: Collection[RelPath]) -> bool:
     """Whether a path is one of `only` or below one of them; an empty `only` stands for all paths."""
     return not only or path in only or any(above in only for above in parents(path))

@@ -70,6 +70,8 @@ def encode(coverage: Coverage) -> bytes:
         ]
     if coverage.permissions:
         document["permissions"] = [[_text(path), permissions] for path, permissions in coverage.permissions]
+    if coverage.left_out:
+        document["leftOut"] = [[_text(path), oid.hex()] for path, oid in coverage.left_out]
     return json.dumps(document, separators=(",", ":")).encode("ascii")
 
 
@@ -91,6 +93,7 @@ def decode(data: bytes) -> Coverage:
             for path, origins in document.get("origins", ())
         ),
         permissions=tuple((_raw(path), int(permissions)) for path, permissions in document.get("permissions", ())),
+        left_out=tuple((_raw(path), bytes.fromhex(oid)) for path, oid in document.get("leftOut", ())),
     )
 
 

@@ -9,9 +9,9 @@ import pygit2
 from pygit2.enums import DeltaStatus, DiffFind, DiffOption
 
 from snapd.core.errors import StoreCorrupt
-from snapd.core.model import SYMLINK, TREE, TreeEntry
+from snapd.core.model import SYMLINK, TREE, Snapshot, TreeEntry
 from snapd.core.paths import parents
-from snapd.core.trees import changes
+from snapd.core.trees import changes, in_sight
 from snapd.store.objects.codec import NUMBERS, encode_tree, object_id
 from snapd.store.objects.libgit2 import Supplied, supplied
 
@@ -21,9 +21,10 @@ from .merging import merge
 from .repository import ShadowRepository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from snapd.core.model import Entry, ObjectId, RelPath
+    from snapd.core.model import Change, Entry, ObjectId, RelPath
+    from snapd.core.timeline.model import State
 
 
 _SIMILAR_PERCENT = 50
@@ -33,13 +34,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def renames(repository: ShadowRepository, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
+def renames(
+    repository: ShadowRepository, old: ObjectId, new: ObjectId, differing: Iterable[Change] | None = None
+) -> dict[RelPath, RelPath]:
     """Finds files that were moved, as `git diff -M` does: at least half of their text is the same.
 
     Args:
         repository: holds both trees.
         old: tree id.
         new: tree id.
+        differing: what differs between them; None for all that does.
 
     Returns:
         The old path by the new one.
@@ -50,7 +54,7 @@ def renames(repository: ShadowRepository, old: ObjectId, new: ObjectId) -> dict[
     """
     gone: dict[RelPath, Entry] = {}
     come: dict[RelPath, Entry] = {}
-    for change in changes(repository.read_tree, old, new, differing=repository.differing):
+    for change in differing or changes(repository.read_tree, old, new, differing=repository.differing):
         if change.new is None and change.old is not None:
             gone[change.path] = change.old
         elif change.old is None and change.new is not None:
@@ -129,6 +133,10 @@ def part(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[Concat
     return call
 
 
+def _tree(state: State) -> ObjectId:
+    return state if isinstance(state, bytes) else state.tree
+
+
 class ObjectStore:
     """The objects of a repository; implements `core.ports.Objects`.
 
@@ -167,9 +175,24 @@ class ObjectStore:
         """
         return adopt(self._repository, directories, wanted)
 
-    def renames(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
+    def left_out(self, state: State) -> Mapping[RelPath, ObjectId]:
+        """What a snapshot left out because of its rules; see `Coverage`."""
+        return dict(state.coverage.left_out) if isinstance(state, Snapshot) else {}
+
+    def changes(
+        self, old: State, new: State, *, after: RelPath | None = None, only: Collection[RelPath] = ()
+    ) -> Iterator[Change]:
+        """Lists what differs between two snapshots, without what only went out of sight; see `trees.changes`."""
+        trees = _tree(old), _tree(new)
+        found = changes(self.read_tree, *trees, after=after, only=only, differing=self.differing)
+        if trees[0] == trees[1]:
+            return found
+        went, came = self.left_out(new), self.left_out(old)
+        return in_sight(found, went, came) if went or came else found
+
+    def renames(self, old: State, new: State) -> dict[RelPath, RelPath]:
         """The old path of each file that was moved, by its new one."""
-        return renames(self._repository, old, new)
+        return renames(self._repository, _tree(old), _tree(new), self.changes(old, new))
 
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
         """Merges a file three ways and stores the result; None if the changes overlap."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from snapd.core.errors import SnapdError
 from snapd.core.model import RecordKind
+from snapd.core.timeline.model import SnapshotId
 from snapd.failpoints import failpoint
 from snapd.store.files.lock import Ownership
 from snapd.store.journal.journal import refuse_newer_journal
@@ -23,14 +24,14 @@ from .timeline.small_files import IntentFile
 from .timeline.timeline import Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from snapd.core.call import Call
     from snapd.core.check_report import CheckReport
     from snapd.core.model import ObjectId, RelPath, Snapshot
     from snapd.core.ports import store as ports
     from snapd.core.ports.store import PurgePlan as AnyPurgePlan
-    from snapd.core.timeline.model import Event, Intent
+    from snapd.core.timeline.model import Event, Intent, State
 
 
 logger = logging.getLogger(__name__)
@@ -101,6 +102,16 @@ class Store(ObjectStore):
     neighbours = part("_log", SnapshotLog.neighbours)
     identify = part("_log", SnapshotLog.identify)
     load = part("_log", SnapshotLog.load)
+
+    def left_out(self, state: State) -> Mapping[RelPath, ObjectId]:
+        """What a snapshot left out because of its rules; see `Coverage`."""
+        if isinstance(state, SnapshotId):
+            state = self.load(state)
+        elif isinstance(state, bytes):
+            if not self.knows(state):
+                return {}
+            state = self.find(state)
+        return super().left_out(state)
 
     def project_blobs(self, directories: Sequence[bytes]) -> ports.ProjectBlobs:
         """The blobs in `objects` directories of the user's own git; they are only read, and only when needed."""

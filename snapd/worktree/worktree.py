@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import IoError, WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
+from snapd.core.model import NO_COVERAGE
 from snapd.core.paths import parents
 from snapd.core.plan import CapturedFile
 from snapd.watch.choose import open_clock
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import (
         CaptureSettings,
+        Coverage,
         Drift,
         DriftQuery,
         Entry,
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
         FullLook,
         ObjectId,
         Origin,
-        Origins,
         RelPath,
         Snapshot,
         UncapturedChange,
@@ -108,14 +109,14 @@ class WorkTree:
         adopt: Adopt,
         open_blobs: OpenBlobs,
         earlier: Callable[[str], Iterable[bytes]],
-        origins: Origins = (),
+        last: Coverage = NO_COVERAGE,
     ) -> None:
         """Starts from the state that an earlier process saved; see `Scanner.attach`.
 
         `earlier` gives the contents that snapshots have of a file, the newest first.
         """
         self._rules.earlier = partial(earlier, WORKSPACE_FILE)
-        self._scanner.attach(path, knows, adopt, open_blobs, origins)
+        self._scanner.attach(path, knows, adopt, open_blobs, last)
 
     @property
     def origins(self) -> Mapping[RelPath, tuple[Origin, ...]]:

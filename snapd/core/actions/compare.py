@@ -13,7 +13,7 @@ import attrs
 from snapd.core.answers import DeltaPage
 from snapd.core.compare.file_diff import describe, unified
 from snapd.core.model import RecordKind
-from snapd.core.trees import changes, file_at, is_among
+from snapd.core.trees import file_at, is_among
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.model import Change, ObjectId, RelPath
+    from snapd.core.model import Change, ObjectId, RelPath, Snapshot
     from snapd.core.operations.writer import Writer
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Objects
@@ -56,7 +56,7 @@ class Comparison:
         self._known = known
         self.texts = texts
         # the renames of the page before: the next page needs the same
-        self._renames: tuple[ObjectId, ObjectId, dict[RelPath, RelPath]] | None = None
+        self._renames: tuple[Snapshot, Snapshot, dict[RelPath, RelPath]] | None = None
 
     def changed(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Change, ...]:
         """Lists what differs."""
@@ -85,9 +85,9 @@ class Comparison:
         Returns:
             A part for each file.
         """
-        objects, _, tree = self._sides(old, new, call)
+        objects, before, now = self._sides(old, new, call)
         parts = []
-        for change, source in self._files(objects, old, tree, only, call, renames=renames):
+        for change, source in self._files(objects, before, now, only, call, renames=renames):
             parts.append(unified(objects, change, self.texts, call, source, binary=binary))
             call.progress("comparing", len(parts))
         return tuple(parts)
@@ -116,7 +116,7 @@ class Comparison:
             after: the path where the page before ended; None for the first page.
             limit: files on this page, at most.
         """
-        objects, _, tree = self._sides(old, new, call)
+        objects, before, now = self._sides(old, new, call)
 
         def describe_file(file: tuple[Change, RelPath | None]) -> FileDelta:
             change, source = file
@@ -131,38 +131,38 @@ class Comparison:
                 renamed_from=source,
             )
 
-        differing = self._files(objects, old, tree, only, call, renames=renames, after=after)
+        differing = self._files(objects, before, now, only, call, renames=renames, after=after)
         deltas, last = first_page(differing, describe_file, limit, partial(call.progress, "comparing"))
         if renames and last is None:
             self._renames = None
-        return DeltaPage(deltas, tree, last)
+        return DeltaPage(deltas, now.tree, last)
 
-    def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Objects, ObjectId, ObjectId]:
-        """What has the objects of both sides, and the two trees; captures the work tree where that is meant."""
+    def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Objects, Snapshot, Snapshot]:
+        """What has the objects of both sides, and the two; captures the work tree where that is meant."""
         if new is not None:
-            return self._known.both(old, new, call)[0], old, new
+            return self._known.both(old, new, call)
         with self._writer.turn(call):
-            forced = self._known.here(old, call).coverage.forced
-            return self._known.store, old, self._writer.capture(forced, RecordKind.LOOK, call).tree
+            before = self._known.here(old, call)
+            return self._known.store, before, self._writer.capture(before.coverage.forced, RecordKind.LOOK, call)
 
     def _changes(
         self,
         objects: Objects,
-        old: ObjectId,
-        new: ObjectId,
+        old: Snapshot,
+        new: Snapshot,
         only: Sequence[RelPath],
         call: Call,
         after: RelPath | None = None,
     ) -> Iterator[Change]:
-        for change in changes(objects.read_tree, old, new, after=after, only=only, differing=objects.differing):
+        for change in objects.changes(old, new, after=after, only=only):
             call.check()
             yield change
 
     def _files(
         self,
         objects: Objects,
-        old: ObjectId,
-        new: ObjectId,
+        old: Snapshot,
+        new: Snapshot,
         only: Sequence[RelPath],
         call: Call,
         *,
@@ -177,11 +177,11 @@ class Comparison:
         for change in self._changes(objects, old, new, only, call, after):
             source = moved.get(change.path)
             if source is not None:
-                yield attrs.evolve(change, old=file_at(objects.entry_in, old, source)), source
+                yield attrs.evolve(change, old=file_at(objects.entry_in, old.tree, source)), source
             elif change.path not in sources:
                 yield change, None
 
-    def _moved(self, objects: Objects, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
+    def _moved(self, objects: Objects, old: Snapshot, new: Snapshot) -> dict[RelPath, RelPath]:
         """The old path of each moved file, by its new one."""
         renames = self._renames
         if renames is None or renames[:2] != (old, new):

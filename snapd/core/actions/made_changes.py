@@ -8,7 +8,6 @@ import attrs
 
 from snapd.core.timeline.attribution import Delta, owners
 from snapd.core.timeline.model import Operated, Operation
-from snapd.core.trees import changes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from snapd.core.call import Call
     from snapd.core.model import Change, ObjectId, RelPath
     from snapd.core.ports.store import Store
-    from snapd.core.timeline.model import Event, SessionId, Span, Step, StepId
+    from snapd.core.timeline.model import Event, SessionId, Span, State, Step, StepId
 
     from .steps.step_changes import StepChanges
 
@@ -122,7 +121,7 @@ class MadeChanges:
         authors = self._step_changes.authors(span.steps)
         trees = span.before.tree, span.after.tree
         made: list[tuple[Change, tuple[Step, ...], tuple[StepId, ...]]] = []
-        for change in self._changes(*trees, call):
+        for change in self._changes(span.before, span.after, call):
             found = owners(change.path, authors)
             mine = [steps[name] for name in found if name in steps]
             by = tuple(step for step, files in mine if files is None or change.path in files)
@@ -132,7 +131,7 @@ class MadeChanges:
                 made.append((change, by, others))
         gone = {change.path for change, _, _ in made if change.new is None}
         come = {change.path for change, _, _ in made if change.old is None}
-        moves = self._store.renames(*trees) if gone and come else {}
+        moves = self._store.renames(span.before, span.after) if gone and come else {}
         moves = {new: old for new, old in moves.items() if new in come and old in gone}
         return [
             (change.path, MadeChange(Delta(change.old, change.new, others), *trees, by, moves.get(change.path)))
@@ -152,11 +151,10 @@ class MadeChanges:
         assert isinstance(operation, Operation)
         files = self._step_changes.in_force(operation).files.keys() & changed
         trees = operation.from_.tree, operation.after.tree
-        for change in self._changes(*trees, call, files) if files else ():
+        for change in self._changes(operation.from_, operation.after, call, files) if files else ():
             yield change.path, MadeChange(Delta(change.old, change.new), *trees, ())
 
-    def _changes(self, old: ObjectId, new: ObjectId, call: Call, only: Collection[RelPath] = ()) -> Iterator[Change]:
-        read, differing = self._store.read_tree, self._store.differing
-        for change in changes(read, old, new, only=only, differing=differing):
+    def _changes(self, old: State, new: State, call: Call, only: Collection[RelPath] = ()) -> Iterator[Change]:
+        for change in self._store.changes(old, new, only=only):
             call.check()
             yield change

@@ -9,7 +9,7 @@ import attrs
 from snapd.core.answers import MessageView, News, Page
 from snapd.core.model import RecordKind
 from snapd.core.timeline.model import Edited, MessageSent, Operated, SessionStarted, StepBegun
-from snapd.core.trees import changes, lookup
+from snapd.core.trees import lookup
 
 from .history import newest_first
 
@@ -229,7 +229,7 @@ class SessionNews:
         for old, new, steps in pairs:
             call.check()
             if all(self._session_of(step) != session_id for step in steps):
-                found.update(change.path for change in changes(self._store.read_tree, old, new))
+                found.update(change.path for change in self._store.changes(old, new))
         return found
 
     def _turned(

@@ -202,7 +202,7 @@ class Snapshots:
     def _changed(self, taken: Taken) -> int | None:
         if taken.previous is None:
             return None
-        found = changes(self._store.read_tree, taken.previous, taken.tree, differing=self._store.differing)
+        found = self._store.changes(taken.previous, taken.tree)
         return sum(1 for _ in found)
 
     def _reason(self, taken: Taken) -> tuple[TakenKind, SessionId | None, StepId | None]:

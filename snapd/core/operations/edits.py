@@ -12,7 +12,7 @@ from snapd.core.model import SYMLINK, TREE, Entry, Snapshot
 from snapd.core.paths import parents
 from snapd.core.timeline.attribution import owners
 from snapd.core.timeline.model import Edited, Span
-from snapd.core.trees import amended, changes, file_at, is_among, lookup
+from snapd.core.trees import amended, file_at, is_among, lookup
 
 from .target import Target
 
@@ -98,7 +98,7 @@ def _foreign_changes(
     found: dict[RelPath, Entry | None] = {}
     seen = set()
     skipped = {skip.path for skip in after.coverage.skipped}
-    for change in changes(objects.read_tree, before.tree, after.tree, differing=objects.differing):
+    for change in objects.changes(before, after):
         seen.add(change.path)
         effect = done.get(change.path)
         if effect is None:
@@ -296,7 +296,7 @@ class Edits:
             authors = {step_id: author for step_id, (author, _) in self._recent.items()}
             found = {}
             steps: dict[StepId, None] = {}
-            for change in changes(self._store.read_tree, head.tree, now.tree, differing=self._store.differing):
+            for change in self._store.changes(head, now):
                 at = self._changed_at(change.path)
                 own = [step for step in owners(change.path, authors) if at <= self._recent[step][1]]
                 if own:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.check_report import CheckReport
-    from snapd.core.model import Entry, RelPath, Snapshot, Taken, TakenQuery, TreeEntry
+    from snapd.core.model import Change, Entry, RelPath, Snapshot, Taken, TakenQuery, TreeEntry
     from snapd.core.rules.retention import Limits
-    from snapd.core.timeline.model import Event, Intent, SnapshotId
+    from snapd.core.timeline.model import Event, Intent, SnapshotId, State
 
     from .timeline import Timeline
 
@@ -83,7 +83,12 @@ class Objects(Blobs, Protocol):
     def differing(self, old: ObjectId, new: ObjectId) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
         """The entries that differ between two directories, each before and after; raises `StoreCorrupt`."""
 
-    def renames(self, old: ObjectId, new: ObjectId) -> dict[RelPath, RelPath]:
+    def changes(
+        self, old: State, new: State, *, after: RelPath | None = None, only: Collection[RelPath] = ()
+    ) -> Iterator[Change]:
+        """Lists what differs between two snapshots, as `trees.changes`, without what only a rule hides."""
+
+    def renames(self, old: State, new: State) -> dict[RelPath, RelPath]:
         """The old path of each file that was moved, by its new one."""
 
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:

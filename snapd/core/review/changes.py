@@ -13,19 +13,18 @@ from snapd.core.model import SYMLINK, TEN_MIB
 from snapd.core.timeline.attribution import owners
 from snapd.core.timeline.model import Kept, Operated
 from snapd.core.timeline.queries import Touched
-from snapd.core.trees import changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
     from snapd.core.compare.edits import Edit
-    from snapd.core.model import Entry, ObjectId, RelPath
+    from snapd.core.model import Entry, RelPath
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Blobs, Objects
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.attribution import Author
-    from snapd.core.timeline.model import Event, OperationId, SnapshotId, Span, StepId
+    from snapd.core.timeline.model import Event, OperationId, SnapshotId, Span, State, StepId
     from snapd.core.timeline.queries import Part
 
     Authors = Callable[[Iterable[StepId]], dict[StepId, Author]]
@@ -147,21 +146,21 @@ def list_files(timeline: Timeline, objects: Objects, call: Call) -> None:
 
 def _files_of(event: Event, objects: Objects) -> Iterator[Touched]:
     if event.seen is not None:
-        yield from touched(objects, event.seq, "seen", event.seen.before.tree, event.seen.after.tree)
+        yield from touched(objects, event.seq, "seen", event.seen.before, event.seen.after)
     if isinstance(event.what, Operated) and event.head is not None:
-        yield from touched(objects, event.seq, "done", event.what.before.tree, event.head.tree)
+        yield from touched(objects, event.seq, "done", event.what.before, event.head)
     elif isinstance(event.what, Kept):
         for path, entry in event.what.files:
             yield Touched(path, event.seq, "done", None, entry)
 
 
-def touched(objects: Objects, seq: int, part: Part, old: ObjectId, new: ObjectId) -> list[Touched]:
-    """Lists the files that differ between two trees, ordered by path; a moved file has an entry for each name.
+def touched(objects: Objects, seq: int, part: Part, old: State, new: State) -> list[Touched]:
+    """Lists the files that differ between two snapshots, ordered by path; a moved file has an entry for each name.
 
     Raises:
         StoreCorrupt: an object is missing or damaged.
     """
-    found = list(changes(objects.read_tree, old, new, differing=objects.differing))
+    found = list(objects.changes(old, new))
     came = {change.path for change in found if change.old is None}
     went = {change.path for change in found if change.new is None}
     sources = objects.renames(old, new) if came and went else {}

@@ -35,7 +35,7 @@ from snapd.core.timeline.model import (
     StepsLeft,
     Turned,
 )
-from snapd.core.trees import amended, changes, files, lookup
+from snapd.core.trees import amended, files, lookup
 
 from .continuation import events_of
 
@@ -369,7 +369,7 @@ class Projection:
             return Span(self._copy(span.before), self._copy(span.after), steps, left)
         authors = self._authors(span.steps)
         before, after = span.before, span.after
-        found = changes(self._objects.read_tree, before.tree, after.tree, differing=self._objects.differing)
+        found = self._objects.changes(before, after)
         mine = {change.path: change.new for change in found if self._is_mine(owners(change.path, authors))}
         directories = self._empty_directories(before) ^ self._empty_directories(after)
         turned = [path for path in directories if self._is_mine(owners(path, authors, Author.names_directory))]

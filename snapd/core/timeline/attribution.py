@@ -13,7 +13,7 @@ from snapd.core.paths import parents
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
-    from snapd.core.model import Change, Entry, ObjectId, RelPath
+    from snapd.core.model import Change, Entry, RelPath
 
     from .model import SessionId, SnapshotId, Span, Step, StepId
 
@@ -126,7 +126,7 @@ def own_changes(
     step_ids: Collection[StepId],
     spans: Iterable[Span],
     authors: Mapping[StepId, Author],
-    changes: Callable[[ObjectId, ObjectId], Iterable[Change]],
+    changes: Callable[[SnapshotId, SnapshotId], Iterable[Change]],
     empty_directories: Callable[[SnapshotId], Collection[RelPath]],
 ) -> OwnChanges:
     """Decides what a step itself changed, or several steps together.
@@ -139,7 +139,7 @@ def own_changes(
         step_ids: the step, or the steps.
         spans: the spans in which any of them was open, in the order of time.
         authors: every step that was at work in these spans.
-        changes: lists what differs between two trees.
+        changes: lists what differs between two snapshots.
         empty_directories: lists the empty directories of a snapshot.
 
     Raises:
@@ -149,7 +149,7 @@ def own_changes(
     directories: dict[RelPath, list[DirectoryDelta]] = {}
     for span in spans:
         at_work = {step: authors[step] for step in span.steps}
-        for change in changes(span.before.tree, span.after.tree):
+        for change in changes(span.before, span.after):
             others = _others(step_ids, owners(change.path, at_work), at_work)
             if others is not None:
                 _append(files.setdefault(change.path, []), Delta(change.old, change.new, others))
@@ -166,17 +166,17 @@ def own_changes(
 
 
 def users_changes(
-    span: Span, authors: Mapping[StepId, Author], changes: Callable[[ObjectId, ObjectId], Iterable[Change]]
+    span: Span, authors: Mapping[StepId, Author], changes: Callable[[SnapshotId, SnapshotId], Iterable[Change]]
 ) -> list[Change]:
     """Lists what the user changed in a span: the files that no step owns. Arguments and errors as of `own_changes`."""
     at_work = {step: authors[step] for step in span.steps}
     if any(author.claims is None for author in at_work.values()):
         return []
-    return [change for change in changes(span.before.tree, span.after.tree) if not owners(change.path, at_work)]
+    return [change for change in changes(span.before, span.after) if not owners(change.path, at_work)]
 
 
 def own_moves(
-    spans: Iterable[Span], renames: Callable[[ObjectId, ObjectId], Mapping[RelPath, RelPath]]
+    spans: Iterable[Span], renames: Callable[[SnapshotId, SnapshotId], Mapping[RelPath, RelPath]]
 ) -> dict[RelPath, RelPath]:
     """Maps the new path of each file that was moved in some spans to its old one, whoever moved it.
 
@@ -184,14 +184,14 @@ def own_moves(
 
     Args:
         spans: in the order of time.
-        renames: finds the moved files between two trees.
+        renames: finds the moved files between two snapshots.
 
     Raises:
         StoreCorrupt: from `renames`.
     """
     found: dict[RelPath, RelPath] = {}
     for span in spans:
-        moved = renames(span.before.tree, span.after.tree)
+        moved = renames(span.before, span.after)
         # all at once, because two files may have swapped their names
         first = {new: found.pop(old, old) for new, old in moved.items()}
         found |= first

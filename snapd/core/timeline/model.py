@@ -10,7 +10,7 @@ from typing import Literal
 
 import attrs
 
-from snapd.core.model import Entry, ObjectId, RelPath, UncapturedChange
+from snapd.core.model import Entry, ObjectId, RelPath, Snapshot, UncapturedChange
 
 SessionId = str
 StepId = str
@@ -33,6 +33,10 @@ class SnapshotId:
 
     tree: ObjectId
     coverage: ObjectId
+
+
+State = ObjectId | SnapshotId | Snapshot
+"""What stands for a snapshot; a tree alone, for the latest one that has it."""
 
 
 @attrs.frozen

@@ -172,6 +172,9 @@ class NameClassifier:
             scope = rules.scope
         else:
             scope = self.evaluator.scope_of(here, is_directory, rules)
+        if scope is None and name == b".gitignore" and name in node.files:
+            # a rule that hides itself could not be seen, nor taken back
+            scope = rules.scope
         if scope is None:
             self._see_uncaptured(here, status)
             state.put_other(node, name, ignored)

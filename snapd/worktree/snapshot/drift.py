@@ -128,6 +128,8 @@ class DriftFinder:
         self._add(path, was, Entry(mode, _NOT_STORED), data)
 
     def _add(self, path: RelPath, was: Entry | None, now: Entry | None, data: bytes | None = None) -> None:
+        if now is None and self.state.is_left_out(path):
+            return
         if len(self._found) >= self.query.max_files:
             raise _EnoughError
         self._found.append(DriftedFile(path, was, now, data))

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import SnapdError, os_errors
-from snapd.core.model import EMPTY_TREE, FullLook, SkipReason, Snapshot
+from snapd.core.model import EMPTY_TREE, NO_COVERAGE, FullLook, SkipReason, Snapshot
 from snapd.failpoints import failpoint
 from snapd.heap import give_back
 from snapd.watch.clock import Marks
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from snapd.core.call import Call
-    from snapd.core.model import CaptureSettings, Drift, DriftQuery, ObjectId, Origins, RelPath
+    from snapd.core.model import CaptureSettings, Coverage, Drift, DriftQuery, ObjectId, RelPath
     from snapd.core.ports.store import Adopt, ObjectBatch, OpenBlobs
     from snapd.watch.clock import Clock
     from snapd.worktree.ignore.rules import RuleSource, WorkspaceRules
@@ -93,7 +93,7 @@ class Scanner:
         knows: Callable[[ObjectId], bool],
         adopt: Adopt,
         open_blobs: OpenBlobs,
-        origins: Origins = (),
+        last: Coverage = NO_COVERAGE,
     ) -> None:
         """Starts from the state that an earlier process saved, and saves what this one learns.
 
@@ -102,9 +102,10 @@ class Scanner:
             knows: whether a tree is a snapshot of the store, so that all its objects are there.
             adopt: takes objects of the project's own git over into the store.
             open_blobs: reads blobs of the project's own git.
-            origins: those of the last snapshot.
+            last: the coverage of the last snapshot.
         """
-        self.state.remember(dict(origins))
+        self.state.remember(dict(last.origins))
+        self.state.left_out = dict(last.left_out)
         self._adopt, self._open_blobs = adopt, open_blobs
         self._saved_at = path
         saved = load(path)
@@ -332,6 +333,7 @@ class Scanner:
         else:
             self._clock.put_back(marks)
             walker.unfinished = True
+        self.state.confirm_left_out(self._root)
         with os_errors(b"."):
             trace(self.state, self._root)
         self._unsaved += self.state.uncaptured.is_changed
@@ -374,6 +376,7 @@ class Scanner:
         doubted = frozenset(forced).symmetric_difference(self._forced)
         if rules is not before:
             changed = changed or (rules.prefix, rules.texts) != (before.prefix, before.texts)
+            self.state.uncaptured.saw_rules(before.texts, rules.texts)
             doubted |= differing(rules.tracked, before.tracked)
         if self.captured is None or len(doubted) >= _ALL_FROM:
             # a look that failed may have applied other rules to some directories

@@ -335,7 +335,7 @@ class Walker:
         with os_errors(path or b"."):
             found = os.fstat(descriptor)
             if above is not None and found.st_dev != self.device:
-                self.state.put_other(above, node.name, SkipReason.SPECIAL)
+                self.state.covered(above, node.name, path)
                 self.visited[above] = None
                 return None
             if found.st_ino != node.inode:

@@ -6,22 +6,24 @@ store has those bytes.
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.model import Coverage, RuleText, Skip, SkipReason
+from snapd.core.paths import parents
 from snapd.worktree.ignore.evaluator import Scope
 
-from .file_state import Inodes, inode_of, signature_of
+from .file_state import Inodes, inode_of, oid_of, signature_of
 from .nodes import DirectoryNode, Uncaptured
 from .uncaptured import Known, UncapturedFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from snapd.core.model import Origin, RelPath
+    from snapd.core.model import ObjectId, Origin, RelPath
     from snapd.worktree.fs.listing import FileStatus
     from snapd.worktree.ignore.rules import WorkspaceRules
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 _MOST_PERMISSIONS = 10_000
 """For how many files and directories a snapshot has permissions at most."""
+_MOST_LEFT_OUT = 10_000
+_MOST_IN_DIRECTORY = 1_000
+"""For how many files a snapshot says that they are ignored by now, and for how many of one directory."""
 _UNPACKED = 512
 """Directories whose files stay unpacked; a thousand of them take some 8 MiB more than packed."""
 
@@ -72,6 +77,7 @@ class TreeState:
         is_recalled: whether there was no `trace` yet since `recall`.
         departed: directories that went since then, and were found nowhere.
         recent: what came lately, by path: it may be a copy of something uncaptured that goes later.
+        left_out: see `Coverage`; some may not be there any more.
         knows_inodes: whether an inode number stands for one directory: some network file systems give the same to many.
     """
 
@@ -91,6 +97,8 @@ class TreeState:
         self.departed: list[tuple[RelPath, DirectoryNode]] = []
         self.is_recalled = False
         self.recent: dict[RelPath, Known] = {}
+        self.left_out: dict[RelPath, ObjectId] = {}
+        self._unconfirmed: list[RelPath] = []
         self._lost: dict[int, _LostDirectory] = {}
         self._notable: set[DirectoryNode] = set()
         self._used: OrderedDict[DirectoryNode, None] = OrderedDict()
@@ -222,11 +230,61 @@ class TreeState:
     def put_other(self, node: DirectoryNode, name: bytes, why: Uncaptured | SkipReason) -> None:
         """Adds a name that is not captured, in place of whatever had that name."""
         if node.others.get(name) is not why:
+            self._leave_out(node, name, why)
             linked = name in self.linked.get(node, ())
             self.drop(node, name)
             node.others[name] = why
             # another name of the file may fix what kept it from being captured
             self.set_linked(node, name, linked and isinstance(why, SkipReason))
+
+    def _leave_out(self, node: DirectoryNode, name: bytes, why: Uncaptured | SkipReason) -> None:
+        """Notes what was captured and is about to be ignored: it is not gone."""
+        above = self.path_of(node)
+        path = above + b"/" + name if above else name
+        if why is Uncaptured.IGNORED_FILE and name in node.files:
+            self.left_out[path] = oid_of(node.files[name])
+        elif why is Uncaptured.IGNORED_DIRECTORY and name in node.directories:
+            inside = list(node.directories[name].walk(path))
+            if sum(below.file_count for _, below in inside) > _MOST_IN_DIRECTORY:
+                self.left_out[path] = b""
+            else:
+                found = {
+                    here + b"/" + each: oid_of(record) for here, below in inside for each, record in below.files.items()
+                }
+                self.left_out |= found
+                self._unconfirmed += found
+        else:
+            return
+        self._coverage = None
+
+    def covered(self, above: DirectoryNode, name: bytes, path: RelPath) -> None:
+        """Takes in that something is mounted over a directory: nobody knows what is below."""
+        self.put_other(above, name, SkipReason.SPECIAL)
+        self.left_out[path] = b""
+        self._coverage = None
+
+    def confirm_left_out(self, root: int) -> None:
+        """Forgets the files in directories that are ignored by now which went before that; `root` is a descriptor."""
+        for path in self._unconfirmed:
+            try:
+                os.stat(path, dir_fd=root, follow_symlinks=False)
+            except (FileNotFoundError, NotADirectoryError):
+                self.left_out.pop(path, None)
+            except OSError:
+                # nobody can tell
+                continue
+        self._unconfirmed.clear()
+
+    def is_left_out(self, path: RelPath) -> bool:
+        """Whether a file that is not captured was, and is there or may be."""
+        if not self.left_out:
+            return False
+        folder = next((above for above in (path, *parents(path)) if self.left_out.get(above) == b""), None)
+        if folder is None:
+            return path in self.left_out and self.root.ignores(path)
+        above, _, name = folder.rpartition(b"/")
+        node = self.root.directory(above)
+        return self.root.ignores(folder + b"/") or (node is not None and node.others.get(name) is SkipReason.SPECIAL)
 
     def mark_unread(self, node: DirectoryNode, name: bytes, is_link: bool) -> None:
         """Marks a file as to be read."""
@@ -246,6 +304,8 @@ class TreeState:
         if above is not None:
             path = above + b"/" + name if above else name
             if name in node.others:
+                if self.left_out:
+                    self._coverage = None
                 self.uncaptured.missed(path, noted=node.others[name] is not Uncaptured.HIDDEN)
             if name in node.directories:
                 self.left[node.directories[name].inode] = path, 0
@@ -372,6 +432,7 @@ class TreeState:
             elif node.gitignore is not None and _holds_uncaptured_rules(node):
                 texts.append(RuleText("gitignore", node.gitignore.base, node.gitignore.text))
         self._rules = rules
+        self.left_out = {path: oid for path, oid in self.left_out.items() if self.is_left_out(path)}
         self._coverage = Coverage(
             prefix=rules.prefix,
             empty_dirs=tuple(sorted(empty)),
@@ -380,6 +441,7 @@ class TreeState:
             forced=forced,
             origins=tuple((path, self.origins[path]) for path in sorted(self.origins) if self.has(path)),
             permissions=tuple(sorted(permissions)[:_MOST_PERMISSIONS]),
+            left_out=tuple(sorted(self.left_out.items())[:_MOST_LEFT_OUT]),
         )
         return self._coverage
 

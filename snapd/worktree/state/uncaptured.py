@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from snapd.core.model import UncapturedChange
 
 if TYPE_CHECKING:
-    from snapd.core.model import RelPath
+    from collections.abc import Iterable
+
+    from snapd.core.model import RelPath, RuleText
     from snapd.worktree.fs.listing import FileStatus
 
 _MOST_KNOWN = 20_000
@@ -85,6 +87,15 @@ class UncapturedFiles:
         """Takes `missed` back: what was there has another name."""
         if self._noted.get(path) and path not in self.known:
             del self._noted[path]
+
+    def saw_rules(self, before: Iterable[RuleText], now: Iterable[RuleText]) -> None:
+        """Notes that ignore rules which no snapshot can bring back are others now."""
+        was, by_kind = ({rule.kind: rule.text for rule in rules} for rules in (before, now))
+        # without it, the repository itself is gone, or new
+        if "info" in was and "info" in by_kind and was["info"] != by_kind["info"]:
+            self._note(b".git/info/exclude", deleted=False)
+        if was.get("global") != by_kind.get("global"):
+            self._note(b"core.excludesFile", deleted=False)
 
     def forget(self, path: RelPath) -> Known | None:
         """Forgets a name that is captured from now on; gives what was known of it."""

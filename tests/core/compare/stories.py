@@ -16,7 +16,7 @@ from snapd.core.timeline.attribution import Delta, own_moves
 from snapd.core.timeline.model import Effect, SnapshotId, Span
 from snapd.core.trees import changes, files
 from snapd.store.merging import merge as merge_files
-from snapd.store.object_store import renames
+from snapd.store.object_store import ObjectStore, renames
 from snapd.store.repository import ShadowRepository
 from tests.support.git import run_git
 from tests.support.workspace import Executable, Item, Symlink
@@ -141,7 +141,7 @@ class Story:
     def moves(self, objects: Objects) -> dict[RelPath, RelPath]:
         ids = [SnapshotId(objects.tree(state), b"") for state in (self.before, *self.turns)]
         spans = [Span(old, new, ("step",)) for old, new in list(pairwise(ids))[::2]]
-        return own_moves(spans, lambda old, new: renames(objects.repository, old, new))
+        return own_moves(spans, ObjectStore(objects.repository).renames)
 
     @property
     def left(self) -> State:

@@ -34,8 +34,8 @@ def own(step: str, looks: list[tuple[str, State]], authors: dict[str, Author]) -
         if steps
     ]
 
-    def changes(old: bytes, new: bytes) -> list[Change]:
-        before, after = states[old[0]], states[new[0]]
+    def changes(old: SnapshotId, new: SnapshotId) -> list[Change]:
+        before, after = states[old.tree[0]], states[new.tree[0]]
         names = sorted(name for name in before.keys() | after.keys() if not name.endswith("/"))
         return [
             Change(name.encode(), entry(before.get(name)), entry(after.get(name)))
@@ -225,7 +225,7 @@ MOVES: dict[str, tuple[list[dict[str, str]], dict[str, str]]] = {
 def test_moves_add_up(moves: list[dict[str, str]], wanted: dict[str, str]) -> None:
     ids = [SnapshotId(bytes([at]), b"") for at in range(len(moves) + 1)]
     spans = [Span(before, after, ("A",)) for before, after in itertools.pairwise(ids)]
-    found = own_moves(spans, lambda old, _: {to.encode(): at.encode() for at, to in moves[old[0]].items()})
+    found = own_moves(spans, lambda old, _: {to.encode(): at.encode() for at, to in moves[old.tree[0]].items()})
     assert {old.decode(): new.decode() for new, old in found.items()} == wanted
 
 

@@ -550,6 +550,7 @@ def test_a_repository_inside_that_comes_and_goes_costs_nothing_afterwards(
 IN_A_NAMESPACE = """
 import subprocess, sys
 from pathlib import Path
+from snapd.core.call import Call
 from tests.support.workspace import close_all, make
 
 bench = make(Path(sys.argv[1]), {"d/a": b"0", "b": b"1", "g/e/c": b"2"}, watcher=sys.argv[2])
@@ -558,17 +559,23 @@ def seen():
     tracked = bench.take()
     return bench.names(tracked.tree), [(skip.path, skip.reason.value) for skip in tracked.skipped]
 
+def gone(tree):
+    return [change.path for change in bench.workspace.changed(tree, None, Call())]
+
+before = bench.track()
 assert seen() == (["b", "d/a", "g/e/c"], [])
 for name in ("d", "g/e"):
     subprocess.run(["mount", "-t", "tmpfs", "none", bench.path(name)], check=True)
 bench.write({"d/foreign": b"3"})
 assert seen() == (["b"], [(b"d", "special"), (b"g/e", "special")]), seen()
+assert gone(before) == []
 for name in ("d", "g/e"):
     subprocess.run(["umount", bench.path(name)], check=True)
 assert seen() == (["b", "d/a", "g/e/c"], []), seen()
 bench.write({"d/a": b"4"})
 bench.remove("g/e/c")
 assert seen() == (["b", "d/a"], []), seen()
+assert gone(before) == [b"d/a", b"g/e/c"]
 close_all()
 print("done")
 """

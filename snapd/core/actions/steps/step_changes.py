@@ -13,7 +13,6 @@ from snapd.core.model import Change
 from snapd.core.timeline.attribution import Author, OwnChanges, joined, own_changes, own_moves, users_changes, working
 from snapd.core.timeline.model import FileSummary, Operation, Span, Summary
 from snapd.core.timeline.queries import StepQuery
-from snapd.core.trees import changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from snapd.core.ports.store import Objects, SnapshotLog
     from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import Operated, SessionId, SnapshotId, Step, StepId, Turned, Undone, UndoUnit
+    from snapd.core.timeline.model import Operated, SessionId, SnapshotId, State, Step, StepId, Turned, Undone, UndoUnit
 
 _OF_AN_OPERATION = Author("", None)
 """An operation shares what it changed with no step: it has a span of its own."""
@@ -136,7 +135,7 @@ class StepChanges:
 
     def differ_in(self, old: ObjectId, new: ObjectId, only: Collection[RelPath]) -> bool:
         """Whether any of these files, or of those below these directories, differs between two trees."""
-        found = changes(self._objects.read_tree, old, new, only=only, differing=self._objects.differing)
+        found = self._objects.changes(old, new, only=only)
         return next(found, None) is not None
 
     def net_with_moves(self, step: Step, call: Call) -> list[tuple[Change, RelPath | None]]:
@@ -269,9 +268,9 @@ class StepChanges:
             authors[step_id] = _author(step, step.claims)
         return authors
 
-    def changes(self, old: ObjectId, new: ObjectId) -> Iterable[Change]:
-        """Lists what differs between two trees."""
-        return changes(self._objects.read_tree, old, new, differing=self._objects.differing)
+    def changes(self, old: State, new: State) -> Iterable[Change]:
+        """Lists what differs between two snapshots."""
+        return self._objects.changes(old, new)
 
     def _empty_directories(self, snapshot: SnapshotId) -> tuple[RelPath, ...]:
         return self._log.load(snapshot).coverage.empty_dirs
