@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from snapd.store.objects.pack_index import KnownPacks
 
 T = TypeVar("T")
-
-logger = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
 _KEPT_ENTRIES = 32_768

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 from snapd.core.errors import SnapdError
 from snapd.core.model import RecordKind
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class Store(ObjectStore):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.staging.message import proposed
+from snapd.staging.planning import proposed
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,7 @@ from snapd.core.trees import is_among
 from snapd.staging.changes import Loader
 from snapd.staging.contents import Contents
 from snapd.staging.git import Git, StagingConflict
-from snapd.staging.message import proposed
-from snapd.staging.planning import Planner
+from snapd.staging.planning import Planner, proposed
 from snapd.staging.repository import Repository
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import os
 import sqlite3
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from snapd.core.errors import IoError, StoreCorrupt, os_errors
 from snapd.core.rules.retention import Chain
@@ -45,7 +45,6 @@ logger = logging.getLogger(__name__)
 
 NAME = "timeline.db"
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
