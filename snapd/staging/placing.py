@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from snapd.core.model import Entry
 
-    from .changes import Chain, Change
-    from .contents import Merging
+    from .changes import Chain, Change, Merging
 
 _STARTS = 50
 """How many of the times when others changed a file are looked at."""

@@ -15,17 +15,15 @@ from snapd.core.compare.threeway import Overlap
 from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Entry
 from snapd.core.paths import parents
 
-from .changes import Change, Unit, units
+from .changes import Change, Merging, Unit, units
 from .cleaning import CannotCleanError, Cleaner
-from .contents import Merging
 from .index import GITLINK, Index, Put, Staged, blobs, change, store
 from .placing import Placed, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from .changes import Chain
-    from .contents import Contents
+    from .changes import Chain, Contents
     from .repository import Repository
 
 

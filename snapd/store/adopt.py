@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from snapd.core.errors import FULL, StoreCorrupt, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
-from snapd.store.files.disk_errors import Damaged, ignoring_unreadable
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there, sync_directory, sync_if_there
+from snapd.store.files.walking import Damaged, ignoring_unreadable
 from snapd.store.objects.loose import check_loose, describe, loose_files, move_in, object_path, read_whole
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_index import PackIndex, PackIndexes

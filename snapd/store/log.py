@@ -24,7 +24,7 @@ from snapd.core.model import ObjectId, RecordKind, Snapshot, Taken
 from snapd.core.timeline.model import SnapshotId
 from snapd.failpoints import failpoint
 from snapd.store.batch import ObjectBatch
-from snapd.store.files.disk_errors import WrittenByNewer
+from snapd.store.files.walking import WrittenByNewer
 from snapd.store.objects.codec import encode_commit, object_id
 from snapd.store.objects.loose import encode_loose, prepare
 from snapd.store.refs.database import read_references

@@ -10,9 +10,9 @@ import pygit2
 
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE
-from snapd.store.files.disk_errors import Damaged, reading
 from snapd.store.files.durable import make_directories, write_file
 from snapd.store.files.space import TotalSize
+from snapd.store.files.walking import Damaged, reading
 from snapd.store.journal.journal import JOURNAL, Journal
 from snapd.store.objects.cache import RecentCache
 from snapd.store.objects.codec import decode_commit, decode_tree, differing_entries

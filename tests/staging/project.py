@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.core.call import Call
 from snapd.handlers import HANDLERS, Context
-from snapd.staging.changes import Loader
-from snapd.staging.contents import Contents
+from snapd.staging.changes import Contents, Loader
 from snapd.staging.git import Git
 from snapd.staging.planning import Planner
 from snapd.staging.repository import Repository

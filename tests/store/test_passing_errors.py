@@ -24,7 +24,7 @@ from snapd.core.rules.retention import Limits
 from snapd.core.timeline.model import Event, SessionStarted
 from snapd.folders.former import remember
 from snapd.store.adopt import ProjectBlobs
-from snapd.store.files.disk_errors import EXHAUSTED
+from snapd.store.files.walking import EXHAUSTED
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance import packing
 from snapd.store.maintenance.packing import NOW

@@ -21,8 +21,7 @@ from snapd.core.compare.text import is_binary
 from snapd.core.errors import InvalidParams
 from snapd.core.paths import is_utf8, shown, to_uri
 from snapd.core.trees import is_among
-from snapd.staging.changes import Loader
-from snapd.staging.contents import Contents
+from snapd.staging.changes import Contents, Loader
 from snapd.staging.git import Git, StagingConflict
 from snapd.staging.planning import Planner, proposed
 from snapd.staging.repository import Repository

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from snapd.core.check_report import Leftovers, Problem
 from snapd.core.errors import StoreCorrupt
-from snapd.store.files.disk_errors import Damaged, WrittenByNewer, reading, twice
 from snapd.store.files.quarantine import QUARANTINE
-from snapd.store.files.walking import files_below, status_if_there, walked
+from snapd.store.files.walking import Damaged, WrittenByNewer, files_below, reading, status_if_there, twice, walked
 from snapd.store.journal.frames import decode_frames, has_gap, newer_format
 from snapd.store.journal.journal import JOURNAL, journal_numbers
 from snapd.store.maintenance.repack import PACKING

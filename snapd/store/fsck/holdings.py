@@ -11,7 +11,7 @@ import zlib
 from typing import TYPE_CHECKING, TypeVar
 
 from snapd.core.errors import os_errors
-from snapd.store.files.disk_errors import Damaged, ignoring_unreadable, is_there, reading, twice
+from snapd.store.files.walking import Damaged, ignoring_unreadable, is_there, reading, twice
 from snapd.store.objects.codec import ID_BYTES, object_id
 from snapd.store.objects.compression import CHUNK_BYTES
 from snapd.store.objects.loose import check_loose, expand_loose, loose_files, object_path, read_loose

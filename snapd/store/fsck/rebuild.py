@@ -15,7 +15,7 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt
 from snapd.core.timeline.model import Event, SessionStarted, StepBegun, StepEnded
-from snapd.store.files.disk_errors import WrittenByNewer
+from snapd.store.files.walking import WrittenByNewer
 from snapd.store.log import SNAPSHOTS, day_of, decode_record
 from snapd.store.objects.codec import decode_commit, object_id
 from snapd.store.refs.database import PACKED

@@ -19,7 +19,7 @@ from snapd.core.errors import StoreCorrupt
 from snapd.core.model import EMPTY_TREE, TREE
 from snapd.core.paths import is_restorable_name
 from snapd.store.coverage import decode as decode_coverage
-from snapd.store.files.disk_errors import Damaged, WrittenByNewer, reading, twice
+from snapd.store.files.walking import Damaged, WrittenByNewer, reading, twice
 from snapd.store.log import COVERAGE, SNAPSHOTS, decode_record
 from snapd.store.objects.codec import ID_BYTES, decode_commit, decode_tree
 from snapd.store.objects.compression import CHUNK_BYTES

@@ -21,7 +21,6 @@ import attrs
 from snapd.core.errors import SnapdError, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
-from snapd.store.files.disk_errors import WrittenByNewer
 from snapd.store.files.durable import (
     PRIVATE_FILE,
     make_directories,
@@ -32,7 +31,7 @@ from snapd.store.files.durable import (
     write_all,
 )
 from snapd.store.files.quarantine import Quarantine
-from snapd.store.files.walking import names_if_there, read_if_there
+from snapd.store.files.walking import WrittenByNewer, names_if_there, read_if_there
 from snapd.store.objects.loose import kind_of, loose_files, object_path, write_loose
 
 from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format

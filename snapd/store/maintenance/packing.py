@@ -18,9 +18,8 @@ from pygit2.ffi import C, ffi
 from snapd.core.errors import FULL, SnapdError, StoreCorrupt, from_os_error, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
-from snapd.store.files.disk_errors import EXHAUSTED
 from snapd.store.files.durable import make_directories
-from snapd.store.files.walking import status_if_there
+from snapd.store.files.walking import EXHAUSTED, status_if_there
 from snapd.store.objects.codec import KINDS, decode_commit, decode_tree
 from snapd.store.objects.libgit2 import with_packs
 from snapd.store.objects.loose import loose_files, read_whole

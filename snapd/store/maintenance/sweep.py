@@ -26,11 +26,10 @@ import attrs
 from snapd.core.errors import StoreCorrupt, os_errors
 from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
-from snapd.store.files.disk_errors import Damaged
 from snapd.store.files.durable import remove_any, remove_if_there
 from snapd.store.files.lock import OWNER
 from snapd.store.files.space import ensure_space, free_bytes
-from snapd.store.files.walking import names_if_there, status_if_there, walked
+from snapd.store.files.walking import Damaged, names_if_there, status_if_there, walked
 from snapd.store.objects.codec import ID_BYTES
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_entry import CRC_BYTES, HEADER_BYTES, offset_delta_head, pack_object, read_head

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
 from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
-from snapd.store.files.disk_errors import Damaged, reading
 from snapd.store.files.durable import PRIVATE_DIRECTORY, PRIVATE_FILE, remove_if_there, sync_if_there, write_all
+from snapd.store.files.walking import Damaged, reading
 
 from .codec import ID_BYTES, KINDS, ObjectKind, header
 from .compression import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from snapd.store.files.disk_errors import Damaged
+from snapd.store.files.walking import Damaged
 
 from .codec import ID_BYTES, KINDS, NUMBERS, ObjectKind, object_id
 from .compression import deflate

@@ -20,7 +20,7 @@ import attrs
 
 from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
 from snapd.core.model import ObjectId
-from snapd.store.files.disk_errors import EXHAUSTED, Damaged, reading, twice
+from snapd.store.files.walking import EXHAUSTED, Damaged, reading, twice
 
 from .codec import ID_BYTES
 from .compression import CHUNK_BYTES

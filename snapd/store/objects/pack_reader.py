@@ -14,7 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import from_os_error
-from snapd.store.files.disk_errors import EXHAUSTED, Damaged
+from snapd.store.files.walking import EXHAUSTED, Damaged
 
 from .cache import RecentCache
 from .codec import ID_BYTES, KINDS, header, object_id

@@ -17,7 +17,7 @@ from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Cov
 from snapd.core.paths import is_restorable_name
 from snapd.core.timeline.model import Edited, Kept, Operated, StepBegun, StepEnded
 from snapd.store.coverage import decode, encode
-from snapd.store.files.disk_errors import WrittenByNewer
+from snapd.store.files.walking import WrittenByNewer
 from snapd.store.objects.codec import decode_commit, encode_tree, object_id
 from snapd.store.timeline.chain import (
     chain_of_session,

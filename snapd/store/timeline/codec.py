@@ -37,7 +37,7 @@ from snapd.core.timeline.model import (
     Summary,
     Turned,
 )
-from snapd.store.files.disk_errors import WrittenByNewer
+from snapd.store.files.walking import WrittenByNewer
 
 T = TypeVar("T")
 
