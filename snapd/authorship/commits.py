@@ -20,9 +20,11 @@ from snapd.staging.git import GitFailed
 from snapd.store.objects.codec import batch_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from snapd.staging.repository import Repository
+
+    Ask = Callable[[str, dict[str, Any]], Any]
 
 
 _AT_ONCE = 32 << 20
@@ -234,14 +236,6 @@ def _added(old: list[bytes], new: list[bytes]) -> set[int]:
         found.update(range(start, start + len(edit.lines)))
         shift += len(edit.lines) - (edit.end - edit.start)
     return found
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from .commits import Commit, CommittedFile
-
-    Ask = Callable[[str, dict[str, Any]], Any]
 
 
 @attrs.frozen

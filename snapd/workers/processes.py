@@ -26,7 +26,10 @@ import attrs
 from snapd.core.errors import IoError, SnapdError, StorageFull, StoreCorrupt, os_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    Report = Callable[[str, int, int | None], None]
+    """Takes a message, the units done, and the units in all (None if unknown)."""
 
 
 _BOOT = (
@@ -114,13 +117,6 @@ class ChildProcess:
 def can_start() -> bool:
     """Whether worker processes can be started: only from a plain interpreter."""
     return bool(sys.executable) and not getattr(sys, "frozen", False)
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Report = Callable[[str, int, int | None], None]
-    """Takes a message, the units done, and the units in all (None if unknown)."""
 
 
 class WorkerEnded(Exception):
