@@ -50,11 +50,11 @@ def test_the_words_of_a_message_are_gone_and_its_steps_stay(tmp_path: Path) -> N
         bench.workspace.upkeep.purge([], False, Call(), messages=["m1", "m3"])
     told = bench.workspace.upkeep.purge([], True, Call(), messages=["m1"])
     assert (told.applied, told.messages, told.files) == (False, 1, ())
-    assert bench.workspace.messages.page("one", Call(), None, None).views[0].message.text is not None
+    assert bench.workspace.messages.page("one", "", Call(), None, None).views[0].message.text is not None
     done = bench.workspace.upkeep.purge([], False, Call(), messages=["m1"])
     assert (done.applied, done.messages, done.snapshots) == (True, 1, 0)
     check_gone(bench.store, SECRET)
-    texts = [view.message.text for view in bench.workspace.messages.page("one", Call(), None, None).views]
+    texts = [view.message.text for view in bench.workspace.messages.page("one", "", Call(), None, None).views]
     assert texts == [None, "and this stays"]
     assert agents.view(step).step.begun.description is None
     assert agents.undo("one", step=step) == {"a": "restored"}
