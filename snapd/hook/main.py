@@ -143,21 +143,32 @@ def _caught_up(event: Event, spool: str, environment: Mapping[str, str]) -> bool
     return session_of(event) not in {each.session for each in waiting(spool)}
 
 
-def _record_waiting(environment: Mapping[str, str], *, starts: bool = True, until: float = float("inf")) -> None:
+def _record_waiting(environment: Mapping[str, str], until: float = float("inf")) -> None:
     from .spool import replay
 
-    replay(_spool(environment), lambda each: _send(each, environment, starts=starts), environment, until)
+    replay(_spool(environment), lambda each: _send(each, environment), environment, until)
 
 
 def _replay(environment: Mapping[str, str]) -> None:
-    """Records what waits, as soon as the daemon does that."""
+    """Records what waits, as soon as the daemon does that; leaves it to another process that is about to."""
+    from .spool import locked, replay, unlock
+
     os.chdir("/")
-    while True:
+    spool = _spool(environment)
+    queue = os.open(os.path.dirname(spool), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    while locked(queue):
         try:
-            return _record_waiting(environment, starts=False)
+            # whoever comes once this one has begun may have something that it does not see
+            return replay(
+                spool,
+                lambda each: _send(each, environment, starts=False),
+                environment,
+                begins=lambda: unlock(queue),
+            )
         except (Broken, OSError):
             # the daemon ends, or has just been started
             time.sleep(_AGAIN_SECONDS)
+    return None
 
 
 def catch_up(environment: Mapping[str, str], seconds: float) -> None:

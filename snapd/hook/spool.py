@@ -137,7 +137,11 @@ def session_of(event: Event) -> str:
 
 
 def replay(
-    folder: str, send: Callable[[Event], object], environment: Mapping[str, str], until: float = float("inf")
+    folder: str,
+    send: Callable[[Event], object],
+    environment: Mapping[str, str],
+    until: float = float("inf"),
+    begins: Callable[[], object] = lambda: None,
 ) -> None:
     """Records the events that wait, and removes them; those that are refused for a passing reason stay.
 
@@ -148,6 +152,7 @@ def replay(
         send: has the daemon record an event.
         environment: of this process, for the log.
         until: when to leave the rest to others, as `time.monotonic` counts.
+        begins: called when no other process does this any more, before it looks at what waits.
 
     Raises:
         Exception: as `send`, unless it is `Refused`; what is not recorded yet stays.
@@ -159,10 +164,11 @@ def replay(
     try:
         if not is_private(os.fstat(lock)):
             return
-        while not _locked(lock):
+        while not locked(lock):
             if time.monotonic() > until:
                 return
             time.sleep(_POLL_SECONDS)
+        begins()
         blocked: set[str] = set()
         for run in _runs(waiting(folder), environment):
             for is_beginning in (True, False):
@@ -198,16 +204,23 @@ def _clear(folder: str) -> None:
         return
 
 
-def _locked(descriptor: int) -> bool:
+def locked(descriptor: int) -> bool:
+    """Locks a file, unless another process has; the lock ends with the process, whatever ends it."""
     # imported late, like this module: not every platform has it
     import fcntl
 
     try:
-        # released when the process ends, whatever ends it
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
+
+
+def unlock(descriptor: int) -> None:
+    """Takes the lock of a file away."""
+    import fcntl
+
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def _runs(found: list[Waiting], environment: Mapping[str, str]) -> list[list[tuple[Waiting, Event]]]:

@@ -106,6 +106,35 @@ def test_what_waits_is_recorded_before_what_comes(agent: Agent, monkeypatch: pyt
     assert agent.steps() == [Done("T1", None, "P", "Edit", ("a.py",), "applied")]
 
 
+def test_few_processes_wait_for_a_daemon(of_another_user: Agent) -> None:
+    agent = of_another_user
+    agent.edit("T0", "a.py", "before\n")
+    with stalled(agent):
+        agent.variables = {"SNAPD_HOOK_SECONDS": "0.5"}
+        for number in range(4):
+            agent.on("UserPromptSubmit", prompt=f"{number}", prompt_id=f"P{number}")
+        kept = len(agent.waiting())
+        deadline = time.monotonic() + WAIT
+        while len(replays(agent)) > 2:
+            assert time.monotonic() < deadline, replays(agent)
+            time.sleep(0.02)
+        assert kept == len(agent.waiting()) == 4, agent.log()
+    settled(agent)
+    told = [entry["text"] for entry in agent.entries() if entry["kind"] == "message"]
+    assert sorted(told) == ["0", "1", "2", "3"]
+
+
+def replays(agent: Agent) -> list[int]:
+    """The processes of a user that are to record what waits."""
+    home = f"SNAPD_DATA_DIR={agent.home.env['SNAPD_DATA_DIR']}".encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if b"--replay" in (process / "cmdline").read_bytes() and home in (process / "environ").read_bytes():
+                found.append(int(process.name))
+    return found
+
+
 def test_an_event_that_waits_though_it_was_recorded_counts_once(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     turn(agent)
     before = agent.entries()
