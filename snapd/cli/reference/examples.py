@@ -28,7 +28,7 @@ _BETTER = """def total(items):
     return sum(item.price * item.count for item in items)
 """
 _WIRING = ("agent install", "agent uninstall")
-_RUN_NAME = re.compile(r"\b[0-9a-f]{8}\b")
+_RUN_NAME = re.compile(r"\b[0-9a-f]{6,}\b")
 
 
 class _Player:
@@ -111,7 +111,7 @@ def _with_daemon(scene: Scene) -> Played:
     said = scene.run("run", "--", "sh", "-c", "echo 'VAT = 0.2' > src/vat.py")
     scene.run("stop")
     return {
-        "run": ("snapd run -- sh -c \"echo 'VAT = 0.2' > src/vat.py\"", _RUN_NAME.sub("7c1e90b2", said)),
+        "run": ("snapd run -- sh -c \"echo 'VAT = 0.2' > src/vat.py\"", _RUN_NAME.sub("7c1e90", said)),
         "stop": ("snapd stop", ""),
     }
 
