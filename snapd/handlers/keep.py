@@ -96,7 +96,7 @@ def _json(value: bool | float | str | tuple[str, ...] | None) -> bool | float | 
 @handles(methods.CLEANUP)
 def cleanup(context: Context, params: wire.CleanupParams) -> wire.CleanupResult:
     """Removes what the retention does not keep."""
-    removed, freed = context.workspace.cleanup(params.older_than_days, context.call)
+    removed, freed = context.workspace.cleanup(params.older_than_days, context.call, dry_run=params.dry_run)
     return wire.CleanupResult(removed=removed, freed_bytes=freed)
 
 

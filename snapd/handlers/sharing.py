@@ -138,7 +138,7 @@ def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPush
 @handles(methods.SESSION_FETCH)
 def fetch(context: Context, params: wire.SessionFetchParams) -> wire.SessionFetchResult:
     """Fetches sessions."""
-    views = context.workspace.fetched.fetch(params.remote, params.session_ids, context.call)
+    views = context.workspace.fetched.fetch(params.remote, params.session_ids, context.call, dry_run=params.dry_run)
     return wire.SessionFetchResult(sessions=[history.session(view) for view in views])
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 import threading
 from collections import OrderedDict
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from snapd.worktree.git.repository import GitUser, Repository
 
 _ADDRESS = "address"
+_ALL = (1 << 63) - 1
 MOST_OPEN = 32
 """How many fetched sessions stay in memory once they were read: those that were used last."""
 
@@ -110,16 +113,28 @@ class Elsewhere:
         self._upkeep: dict[str, Upkeep] = {}
         self._sessions: OrderedDict[tuple[str, str, ObjectId], tuple[Fetched, FetchedTimeline]] = OrderedDict()
 
-    def remote(self, named: str) -> Remote:
-        """See `core.ports.sharing.Elsewhere`."""
+    def remote(self, named: str, mirror: Callable[[], Mirror] | None = None) -> Remote:
+        """See `core.ports.sharing.Elsewhere`; with a mirror, that takes what is fetched."""
         repository = self._repository()
         user = self._machine.user
         address = resolve(named, {} if repository is None else _addresses(repository, user))
         return Remote(
             address,
-            self._here(address, GitProgram(self._machine.environment, access_settings(user))),
+            self._here(address, GitProgram(self._machine.environment, access_settings(user)), mirror),
             lambda: [entry.name for entry in self.lineage.all()[-1:] if entry.is_own],
         )
+
+    def foretell(self, named: str, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
+        """See `core.ports.sharing.Elsewhere`."""
+        self._refresh()
+        known = {(indexed.chain, indexed.head) for indexed in self._index.page(0, _ALL)}
+        with tempfile.TemporaryDirectory(prefix="snapd-fetch-") as path, ExitStack() as stack:
+            index = SessionIndex(os.path.join(path, "index"))
+            stack.callback(index.close)
+            mirror = Mirror(os.path.join(path, "mirror"), index)
+            stack.callback(mirror.close)
+            found = self.remote(named, lambda: mirror).fetch(session_ids, call)
+        return [each for each in found if (each.indexed.chain, each.indexed.head) not in known]
 
     def bundle(self, path: str) -> Bundle:
         """See `core.ports.sharing.Elsewhere`."""
@@ -130,9 +145,16 @@ class Elsewhere:
         address = os.path.normpath(path)
         return Bundle(address, self._here(address, GitProgram(self._machine.environment)), self._store.path)
 
-    def _here(self, address: str, git: GitProgram) -> Here:
-        mirror = partial(self._mirror, address)
-        return Here(git, mirror, self._borrowed, self.host, self.project, self._limits, self._checks)
+    def _here(self, address: str, git: GitProgram, mirror: Callable[[], Mirror] | None = None) -> Here:
+        return Here(
+            git,
+            mirror or partial(self._mirror, address),
+            self._borrowed,
+            self.host,
+            self.project,
+            self._limits,
+            self._checks,
+        )
 
     def signer(self, key: str | None) -> Signer:
         """See `core.ports.sharing.Elsewhere`."""

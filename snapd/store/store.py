@@ -173,6 +173,7 @@ class Store(ObjectStore):
         self._intent.forget(durably=not is_recorded)
 
     expire = part("_maintenance", Maintenance.clean)
+    expirable = part("_maintenance", Maintenance.foretell)
     expire_in_background = part("_maintenance", Maintenance.clean_in_background)
 
     def purge_plan(self, paths: Collection[RelPath], messages: Collection[str], call: Call) -> PurgePlan:

@@ -129,6 +129,7 @@ class SessionFetchParams(RequestParams):
 
     remote: Annotated[str, _REMOTE]
     session_ids: Annotated[list[str] | None, "The sessions. Default: all that are there."] = None
+    dry_run: Annotated[bool, "Whether only to say what would come: it is fetched, looked at, and thrown away."] = False
 
 
 @attrs.frozen(kw_only=True)

@@ -370,6 +370,9 @@ class CleanupParams(RequestParams):
     older_than_days: Annotated[
         Days | None, "Remove snapshots that are at least this many days old, 0 or more. Default: as configured."
     ] = None
+    dry_run: Annotated[bool, "Whether only to say what would be removed; how much packing frees is not known then."] = (
+        False
+    )
 
 
 @attrs.frozen(kw_only=True)

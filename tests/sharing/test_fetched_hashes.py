@@ -9,7 +9,7 @@ import pytest
 
 from snapd.core.actions.sharing.push import PushOptions
 from snapd.core.call import Call
-from snapd.core.errors import UnknownSnapshot
+from snapd.core.errors import UnknownSession, UnknownSnapshot
 from snapd.core.model import ObjectId, TakenQuery
 from tests.remotes.machines import bare
 from tests.support.sessions import Agents, at_work
@@ -76,3 +76,39 @@ def test_the_beginning_of_a_hash_finds_them(there: Agents) -> None:
     # now that it is one of the folder, it is listed once
     (found,) = workspace.taken_snapshots(TakenQuery(hashes(there)[0].hex()[:6]), None, 5, Call(), counts=False).views
     assert found.session_id is None
+
+
+def test_a_dry_run_says_what_would_come_and_keeps_none_of_it(tmp_path: Path) -> None:
+    here, there = at_work(tmp_path / "here", FILES), at_work(tmp_path / "there")
+    remote = str(bare(tmp_path / "remote"))
+
+    def fetched(*names: str, dry_run: bool) -> list[tuple[str, int]]:
+        views = there.bench.workspace.fetched.fetch(remote, names or None, Call(), dry_run=dry_run)
+        return [(view.session.session_id, view.session.step_count) for view in views]
+
+    for count in (1, 2):
+        here.start("s")
+        here.step("s", {"a.txt": b"%d" % count})
+        here.bench.workspace.pushing.push(remote, ["s"], PushOptions(), Call())
+        before = sorted(path for path in Path(there.bench.store).rglob("mirrors/**/*"))
+        assert fetched(dry_run=True) == fetched("s", dry_run=True) == [("s", count)]
+        assert sorted(path for path in Path(there.bench.store).rglob("mirrors/**/*")) == before
+        with pytest.raises(UnknownSession):
+            fetched("other", dry_run=True)
+        assert fetched(dry_run=False) == [("s", count)]
+        assert fetched(dry_run=True) == []
+
+
+def test_a_dry_run_says_what_would_go_and_keeps_all_of_it(tmp_path: Path) -> None:
+    agents = at_work(tmp_path / "here", FILES)
+    for number in range(4):
+        agents.bench.write({"a.txt": os.urandom(5000 + number)})
+        agents.bench.track()
+    workspace = agents.bench.workspace
+    before = agents.bench.git("count-objects", "-v")
+    removed, freed = workspace.cleanup(0, Call(), dry_run=True)
+    assert workspace.cleanup(0, Call(), dry_run=True) == (removed, freed)
+    assert agents.bench.git("count-objects", "-v") == before
+    assert freed > 15_000
+    assert workspace.cleanup(0, Call())[0] == removed > 0
+    assert workspace.cleanup(0, Call(), dry_run=True) == (0, 0)

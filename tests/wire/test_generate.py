@@ -38,7 +38,7 @@ REQUESTS = {
     "snapshot/restore": ("hash dryRun? expect? onConflict? details?", OUTCOME),
     "snapshot/revert": ("patches dryRun? expect? onConflict? details?", OUTCOME),
     "snapshot/status": ("file?", STATUS),
-    "snapshot/cleanup": ("olderThanDays?", "removed freedBytes"),
+    "snapshot/cleanup": ("olderThanDays? dryRun?", "removed freedBytes"),
     "snapshot/events": ("since", "events? reset? latest"),
     "session/start": ("sessionId? agent? title?", "sessionId"),
     "session/end": ("sessionId", ""),
@@ -84,7 +84,7 @@ REQUESTS = {
         ),
         "applied remote sessions bytes newFiles secretTexts pruned?",
     ),
-    "session/fetch": ("remote sessionIds?", "sessions"),
+    "session/fetch": ("remote sessionIds? dryRun?", "sessions"),
     "session/export": (
         "file sessionIds? all? exclude? redact? withoutPrompts? sign? signingKey? dryRun?",
         "applied sessions bytes newFiles secretTexts",

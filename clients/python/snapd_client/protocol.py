@@ -799,6 +799,8 @@ class CleanupParams(RequestParams, total=False):
 
     olderThanDays: float
     """Remove snapshots that are at least this many days old, 0 or more. Default: as configured."""
+    dryRun: bool
+    """Whether only to say what would be removed; how much packing frees is not known then."""
 
 
 class CleanupResult(TypedDict):
@@ -1776,6 +1778,8 @@ class SessionFetchParams(_SessionFetchParamsRequired, total=False):
 
     sessionIds: list[str]
     """The sessions. Default: all that are there."""
+    dryRun: bool
+    """Whether only to say what would come: it is fetched, looked at, and thrown away."""
 
 
 class SessionFetchResult(TypedDict):

@@ -78,13 +78,14 @@ class SharingRequests(Requests):
         remote: str,
         session_ids: Iterable[str] | None = None,
         *,
+        dry_run: bool | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.FetchedSessions:
         """Fetches sessions from a git repository, all that are there by default; gives those that are new."""
         names = None if session_ids is None else several(session_ids)
-        params = {"remote": remote, "sessionIds": names}
+        params = {"remote": remote, "sessionIds": names, "dryRun": dry_run}
         result: types.FetchedSessions = self._ask("session/fetch", params, workspace_uri, timeout, on_progress)
         return result
 

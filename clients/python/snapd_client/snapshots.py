@@ -243,12 +243,13 @@ class SnapshotRequests(Requests):
         self,
         older_than_days: float | None = None,
         *,
+        dry_run: bool | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> types.Cleanup:
         """Removes old snapshots."""
-        params = {"olderThanDays": older_than_days}
+        params = {"olderThanDays": older_than_days, "dryRun": dry_run}
         result: types.Cleanup = self._snapshot("cleanup", params, workspace_uri, timeout, on_progress)
         return result
 

@@ -497,6 +497,8 @@ export interface StatusResult {
 export interface CleanupParams extends RequestParams {
   /** Remove snapshots that are at least this many days old, 0 or more. Default: as configured. */
   olderThanDays?: number;
+  /** Whether only to say what would be removed; how much packing frees is not known then. */
+  dryRun?: boolean;
 }
 
 /** The result of `snapshot/cleanup`. */
@@ -1243,6 +1245,8 @@ export interface SessionFetchParams extends RequestParams {
   remote: string;
   /** The sessions. Default: all that are there. */
   sessionIds?: string[];
+  /** Whether only to say what would come: it is fetched, looked at, and thrown away. */
+  dryRun?: boolean;
 }
 
 /** What came from another machine. */

@@ -29,16 +29,16 @@ def gc(options: argparse.Namespace) -> int:
     """Drops what the settings do not keep, packs the rest, and prints how much space this freed."""
     if options.older_than is not None and not 0 <= options.older_than < math.inf:
         raise InvalidParams("--older-than: expected a number of days, at least 0", field="--older-than")
-    if options.older_than == 0 and not (options.yes or _is_wanted()):
+    if options.older_than == 0 and not (options.yes or options.dry_run or _is_wanted()):
         return declined(options)
     if options.all or options.missing:
         return _all(options)
     with backend(options) as found:
-        result = ask(found, "snapshot/cleanup", {"olderThanDays": options.older_than})
+        result = ask(found, "snapshot/cleanup", {"olderThanDays": options.older_than, "dryRun": options.dry_run})
     if options.json:
         print_json(result)
     else:
-        print(_told(result))
+        print(_told(options, result))
     return DONE
 
 
@@ -88,7 +88,7 @@ def _all(options: argparse.Namespace) -> int:
             row = {"error": error.message, "hint": error.hint}
         rows.append({"folder": store.root, "store": store.path, "missing": store.is_missing, **row})
         if not options.json:
-            _print(rows[-1])
+            _print(options, rows[-1])
     if options.json:
         print_json({"stores": rows})
     return NOT_ALL if any("error" in row for row in rows) else DONE
@@ -111,7 +111,8 @@ def _one(options: argparse.Namespace, found: Found, settings: Settings) -> dict[
                 path=found.path,
                 errno="EBUSY",
             )
-        removed, freed = store.expire(settings.kept.limits(time.time(), options.older_than), None, Call())
+        expire = store.expirable if options.dry_run else store.expire
+        removed, freed = expire(settings.kept.limits(time.time(), options.older_than), None, Call())
     finally:
         store.close()
     return {"removed": removed, "freedBytes": freed}
@@ -125,7 +126,7 @@ def _through_owner(options: argparse.Namespace, found: Found, locked: StoreLocke
         raise locked
     daemon = open_remote(socket, found.root, {})
     try:
-        params = {"olderThanDays": options.older_than}
+        params = {"olderThanDays": options.older_than, "dryRun": options.dry_run}
         result: dict[str, Any] = ask(daemon, "snapshot/cleanup", params)
     finally:
         daemon.close()
@@ -141,14 +142,15 @@ def _missing(options: argparse.Namespace, found: Found, there: list[str]) -> dic
     if (now := whereabouts(found.path, there)) is not None:
         return {"movedTo": now}
     gone = f"{shell_name(found.root)} no longer exists"
-    if not options.missing and not (
-        sys.stdin.isatty() and confirmed(f"{gone}. Remove its snapshots for good?", gone, "")
+    if options.dry_run or (
+        not options.missing
+        and not (sys.stdin.isatty() and confirmed(f"{gone}. Remove its snapshots for good?", gone, ""))
     ):
         return {}
     return {"freedBytes": remove(found.path), "gone": True}
 
 
-def _print(row: dict[str, Any]) -> None:
+def _print(options: argparse.Namespace, row: dict[str, Any]) -> None:
     name = shell_name(row["folder"] or row["store"])
     if "error" in row:
         print(f"snapd: {name}: {printable(row['error'])}\nhint: {printable(row['hint'])}", file=sys.stderr)
@@ -160,8 +162,12 @@ def _print(row: dict[str, Any]) -> None:
     elif row["missing"]:
         print(f"{name}: no longer exists; its snapshots are kept, and 'snapd gc --missing' removes them")
     else:
-        print(f"{name}: {_told(row)}")
+        print(f"{name}: {_told(options, row)}")
 
 
-def _told(result: dict[str, Any]) -> str:
+def _told(options: argparse.Namespace, result: dict[str, Any]) -> str:
+    if options.dry_run:
+        return (
+            f"{result['removed']} snapshots would be removed, {size(result['freedBytes'])} freed, and the rest packed"
+        )
     return f"{result['removed']} snapshots removed, {size(result['freedBytes'])} freed"

@@ -60,7 +60,7 @@ def fetch(options: argparse.Namespace) -> int:
     """Fetches sessions, and says which are new."""
     params = {"remote": remote_of(options), "sessionIds": options.sessions or None}
     with backend(options) as found:
-        result = ask(found, "session/fetch", params)
+        result = ask(found, "session/fetch", {**params, "dryRun": options.dry_run})
     return _tell_fetched(options, result, "nothing new there")
 
 

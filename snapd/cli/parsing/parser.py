@@ -194,6 +194,7 @@ def _add_keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     gc.add_argument(
         "--older-than", metavar="DAYS", type=float, help="drop snapshots older than this (default: the setting; 0: all)"
     )
+    gc.add_argument("-n", "--dry-run", action="store_true", help="only show what would be dropped")
     gc.add_argument("-y", "--yes", action="store_true", help="do not ask before all snapshots are dropped")
     gc.add_argument("--all", action="store_true", help="for all folders of this user")
     gc.add_argument(

@@ -46,6 +46,7 @@ def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     fetch.add_argument("remote", metavar="REMOTE", help=_REMOTE)
     fetch.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions (default: all that are there)")
+    fetch.add_argument("-n", "--dry-run", action="store_true", help="only show what would come, and keep none of it")
     bundle = commands.add_parser(
         "bundle", parents=[common()], help="write sessions to a file, for other machines", description=_BUNDLE
     )

@@ -90,12 +90,13 @@ class Upkeep:
         self._policy = policy
         self._elsewhere = elsewhere
 
-    def cleanup(self, older_than_days: float | None, call: Call) -> tuple[int, int]:
+    def cleanup(self, older_than_days: float | None, call: Call, *, dry_run: bool = False) -> tuple[int, int]:
         """Drops what retention does not keep, and packs the rest.
 
         Args:
             older_than_days: used instead of the retention of the workspace; None for that.
             call: the request; may be cancelled until the first snapshot goes.
+            dry_run: whether only to say what would go; of sessions that were fetched, nothing is said.
 
         Returns:
             How many snapshots went, and how many bytes that freed.
@@ -106,6 +107,8 @@ class Upkeep:
         with self._writer.turn(call):
             self._store.check_present()
             limits = self._policy.kept.limits(time.time(), older_than_days)
+            if dry_run:
+                return self._store.expirable(limits, self._writer.work_tree.tree, call)
             removed, freed = self._store.expire(limits, self._cached_tree(), call)
             before = self._store.bytes_on_disk()
             self._elsewhere.clean(_before(limits), call)

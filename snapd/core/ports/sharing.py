@@ -282,6 +282,9 @@ class Elsewhere(Protocol):
     def remote(self, named: str) -> Remote:
         """A remote, by its address or by the name that the project's git has for it; raises `InvalidParams`."""
 
+    def foretell(self, named: str, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[Listed]:
+        """What `fetch` of a remote would give; nothing of it is kept. Raises as that, and as `remote`."""
+
     @property
     def host(self) -> str:
         """The name of this machine."""

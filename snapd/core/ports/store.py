@@ -230,6 +230,9 @@ class Maintenance(Protocol):
     def expire(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
         """Drops the snapshots beyond the limits, except one tree, and packs the rest; gives their number and bytes."""
 
+    def expirable(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
+        """Says what `expire` would drop, and what that frees without packing the rest."""
+
     def expire_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
         """Drops snapshots as `expire` until the call is cancelled, and packs later; gives their number."""
 

@@ -127,6 +127,11 @@ class Maintenance:
             self._pack(call)
         return removed, max(0, before - self._repository.bytes_on_disk())
 
+    def foretell(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
+        """Says what `clean` would drop, and how much that frees without packing the rest; arguments as there."""
+        gone = union([expired(self._inventory(), limits, _trees(keep)), self._too_much(limits, keep, call)])
+        return len(gone.snapshots), self._weights([gone], keep, call)[0]
+
     def clean_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
         """Does the same until somebody else wants to write; gives the number of snapshots that were dropped.
 

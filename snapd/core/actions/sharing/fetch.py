@@ -130,13 +130,16 @@ class FetchedSessions(SessionsElsewhere):
         self._elsewhere = elsewhere
         self._texts = texts
 
-    def fetch(self, remote: str, session_ids: Sequence[SessionId] | None, call: Call) -> tuple[SessionView, ...]:
+    def fetch(
+        self, remote: str, session_ids: Sequence[SessionId] | None, call: Call, *, dry_run: bool = False
+    ) -> tuple[SessionView, ...]:
         """Fetches sessions; gives those that are new, or others than before.
 
         Args:
             remote: a URL, a path, or the name of a remote of the project's git.
             session_ids: which sessions; None for all that are there.
             call: the request.
+            dry_run: whether to keep none of it.
 
         Raises:
             InvalidParams: the remote cannot be one.
@@ -144,6 +147,8 @@ class FetchedSessions(SessionsElsewhere):
             RemoteFailed, Untrusted: nothing was taken.
             StoreCorrupt, StorageFull, IoError, Cancelled: the same.
         """
+        if dry_run:
+            return self._views(self._elsewhere.foretell(remote, session_ids, call), call)
         return self._views(self._elsewhere.remote(remote).fetch(session_ids, call), call)
 
     def import_(self, file: str, call: Call) -> tuple[SessionView, ...]:
