@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import Elsewhere, Fetched, Listed
     from snapd.core.ports.store import SnapshotLog
-    from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.handover import Signature
     from snapd.core.timeline.model import SessionId, Step, StepId
 
@@ -269,17 +268,13 @@ class Readers:
     _own: Reader
     _fetched: FetchedSessions
 
-    @property
-    def _timeline(self) -> TimelineView:
-        return self._log.timeline
-
     def shortest(self, name: str) -> str:
         """The shortest beginning of an id or a hash that no other has, of at least `SHORTEST` characters.
 
         One word of the command line can mean a session or a step, or a step or a snapshot: it must mean one thing.
         """
         length = SHORTEST
-        known = (self._timeline, self._log, self._fetched)
+        known = (self._log.timeline, self._log, self._fetched)
         for other in chain.from_iterable(each.neighbours(name) for each in known):
             while length < len(name) and other.startswith(name[:length]):
                 length += 1
@@ -287,13 +282,13 @@ class Readers:
 
     def of_session(self, session_id: SessionId) -> Reader | FetchedReader:
         """Reads a session; the reader of the folder says that there is none."""
-        if self._timeline.session(session_id) is not None:
+        if self._log.timeline.session(session_id) is not None:
             return self._own
         return self._fetched.of_session(session_id) or self._own
 
     def of_step(self, step_id: StepId) -> Reader | FetchedReader:
         """Reads the session of a step; the reader of the folder says that there is none."""
-        if self._timeline.step(step_id) is not None:
+        if self._log.timeline.step(step_id) is not None:
             return self._own
         return self._fetched.of_step(step_id) or self._own
 
@@ -317,7 +312,7 @@ class Readers:
             start = after - _FETCHED
         room = None if limit is None else limit - len(views)
         fetched = self._fetched.page(start, room, call)
-        others = [view for view in fetched.views if self._timeline.session(view.session.session_id) is None]
+        others = [view for view in fetched.views if self._log.timeline.session(view.session.session_id) is None]
         return Page((*views, *others), None if fetched.after is None else _FETCHED + fetched.after)
 
     def find(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool = False) -> tuple[StepView, ...]:
@@ -344,12 +339,12 @@ class Readers:
     def _of_session(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool) -> tuple[StepView, ...]:
         assert wanted.session_id is not None
         fetched = self._fetched.of_session(wanted.session_id)
-        if self._timeline.session(wanted.session_id) is None:
+        if self._log.timeline.session(wanted.session_id) is None:
             reader = fetched or self._own
             return reader.views.find(wanted, limit, call, renames=renames)
         found: list[StepView] = []
         if fetched is not None:
             elsewhere = fetched.views.find(wanted, None, call, renames=renames)
-            found += [view for view in elsewhere if self._timeline.step(view.step.step_id) is None]
+            found += [view for view in elsewhere if self._log.timeline.step(view.step.step_id) is None]
         found += self._own.views.find(wanted, limit, call, renames=renames)
         return tuple(found[:limit])
