@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import site
 import sys
 
 
@@ -12,6 +11,8 @@ def main() -> int:
     words = sys.argv[1:]
     if not sys.flags.ignore_environment:
         # `scripts/snapd` did not start it, and a project may have set this
+        import site
+
         given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         library = os.path.dirname(os.__file__)
         program = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
