@@ -9,11 +9,11 @@ import sys
 def main() -> int:
     """Runs the command of this process; returns its exit code, or ends the process itself if the command is a hook."""
     words = sys.argv[1:]
-    if not sys.flags.ignore_environment:
+    if "PYTHONPATH" in os.environ and not sys.flags.ignore_environment:
         # `scripts/snapd` did not start it, and a project may have set this
         import site
 
-        given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        given = os.environ["PYTHONPATH"].split(os.pathsep)
         library = os.path.dirname(os.__file__)
         program = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         own = {library, os.path.join(library, "lib-dynload"), program}
