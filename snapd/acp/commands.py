@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from .turns import Turns
 
-logger = logging.getLogger(__name__)
 
 OFFERS = (
     Offer("undo", "Take back what the last prompt changed in your files (snapd)", "a number of prompts, or a step"),

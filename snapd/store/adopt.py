@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -17,10 +18,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import FULL, StoreCorrupt, os_errors
-from snapd.core.model import ObjectId
+from snapd.core.model import Entry, ObjectId, RelPath, TreeEntry
+from snapd.core.trees import file_at
 from snapd.failpoints import failpoint
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there, sync_directory, sync_if_there
 from snapd.store.files.walking import Damaged, ignoring_unreadable
+from snapd.store.objects.codec import decode_tree
 from snapd.store.objects.loose import check_loose, describe, loose_files, move_in, object_path, read_whole
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_index import PackIndex, PackIndexes
@@ -48,6 +51,7 @@ PACKED_BYTES = 8 << 20
 
 _NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EACCES, errno.ENOTSUP, errno.ENOSYS})
 _COPY_CHUNK = 1 << 20
+_LINK = re.compile(rb"^(?:tree|parent) ([0-9a-f]{40})$", re.MULTILINE)
 
 
 def adopt(
@@ -274,7 +278,7 @@ def _copy(source: str, target: str, budget: int) -> bool:
 
 
 class ProjectBlobs:
-    """Blobs that may be missing, damaged or malicious.
+    """Objects that may be missing, damaged or malicious.
 
     Args:
         directories: absolute paths of the `objects` directories of the user's repository and its alternates.
@@ -283,6 +287,7 @@ class ProjectBlobs:
     def __init__(self, directories: Sequence[bytes]) -> None:
         self._directories = [os.fsdecode(directory) for directory in directories]
         self._packs = [PackIndexes(os.path.join(directory, "pack")) for directory in self._directories]
+        self._trees: dict[ObjectId, tuple[TreeEntry, ...]] = {}
 
     def sizes(self, wanted: Collection[ObjectId]) -> dict[ObjectId, int]:
         """The sizes in bytes that those of the wanted blobs state that lie in packs.
@@ -305,15 +310,47 @@ class ProjectBlobs:
                     missing -= found.keys()
         return found
 
-    def read(self, oid: ObjectId, most: int) -> bytes | None:
-        """The bytes of a blob, which match its id.
+    def files_at(self, commit: ObjectId, paths: Collection[RelPath], *, is_stash: bool) -> dict[RelPath, Entry]:
+        """The files and symlinks that a commit has at some paths, as far as they can be read.
+
+        Args:
+            commit: its id, of 20 bytes.
+            paths: of files, relative to its tree.
+            is_stash: it is an entry of the stash, whose third parent has the files that git did not track.
+
+        Raises:
+            IoError: too few file descriptors or too little memory.
+        """
+        found: dict[RelPath, Entry] = {}
+        tree, parents = self._links(commit)
+        for each in [tree, *(self._links(parent)[0] for parent in parents[2:] if is_stash)]:
+            if each is not None:
+                there = ((path, file_at(self._entry, each, path)) for path in paths)
+                found |= {path: entry for path, entry in there if entry is not None}
+        return found
+
+    def _links(self, commit: ObjectId) -> tuple[ObjectId | None, list[ObjectId]]:
+        """The tree and the parents of a commit; none if it cannot be read."""
+        head = (self.read(commit, PACKED_BYTES, "commit") or b"").partition(b"\n\n")[0]
+        tree, *parents = (bytes.fromhex(oid.decode()) for oid in _LINK.findall(head)) if head else (None,)
+        return tree, parents
+
+    def _entry(self, tree: ObjectId, name: bytes) -> TreeEntry | None:
+        if tree not in self._trees:
+            with suppress(StoreCorrupt):
+                self._trees[tree] = decode_tree(self.read(tree, PACKED_BYTES, "tree") or b"", tree)
+        return next((entry for entry in self._trees.get(tree, ()) if entry.name == name), None)
+
+    def read(self, oid: ObjectId, most: int, kind: ObjectKind = "blob") -> bytes | None:
+        """The bytes of a blob, or of another object, which match its id.
 
         Args:
             oid: its id, of 20 bytes.
-            most: do not read a blob of more bytes than this.
+            most: do not read an object of more bytes than this.
+            kind: what it is to be.
 
         Returns:
-            None if there is no such blob, it is larger, or it is damaged.
+            None if there is no such object, it is larger, or it is damaged.
 
         Raises:
             IoError: too few file descriptors or too little memory.
@@ -325,7 +362,7 @@ class ProjectBlobs:
             with ignoring_unreadable(), suppress(StoreCorrupt):
                 found = found or _read_loose(object_path(directory, oid), oid, most)
             if found is not None:
-                return found[1] if found[0] == "blob" else None
+                return found[1] if found[0] == kind else None
         return None
 
 

@@ -253,9 +253,11 @@ class WorkTree:
         """Where the project's own git has its objects; see `own_object_directories`."""
         return own_object_directories(self.root)
 
-    def elsewhere(self, paths: Collection[RelPath]) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
+    def elsewhere(
+        self, paths: Collection[RelPath], open_blobs: OpenBlobs
+    ) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
         """What other branches of the project's git, and its stash, have there; see `git.objects.elsewhere`."""
-        return elsewhere(self.root, paths)
+        return elsewhere(self.root, paths, open_blobs)
 
     def content(self, path: RelPath, most: int) -> bytes | None:
         """The bytes of the file at a path right now, captured or not; see `stable_read.content`."""

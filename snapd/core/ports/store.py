@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from snapd.core.model import ObjectId, RecordKind
@@ -113,6 +113,9 @@ class ProjectBlobs(Protocol):
 
     def read(self, oid: ObjectId, most: int, /) -> bytes | None:
         """The bytes of a blob, None if it is missing, damaged or has more than `most`; raises `IoError`."""
+
+    def files_at(self, commit: ObjectId, paths: Collection[RelPath], *, is_stash: bool) -> Mapping[RelPath, Entry]:
+        """What a commit has at some paths, as far as it can be read; raises `IoError`."""
 
 
 OpenBlobs = Callable[[Sequence[bytes]], ProjectBlobs]
@@ -307,6 +310,9 @@ class Integrity(Protocol):
 
 class Store(Objects, SnapshotLog, Maintenance, Integrity, Protocol):
     """An open store: no other process writes to it."""
+
+    def project_blobs(self, directories: Sequence[bytes]) -> ProjectBlobs:
+        """Opens the objects in git `objects` directories; reads nothing yet."""
 
     def close(self) -> None:
         """Closes the store, so that another process can own it."""

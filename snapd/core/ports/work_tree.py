@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from snapd.core.plan import CapturedFile, Plan
 
-    from .store import ObjectBatch
+    from .store import ObjectBatch, OpenBlobs
 
 
 class WorkTree(Protocol):
@@ -111,7 +111,9 @@ class WorkTree(Protocol):
     def object_directories(self) -> tuple[bytes, ...]:
         """The absolute `objects` directories of the project's own git repository, if it has one."""
 
-    def elsewhere(self, paths: Collection[RelPath]) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
+    def elsewhere(
+        self, paths: Collection[RelPath], open_blobs: OpenBlobs, /
+    ) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
         """What other branches of the project's git, and its stash, have at some paths; raises `IoError`.
 
         Gives the name of each branch, None for an entry of the stash, with the files there; at most 50 of each.

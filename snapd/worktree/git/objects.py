@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, Any
-
-import pygit2
+from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
-from snapd.core.model import Entry
 from snapd.worktree.fs.stable_read import read_small, resolved
 
 from .repository import find_repository
@@ -18,7 +15,8 @@ from .repository import find_repository
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from snapd.core.model import RelPath
+    from snapd.core.model import Entry, RelPath
+    from snapd.core.ports.store import OpenBlobs
 
     from .repository import Repository
 
@@ -90,17 +88,21 @@ def _alternates(objects: bytes) -> Iterator[bytes]:
 
 _PACKED = re.compile(rb"^([0-9a-f]{40}) (refs/heads/.+)$", re.MULTILINE)
 _STASHED = re.compile(rb"^[0-9a-f]{40} ([0-9a-f]{40}) ", re.MULTILINE)
+_ID = re.compile(rb"[0-9a-f]{40}")
 _HEADS = b"refs/heads/"
 _MOST_TIPS = 50
 """Branches, and entries of the stash, that are looked at: the latest."""
 
 
-def elsewhere(root: bytes, paths: Collection[RelPath]) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
+def elsewhere(
+    root: bytes, paths: Collection[RelPath], open_blobs: OpenBlobs
+) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
     """What the entries of the stash, and the branches that are not checked out here, have at some paths.
 
     Args:
         root: a folder in a repository, of which nothing is run; absolute and canonical.
         paths: relative to it.
+        open_blobs: reads objects.
 
     Yields:
         The name of the branch, None for the stash, with the files there.
@@ -112,29 +114,12 @@ def elsewhere(root: bytes, paths: Collection[RelPath]) -> Iterator[tuple[bytes |
     if repository is None:
         return
     prefix = os.path.relpath(root, repository.root)
-    database = pygit2.Odb()
-    for directory in object_directories(os.path.join(repository.common_dir, b"objects")):
-        database.add_disk_alternate(os.fsdecode(directory))
-    handle = pygit2.Repository()
-    handle.set_odb(database)
+    names = {os.path.normpath(os.path.join(prefix, path)): path for path in paths}
+    blobs = open_blobs(object_directories(os.path.join(repository.common_dir, b"objects")))
     for branch, name in _tips(repository):
-        try:
-            commit: Any = handle[name.decode()]
-            # the third parent of a stash has the files that git did not track
-            trees = [commit.tree, *(parent.tree for parent in commit.parents[2:] if branch is None)]
-            found = {path: entry for tree in trees for path in paths if (entry := _at(tree, prefix, path)) is not None}
-        except (pygit2.GitError, AttributeError, KeyError, ValueError):
-            # it is no commit, or the project's git lacks it or a part of it
-            continue
-        yield branch, found
-
-
-def _at(tree: pygit2.Tree, prefix: RelPath, path: RelPath) -> Entry | None:
-    try:
-        found = tree[os.fsdecode(os.path.normpath(os.path.join(prefix, path)))]
-    except KeyError:
-        return None
-    return Entry(int(found.filemode), bytes(found.id.raw)) if isinstance(found, pygit2.Blob) else None
+        if _ID.fullmatch(name):
+            found = blobs.files_at(bytes.fromhex(name.decode()), names, is_stash=branch is None)
+            yield branch, {names[path]: entry for path, entry in found.items()}
 
 
 def _tips(repository: Repository) -> list[tuple[bytes | None, bytes]]:

@@ -268,7 +268,7 @@ class UndoPlanner:
         places: dict[RelPath, tuple[str, bytes | None]] = {}
         left = {path: task.files[path][-1].new for path in taken.absent}
         wanted = {path: entry for path, entry in left.items() if entry is not None and task.again is None}
-        for branch, files in self._work_tree.elsewhere(wanted) if wanted else ():
+        for branch, files in self._work_tree.elsewhere(wanted, self._store.project_blobs) if wanted else ():
             call.check()
             known = self._store.adopt((), [entry.oid for entry in files.values()])
             for path, entry in files.items():
