@@ -10,11 +10,11 @@ import contextlib
 import logging
 import os
 import random
+import time
 from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.calendar import Calendar
 from snapd.core.errors import SnapdError
 
 if TYPE_CHECKING:
@@ -24,6 +24,32 @@ if TYPE_CHECKING:
     from snapd.core.workspace import Workspace
 
 logger = logging.getLogger(__name__)
+
+_RUNNING = getattr(time, "CLOCK_BOOTTIME", None)
+
+
+def running() -> float:
+    """Seconds since some moment, including the machine's sleep where the system counts it."""
+    return time.monotonic() if _RUNNING is None else time.clock_gettime(_RUNNING)
+
+
+class Calendar:
+    """A clock that runs no faster than the seconds that went by since it was made.
+
+    Args:
+        wall: the system's time, seconds since 1970.
+        running: seconds since some moment.
+    """
+
+    def __init__(self, wall: Callable[[], float] = time.time, running: Callable[[], float] = running) -> None:
+        self._wall = wall
+        self._running = running
+        self._ahead = wall() - running()
+
+    def now(self) -> float:
+        """Seconds since 1970. If the system's clock was slow when this one was made, this one stays slow."""
+        return min(self._wall(), self._ahead + self._running())
+
 
 INTERVAL_SECONDS = 3600.0
 AGAIN_SECONDS = 300.0

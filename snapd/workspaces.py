@@ -37,8 +37,8 @@ from snapd.worktree.worktree import WorkTree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import Coverage, Entry, RelPath
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import Fetched
     from snapd.locations import Locations
     from snapd.settings.in_force import Options

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from snapd.calendar import Calendar
 from snapd.core.call import Call
 from snapd.core.errors import StoreCorrupt
 from snapd.core.workspace import Workspace
-from snapd.housekeeping import AGAIN_SECONDS, INTERVAL_SECONDS, JITTER, Housekeeping
+from snapd.housekeeping import AGAIN_SECONDS, INTERVAL_SECONDS, JITTER, Calendar, Housekeeping
 from snapd.store import log
 from snapd.store.repository import ShadowRepository
 from tests.support.git import run_git

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from snapd.backend import LocalBackend
-from snapd.calendar import Calendar
 from snapd.core.feed.change_feed import PacedThread
+from snapd.housekeeping import Calendar
 from snapd.locations import Locations
 from snapd.settings.in_force import Base, Options, SettingsFile
 from snapd.store.objects import compression, loose, pack_index

@@ -323,7 +323,7 @@ def named(names: list[str]) -> list[Agent]:
     Raises:
         InvalidParams: there is no agent of such a name.
     """
-    from snapd.core.rules.meant import did_you_mean
+    from snapd.core.errors import did_you_mean
 
     for name in names:
         if name not in AGENTS:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class SnapdError(Exception):
@@ -266,3 +266,20 @@ def os_errors(path: bytes | str) -> Iterator[None]:
         yield
     except OSError as error:
         raise from_os_error(error, path) from error
+
+
+def did_you_mean(given: str, names: Iterable[str], spelled: Callable[[str], str] = str) -> str:
+    """The beginning of a hint that asks for the name that is most like what was given; empty if none is.
+
+    Args:
+        given: the mistyped name.
+        names: those that there are.
+        spelled: how the hint writes a name.
+    """
+    # loaded only where somebody mistyped something
+    import difflib
+
+    # dashes in front, and case, make no name like another
+    by_letters = {name.lstrip("-").lower(): name for name in names}
+    close = difflib.get_close_matches(given.lstrip("-").lower(), by_letters, 1)
+    return f"did you mean {spelled(by_letters[close[0]])!r}? " if close else ""

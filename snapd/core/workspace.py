@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from snapd.core.answers import FormerHistory
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import RelPath
     from snapd.core.operations.editors import Editors
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.notes import Notes
     from snapd.core.ports.policy import Policy
     from snapd.core.ports.sharing import Elsewhere

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from snapd.core.errors import InvalidParams, PlanChanged
-from snapd.core.rules.meant import did_you_mean
+from snapd.core.errors import InvalidParams, PlanChanged, did_you_mean
 from snapd.wire import converter as wire
 from snapd.wire.converter import structure, unstructure
 from snapd.wire.methods import Method

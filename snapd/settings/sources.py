@@ -5,8 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import InvalidParams
-from snapd.core.rules.meant import did_you_mean
+from snapd.core.errors import InvalidParams, did_you_mean
 from snapd.environment import NO_SETTINGS
 
 from .table import SETTINGS, Layer

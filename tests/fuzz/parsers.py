@@ -15,10 +15,9 @@ import attrs
 
 from snapd.acp import messages as acp
 from snapd.agents import jsonc, styles
-from snapd.core.errors import InvalidParams, SnapdError
+from snapd.core.errors import InvalidParams, SnapdError, did_you_mean
 from snapd.core.paths import from_uri
 from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile
-from snapd.core.rules.meant import did_you_mean
 from snapd.hook import json_text
 from snapd.mcp import messages as mcp
 from snapd.notes.note import BadNoteError, Note

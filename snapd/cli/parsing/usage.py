@@ -6,8 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from snapd.core.errors import SnapdError
-from snapd.core.rules.meant import did_you_mean
+from snapd.core.errors import SnapdError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

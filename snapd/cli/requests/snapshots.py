@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import print_once
 from snapd.cli.terminal.times import clock, local_now, moment
-from snapd.core.errors import FileNotInSnapshot, InvalidParams, UnknownSnapshot, UnknownStep
-from snapd.core.rules.meant import did_you_mean
+from snapd.core.errors import FileNotInSnapshot, InvalidParams, UnknownSnapshot, UnknownStep, did_you_mean
 
 from .connection import TAKE_ONE, ask, pages
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
     from snapd.core.compare.file_diff import FileDelta
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import Change, ObjectId, RelPath, Snapshot
     from snapd.core.operations.writer import Writer
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Objects
     from snapd.core.ports.timeline import TimelineView
     from snapd.core.timeline.attribution import Delta

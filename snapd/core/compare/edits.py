@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from snapd.core.call import Call
-    from snapd.core.ports.differ import TextDiffer
+    from snapd.core.compare.text import TextDiffer
 
 _HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 

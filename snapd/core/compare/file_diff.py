@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from snapd.core.call import Call
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import Entry, RelPath
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Blobs
 
 _HEAD_BYTES = 8000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pygit2
 from pygit2.enums import DiffOption
@@ -143,3 +143,16 @@ def decode(*sides: bytes) -> tuple[list[str], str | None]:
         return [side.decode("utf-8") for side in sides], None
     except UnicodeDecodeError:
         return [side.decode("latin-1") for side in sides], "latin-1"
+
+
+class TextDiffer(Protocol):
+    """Compares texts, none of them binary, in this process or another.
+
+    Its methods raise `Cancelled` when the request is cancelled, and `IoError` if the comparison fails.
+    """
+
+    def line_changes(self, old: bytes, new: bytes, call: Call) -> tuple[int, int]:
+        """Lines added and deleted, as `text.line_changes` counts them."""
+
+    def hunks(self, old: bytes, new: bytes, call: Call) -> bytes:
+        """The hunks of a unified diff, as `text.hunks` writes them."""

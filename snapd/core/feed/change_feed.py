@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from snapd.core.compare.file_diff import FileDelta
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import CaptureSettings, Drift, ObjectId
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Blobs, Objects, SnapshotLog
     from snapd.core.ports.work_tree import WorkTree
 

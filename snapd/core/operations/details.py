@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from snapd.core.call import Call
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import ObjectId, OnConflict, RelPath, Snapshot
     from snapd.core.plan import CapturedFile
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Blobs
     from snapd.core.ports.work_tree import WorkTree
     from snapd.core.timeline.model import Operated

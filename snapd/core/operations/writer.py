@@ -29,10 +29,10 @@ from .recovery import abandoned, directories, done, finished, intent_of, notice_
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.feed.event_log import Notice, Reverted
     from snapd.core.model import CaptureSettings, FileOutcome, RelPath, Snapshot
     from snapd.core.plan import Plan
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.policy import Policy
     from snapd.core.ports.store import Store
     from snapd.core.ports.work_tree import WorkTree

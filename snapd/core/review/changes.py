@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.compare.edits import Edit
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import Entry, RelPath
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Blobs, Objects
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.attribution import Author

@@ -10,10 +10,9 @@ from snapd.wire import methods
 from snapd.wire.session import RevertOutcome, Session, SessionDiffResult
 from snapd.wire.values import Outcome
 
-from . import sessions
 from .answers import ContentParams, EventsSince, RevertedSession, SearchParams, SearchResult, StateParams, Status
 from .asking import relay
-from .contents import IMAGES, PLAIN, content, status
+from .contents import IMAGES, PLAIN, content, diff, revert, status, unrevert
 from .events import events
 from .routes import Route
 from .search import search
@@ -82,9 +81,9 @@ ROWS = (
     _relayed("POST", "/session/{id}/redo", methods.SESSION_REDO, _OF_SESSION),
     _relayed("POST", "/session/{id}/review/keep", methods.REVIEW_KEEP, _OF_SESSION),
     _relayed("POST", "/session/{id}/review/revert", methods.REVIEW_REVERT, _OF_SESSION),
-    _agents_own("GET", "diff", methods.SESSION_DIFF, (SessionDiffResult,), sessions.diff),
-    _agents_own("POST", "revert", methods.SESSION_REVERT, (RevertedSession, RevertOutcome), sessions.revert),
-    _agents_own("POST", "unrevert", methods.SESSION_UNREVERT, (Session, Outcome), sessions.unrevert),
+    _agents_own("GET", "diff", methods.SESSION_DIFF, (SessionDiffResult,), diff),
+    _agents_own("POST", "revert", methods.SESSION_REVERT, (RevertedSession, RevertOutcome), revert),
+    _agents_own("POST", "unrevert", methods.SESSION_UNREVERT, (Session, Outcome), unrevert),
     _relayed("GET", "/history", methods.SESSION_HISTORY),
     _relayed("GET", "/review", methods.REVIEW_LIST),
     _relayed("GET", "/review/file", methods.REVIEW_FILE),

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.errors import InvalidParams, os_errors
+from snapd.core.errors import InvalidParams, did_you_mean, os_errors
 from snapd.core.model import RuleText, Signature
 from snapd.core.operations.target import stack_of
 from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile, IgnoreStack
-from snapd.core.rules.meant import did_you_mean
 from snapd.worktree.fs.stable_read import is_racy, read_small, signature
 from snapd.worktree.fs.stat_cache import StatCache
 from snapd.worktree.git.index import MalformedIndex, TrackedPaths, read_index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from snapd.cli.bisect.telling import name_of
+from snapd.cli.bisect.bisect import name_of
 from snapd.cli.bisect.trials import changes_of, span
 
 

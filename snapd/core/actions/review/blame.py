@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from snapd.core.call import Call
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import Entry, ObjectId, RelPath, Snapshot
     from snapd.core.operations.writer import Writer
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.notes import CommittedFile, Notes
     from snapd.core.ports.store import Store
     from snapd.core.review.changes import Attributor, FileChange

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from snapd.core.call import Call
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.feed.event_log import EventLog, NumberedNotice
     from snapd.core.model import Outcome, RelPath, Snapshot
     from snapd.core.operations.details import OperationOptions
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from snapd.core.operations.planner import Planner
     from snapd.core.operations.writer import Writer
     from snapd.core.plan import Plan
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Store
     from snapd.core.review.choice import Reverted
     from snapd.core.review.fold import FileFold, PendingFile, PendingTexts, Rested

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import RelPath
     from snapd.core.operations.writer import Writer
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.notes import NotedCommit, NoteProblem
     from snapd.core.ports.store import Store
     from snapd.core.review.changes import Attributor, LineWriter

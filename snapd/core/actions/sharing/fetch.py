@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from snapd.core.answers import StepView
     from snapd.core.call import Call
-    from snapd.core.ports.differ import TextDiffer
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.ports.sharing import Elsewhere, Fetched, Listed
     from snapd.core.ports.store import SnapshotLog
     from snapd.core.timeline.handover import Signature

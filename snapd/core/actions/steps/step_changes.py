@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from snapd.core.call import Call
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import ObjectId, RelPath, UncapturedChange
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.sharing import RemoteLog
     from snapd.core.ports.store import Objects, SnapshotLog
     from snapd.core.ports.timeline import TimelineView

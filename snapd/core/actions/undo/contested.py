@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from snapd.core.actions.steps.step_changes import StepChanges
     from snapd.core.call import Call
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import Entry, FileOutcome, ObjectId, RelPath
     from snapd.core.operations.details import Prepared
     from snapd.core.operations.writer import Writer
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Objects
     from snapd.core.ports.timeline import Timeline
     from snapd.core.timeline.attribution import Delta

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from snapd.core.call import Call
     from snapd.core.compare.edits import Hunk
+    from snapd.core.compare.text import TextDiffer
     from snapd.core.model import Outcome, RelPath
     from snapd.core.operations.details import OperationOptions
-    from snapd.core.ports.differ import TextDiffer
     from snapd.core.ports.store import Objects
     from snapd.core.timeline.attribution import Delta
     from snapd.core.timeline.model import Step, StepId
