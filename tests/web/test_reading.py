@@ -165,6 +165,7 @@ def test_only_images_have_a_type(web: Web, world: World, name: str, kind: str, p
             path.symlink_to("p.png")
     else:
         path.write_bytes(PNG)
+    world.client.track()
     answer = web.get("/content", {"file": name})
     assert answer.headers["content-type"] == kind
     assert answer.headers["content-security-policy"].startswith(policy)

@@ -74,6 +74,7 @@ def test_a_session_and_a_command(home: Home, project: str, step: str) -> None:
 
 
 def test_messages_and_agents(home: Home, project: str) -> None:
+    home.run(project, "track")
     with Client.connect(home.at("run/daemon.sock"), timeout=30) as client:
         client.initialize([project])
         client.session_start("work", agent="ada")
