@@ -33,7 +33,7 @@ _CALLS = (
     *("fork", "posix_spawn", "execv", "execve", "execvp"),
 )
 _PATHS = ("exists", "lexists", "isdir", "isfile", "islink", "realpath", "getsize")
-_NUMBER = re.compile(rb"[0-9]+")
+_NUMBER = re.compile(rb"[0-9a-f]{16,}|[0-9]+")
 _LEFT_OUT = ("snapd.watch.", "snapd.heap")
 
 
@@ -61,7 +61,7 @@ class Work:
         return os.fsencode(path).startswith(self._directory)
 
     def length(self, data: bytes) -> int:
-        """The length of some bytes, but for the directory's path and, in JSON, numbers: of processes and files."""
+        """The length of some bytes, but for the directory's path and, in JSON, numbers and digests."""
         text = bytes(data).replace(self._directory, b"")
         # a frame of the journal begins with random bytes, one of which may be a brace
         is_json = text.startswith(b'{"') and text.rstrip().endswith(b"}")
