@@ -386,8 +386,7 @@ def test_git_applies_it(tmp_path: Path, before: Items, after: Items, renames: bo
 
 
 def test_text_over_the_limit_and_the_exact_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in ("file_diff", "unified"):
-        monkeypatch.setattr(f"snapd.core.compare.{room}.TEN_MIB", 1000)
+    monkeypatch.setattr("snapd.core.compare.file_diff.TEN_MIB", 1000)
     bench = make(tmp_path)
     fits, large, binary = b"x\n" * 500, b"x\n" * 500 + b"y", b"\0" * 1001
     old, new = both(bench, {"a": fits, "b": large, "c": b""}, {"a": b"1", "b": b"1", "c": binary})

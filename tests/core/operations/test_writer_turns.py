@@ -60,7 +60,7 @@ def test_a_repair_that_waited_for_a_close_touches_neither_the_next_folder_nor_th
 
     def repair() -> None:
         try:
-            stale.store_check.repair(Call())
+            stale.upkeep.repair(Call())
         except BaseException as error:
             failure.append(error)
 
