@@ -4,8 +4,8 @@ The watchdog takes each callback of the loop by itself and adds up what it costs
 the loop's own thread, and the time for which that thread slept in the middle of a callback. A loaded machine changes
 neither: to the system, a thread that waits for a processor is not asleep, and one that waits for the interpreter lock
 wakes every 5 ms and so uses some time. Only where two threads share a core does each use up to twice the time: the
-bound has room for that, and for a garbage collection. A callback that costs more than `BOUND_SECONDS` is a defect in the log, which
-fails the test that the daemon was for.
+bound has room for that, and for a garbage collection. A callback that costs more than `BOUND_SECONDS` is a defect in
+the log, which fails the test that the daemon was for.
 
 To hold something up, a test puts a file into the directory `$TEST_GATES`, named after what is to wait and the name
 of the folder: `look-NAME`, `open-NAME`, `close-NAME`. While something waits, `NAME.waiting` is beside it.
