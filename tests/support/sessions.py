@@ -35,8 +35,8 @@ class Agents:
 
     # -- sessions and steps
 
-    def start(self, name: str | None = None) -> str:
-        return self.bench.workspace.sessions.start(name, "agent", None, Call())
+    def start(self, name: str | None = None, agent: str = "agent") -> str:
+        return self.bench.workspace.sessions.start(name, agent, None, Call())
 
     def begin(
         self,

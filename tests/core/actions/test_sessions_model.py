@@ -114,7 +114,8 @@ class Machine:
         self.bench = make(self.folder, {"a": b"".join(LINES), "b": b"b\n"})
         self.agents = Agents(self.bench)
         for name in SESSIONS:
-            self.agents.start(name)
+            # of agents of their own: where another session of an agent starts, its open steps may be left
+            self.agents.start(name, name)
         self.steps: list[Step] = []
         self.turned: list[str] = []
         self.seen: State | None = None
@@ -236,7 +237,7 @@ class Machine:
         self.bench.workspace.sessions.end(session, Call())
         for step in reversed(steps):
             self.ended(step)
-        self.agents.start(session)
+        self.agents.start(session, session)
 
     # -- what there is to do
 
