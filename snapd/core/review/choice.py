@@ -12,7 +12,7 @@ from snapd.core.paths import shown
 from snapd.core.trees import is_among
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from snapd.core.model import RelPath
     from snapd.core.timeline.model import StepId
@@ -39,7 +39,9 @@ class Choice:
 
     def among(self, files: Iterable[PendingFile]) -> list[PendingFile]:
         """Filters files with pending changes for those that are meant."""
-        return [file for file in files if self._has(file)]
+        files = list(files)
+        there = {file.path for file in files}
+        return [file for file in files if self._has(file, there)]
 
     def named(self, files: Iterable[PendingFile]) -> list[PendingFile]:
         """Filters files like `among`.
@@ -48,7 +50,7 @@ class Choice:
             InvalidParams: nothing is pending in a file that was named.
         """
         found = self.among(files)
-        names = {name for file in found for name in _names(file)}
+        names = {name for file in found for name in _names(file, ())}
         for name in self.files:
             if not any(is_among(path, (name,)) for path in names):
                 raise InvalidParams(
@@ -58,15 +60,16 @@ class Choice:
                 )
         return found
 
-    def _has(self, file: PendingFile) -> bool:
+    def _has(self, file: PendingFile, there: Collection[RelPath]) -> bool:
         if self.is_owner is not None and not any(map(self.is_owner, file.owners)):
             return False
-        return not self.files or any(is_among(path, self.files) for path in _names(file))
+        return not self.files or any(is_among(path, self.files) for path in _names(file, there))
 
 
-def _names(file: PendingFile) -> tuple[RelPath, ...]:
+def _names(file: PendingFile, there: Collection[RelPath]) -> tuple[RelPath, ...]:
+    """The names of a file: not a former one that another file has by now."""
     source = file.summary.renamed_from
-    return (file.path,) if source is None else (file.path, source)
+    return (file.path,) if source is None or source in there else (file.path, source)
 
 
 def kept(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts) -> bytes | None:
