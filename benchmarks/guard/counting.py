@@ -61,7 +61,7 @@ class Work:
         return os.fsencode(path).startswith(self._directory)
 
     def length(self, data: bytes) -> int:
-        """The length of some bytes, but for the directory's path and, in JSON, numbers and digests."""
+        """The length of some bytes, without the directory's path and, in JSON, without numbers and digests."""
         text = bytes(data).replace(self._directory, b"")
         # a frame of the journal begins with random bytes, one of which may be a brace
         is_json = text.startswith(b'{"') and text.rstrip().endswith(b"}")

@@ -61,7 +61,7 @@ _FISH = r"""
 function __snapd_complete
     set -l words (commandline -opc)
     set -l last (commandline -ct | string unescape; or commandline -ct)
-    # fish adds a blank by itself, but for what ends like a directory or an open FILE@
+    # fish adds a blank by itself, except after what ends like a directory or an open FILE@
     command $words[1] complete fish $words[2..-1] "$last" 2>/dev/null | string replace -r ' (\t|$)' '$1'
 end
 complete -c snapd -f -k -a '(__snapd_complete)'

@@ -165,7 +165,7 @@ def snapshots(options: argparse.Namespace) -> int:
 
 
 def _wanted(found: Backend, number: int) -> Iterator[dict[str, Any]]:
-    """The snapshots, but for those that nobody asked for and that are as the one before."""
+    """The snapshots, without those that nobody asked for and that equal the one before."""
     # one more says whether there are more
     for taken in pages(found, "snapshot/list", {"limit": number + 1 if number else None}, "snapshots"):
         if taken.get("files") != 0 or taken["kind"] == "track":

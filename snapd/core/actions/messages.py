@@ -146,7 +146,7 @@ class SessionNews:
         store: of the workspace.
         sessions: knows the sessions.
         step_changes: says what steps changed.
-        policy: says whether agents are told.
+        policy: says whether to tell agents.
         former: lists the histories that the folder may take.
     """
 
@@ -169,7 +169,7 @@ class SessionNews:
         self._told: dict[SessionId, _Told] = {}
 
     def tell(self, session_id: SessionId, call: Call) -> News:
-        """Says what others did since the last time, and notes that the agent is told now.
+        """Says what others did since the last time, and notes that the agent knows it now.
 
         Args:
             session_id: the session.

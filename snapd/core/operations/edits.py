@@ -41,7 +41,7 @@ def without_concurrent_edits(
 
     Args:
         objects: holds both snapshots; receives the tree of the result.
-        work_tree: the folder, as of the capture `after`.
+        work_tree: the folder at the capture `after`.
         before: the work tree when the operation began.
         after: the work tree when it had ended.
         done: what it did to files.
@@ -141,7 +141,7 @@ class Edits:
     were at work, and from there to the text that was saved, the user was. Both ends are known from the editor, so it
     does not matter how long after the save somebody looks, and what an agent has written into the file by then.
 
-    A step that has just ended may still own what changes in the files that it claims, but for what an editor saves. It
+    A step that has just ended may still own what changes in the files that it claims, except what an editor saves. It
     ends for good with the next beginning of a step or of a turn in its session, when somebody ends it once more, and
     with any operation. Such steps are kept in memory alone: after a restart, no moment is short enough.
 

@@ -58,7 +58,7 @@ class Buried:
         self._add(next(_numbers), lines, origins)
 
     def join(self, later: Buried) -> None:
-        """Adds all lines of another collection as those that went last, but for what both have."""
+        """Adds all lines of another collection as those that went last, except what both have."""
         for number, lines in later._went.items():
             if number not in self._went:
                 part = slice(lines.start, lines.stop)
