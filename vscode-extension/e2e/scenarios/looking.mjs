@@ -58,6 +58,27 @@ export const LOOKING = [
     },
   },
   {
+    name: "click-while-an-agent-works",
+    async run(stage) {
+      const { steps, workbench } = stage;
+      const agent = await stage.agent("Busy");
+      await agent.step("Write it", { "busy.txt": "0\n" });
+      const name = (await stage.fileRow("Busy", "Write it", "busy.txt")).locator(".label-name");
+      for (let count = 1; count <= 10; count++) {
+        const stepId = await agent.begin(`Count to ${count}`);
+        await agent.write({ "busy.txt": `${count}\n` });
+        const ended = agent.end(stepId);
+        for (let click = 0; click < 5; click++) await name.click();
+        await ended;
+      }
+      await steps.settled();
+      assert.deepEqual(
+        (await workbench.toldBefore()).filter((text) => text.includes("command")),
+        [],
+      );
+    },
+  },
+  {
     name: "step-diff",
     async run(stage) {
       const { multiDiff } = stage;

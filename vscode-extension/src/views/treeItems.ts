@@ -1,16 +1,70 @@
 // From how an item looks to what VS Code shows.
 
-import { ThemeColor, ThemeIcon, TreeItem, type TreeItemCollapsibleState, type TreeView, Uri } from "vscode";
+import {
+  type Disposable,
+  ThemeColor,
+  ThemeIcon,
+  TreeItem,
+  type TreeItemCollapsibleState,
+  type TreeView,
+  Uri,
+  commands,
+} from "vscode";
 import { type Item, contextValue } from "./items";
 import type { Presentation } from "./presentation";
 
 const QUIET = new ThemeColor("disabledForeground");
+
+/** Rows that keep their command, at most. */
+const REMEMBERED = 5000;
 
 /** What a click on a row does. */
 interface Click {
   readonly command: string;
   readonly title: string;
 }
+
+interface RowCommand {
+  readonly id: string;
+  readonly registered: Disposable;
+  /** What a click is on. */
+  item: unknown;
+}
+
+/**
+ * The commands of the rows, one for each and without arguments.
+ *
+ * VS Code forgets the arguments of a row's command as soon as it reads the row again. A click before the new row is
+ * drawn would be told that there is no such command.
+ */
+class RowCommands {
+  readonly #rows = new Map<string, RowCommand>();
+  #count = 0;
+
+  /** The command that calls another one on an item. */
+  of(command: string, item: { readonly id: string }): string {
+    const key = `${command} ${item.id}`;
+    const row = this.#rows.get(key) ?? this.#register(command, item);
+    row.item = item;
+    this.#rows.delete(key);
+    this.#rows.set(key, row);
+    for (const [oldest, { registered }] of this.#rows) {
+      if (this.#rows.size <= REMEMBERED) break;
+      registered.dispose();
+      this.#rows.delete(oldest);
+    }
+    return row.id;
+  }
+
+  #register(command: string, item: unknown): RowCommand {
+    const id = `_snapd.row.${++this.#count}`;
+    const registered = commands.registerCommand(id, () => commands.executeCommand(command, row.item));
+    const row: RowCommand = { id, registered, item };
+    return row;
+  }
+}
+
+const rowCommands = new RowCommands();
 
 /** A row of a tree of entries. */
 export function treeItem(item: Item, look: Presentation, state: TreeItemCollapsibleState): TreeItem {
@@ -37,7 +91,7 @@ export function rowOf(
   row.accessibilityInformation = { label: look.spoken };
   row.iconPath = look.icon === undefined ? ThemeIcon.File : new ThemeIcon(look.icon, look.quiet ? QUIET : undefined);
   if (look.mark !== undefined) row.resourceUri = Uri.parse(look.mark, true);
-  if (click !== undefined) row.command = { ...click, arguments: [item] };
+  if (click !== undefined) row.command = { title: click.title, command: rowCommands.of(click.command, item) };
   return row;
 }
 
