@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import socket
 from typing import TYPE_CHECKING
 
@@ -82,10 +83,16 @@ def test_half_a_body(web: Web) -> None:
 
 
 def test_strangers_take_the_places_of_strangers_alone(web: Web) -> None:
-    head = f"GET /status HTTP/1.1\r\nHost: {web.host}\r\nAuthorization: Bearer {web.token}\r\n\r\n".encode()
-    with socket.create_connection(("127.0.0.1", web.port), PATIENCE) as known, contextlib.ExitStack() as opened:
-        known.sendall(head)
-        assert known.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+    def ask() -> int:
+        known.request("GET", "/status", headers={"Host": web.host, "Authorization": f"Bearer {web.token}"})
+        with known.getresponse() as response:
+            response.read()
+            return response.status
+
+    known = http.client.HTTPConnection("127.0.0.1", web.port, timeout=PATIENCE)
+    with contextlib.closing(known), contextlib.ExitStack() as opened:
+        assert ask() == 200
+        socket_of_known = known.sock
         # more than there are places for all connections together
         strangers = [
             opened.enter_context(socket.create_connection(("127.0.0.1", web.port), PATIENCE)) for _ in range(400)
@@ -94,5 +101,5 @@ def test_strangers_take_the_places_of_strangers_alone(web: Web) -> None:
             with contextlib.suppress(ConnectionResetError):
                 assert each.recv(1) == b""
         assert web.get("/status").json["state"] == "on"
-        known.sendall(head)
-        assert known.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        assert ask() == 200
+        assert known.sock is socket_of_known, "another connection was opened"
