@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
-from snapd.cli.requests.connection import ask, backend, settings_of
+from snapd.cli.requests.connection import ask, backend, daemon_at, settings_of
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import shell_name
@@ -49,10 +49,11 @@ def adopt(options: argparse.Namespace) -> int:
 
     from .daemon import end_daemon
 
-    locations = Locations.from_environment(os.environ)
+    locations, socket = daemon_at(options.socket)
     folder = os.path.realpath(folder_of(options))
     store = store_of(folder, locations, settings_of(options, locations).data_dir)
-    end_daemon(locations.socket)
+    if not options.no_daemon:
+        end_daemon(socket)
     taken, had = take(store, folder, None if options.old is None else os.path.abspath(options.old))
     if options.json:
         print_json({"folder": taken.folder, "store": store, "kept": had})

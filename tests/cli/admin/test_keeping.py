@@ -230,3 +230,19 @@ def test_a_renamed_folder_is_named_offered_its_history_and_kept(own_home: Home) 
     assert own_home.run(new, "adopt", "--json").json["kept"] is True
     assert first in own_home.ok(new, "snapshots", "--json")
     assert own_home.run(new, "adopt", old).err.startswith(f"snapd: {old}: no former history")
+
+
+def test_adopt_ends_the_daemon_that_was_named_and_no_other(own_home: Home) -> None:
+    old, new, other = (
+        own_home.project("old", {"a": b"a\n"}),
+        own_home.at("new"),
+        own_home.project("other", {"b": b"b\n"}),
+    )
+    at = ("--socket", own_home.at("named.sock"))
+    first = own_home.ok(old, "track", *at).strip()
+    own_home.track(other)
+    os.rename(old, new)
+    own_home.ok(new, "adopt", *at)
+    assert first in own_home.ok(new, "snapshots", "--json", *at)
+    assert own_home.run(new, "stop", "--json").json["stopped"] is True
+    assert own_home.run(new, "stop", "--json", *at).json["stopped"] is True
