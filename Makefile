@@ -26,20 +26,19 @@ VSIX := $(EXTENSION)/snapd.vsix
 PAGE := snapd/web/page/index.html
 SHOTS ?= $(EXTENSION)/build/e2e
 # what takes longest; `make test` leaves it out
-LONGEST := $(addprefix tests/,benchmarks/test_storage.py cli/admin/test_fsck.py cli/admin/test_keeping.py \
-	cli/bisect cli/terminal/test_lost_output.py cli/test_first_hour.py clients/test_demo.py \
-	core/operations/test_ends.py core/test_growth.py faults/test_failpoints.py faults/test_sweeps.py fuzz \
-	hazards/test_paths_races.py hazards/test_protocol_clients.py mcp/test_confirming.py rpc/test_concurrency.py \
-	machines/test_transports.py rpc/test_slow_diff.py sharing/test_many_sessions.py sharing/test_round_trips.py \
-	sharing/test_three_machines.py soak staging/test_cleaning.py staging/test_random.py store/maintenance/test_repack.py \
-	store/objects/test_damaged_objects.py store/objects/test_libgit2.py test_package.py ui/test_review.py \
-	ui/test_view.py web/test_daemon_lost.py web/test_random.py worktree/test_cost.py)
+LONGEST := $(addprefix tests/,agents/settings authorship benchmarks/test_storage.py cli/admin/test_fsck.py \
+	cli/admin/test_keeping.py cli/bisect cli/completing cli/machines cli/terminal/test_lost_output.py \
+	cli/test_first_hour.py clients/test_demo.py core/operations/test_ends.py core/rules/test_secrets.py \
+	core/test_growth.py faults/test_failpoints.py faults/test_sweeps.py fuzz hazards machines mcp/test_confirming.py \
+	rpc/test_concurrency.py rpc/test_slow_diff.py sharing soak staging/test_cleaning.py staging/test_random.py \
+	store/maintenance/test_repack.py store/objects/test_damaged_objects.py store/objects/test_libgit2.py store/sharing \
+	store/timeline/test_failures.py test_package.py ui/test_review.py ui/test_view.py web/test_daemon_lost.py \
+	web/test_random.py worktree/test_cost.py worktree/test_links.py)
 # what `make e2e-neovim` runs
 NEOVIM_TESTS := tests/neovim
 # what `tests/support/amounts.py` makes longer
-LONG := $(addprefix tests/,core rpc/test_sessions.py \
-	hazards/test_crash_kill.py machines/test_cut_lines.py worktree/test_links.py worktree/snapshot/test_bursts.py \
-	store/fsck/test_kills.py store/journal/test_journal.py store/timeline/test_failures.py)
+LONG := $(addprefix tests/,core rpc/test_sessions.py worktree/snapshot/test_bursts.py store/fsck/test_kills.py \
+	store/journal/test_journal.py)
 
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
