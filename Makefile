@@ -25,15 +25,15 @@ NPM_CI := npm ci --no-fund --no-audit --loglevel=error
 VSIX := $(EXTENSION)/snapd.vsix
 PAGE := snapd/web/page/index.html
 SHOTS ?= $(EXTENSION)/build/e2e
-# what takes longest; `make test` leaves it out
-LONGEST := $(addprefix tests/,agents/settings authorship benchmarks/test_storage.py cli/admin/test_fsck.py \
+# what `make test` leaves out: what takes longest, other machines, and some of the faces
+LONGEST := $(addprefix tests/,acp agents/settings authorship benchmarks/test_storage.py cli/admin/test_fsck.py \
 	cli/admin/test_keeping.py cli/bisect cli/completing cli/machines cli/terminal/test_lost_output.py \
 	cli/test_first_hour.py clients/test_demo.py core/operations/test_ends.py core/rules/test_secrets.py \
-	core/test_growth.py faults/test_failpoints.py faults/test_sweeps.py fuzz hazards machines mcp/test_confirming.py \
-	rpc/test_concurrency.py rpc/test_slow_diff.py sharing soak staging/test_cleaning.py staging/test_random.py \
+	core/test_growth.py faults/test_failpoints.py faults/test_sweeps.py fuzz hazards library machines \
+	mcp/test_confirming.py notes rpc/test_concurrency.py rpc/test_slow_diff.py sharing soak staging \
 	store/maintenance/test_repack.py store/objects/test_damaged_objects.py store/objects/test_libgit2.py store/sharing \
-	store/timeline/test_failures.py test_package.py ui/test_review.py ui/test_view.py web/test_daemon_lost.py \
-	web/test_random.py worktree/test_cost.py worktree/test_links.py)
+	store/timeline/test_failures.py test_package.py ui/test_review.py ui/test_view.py web worktree/test_cost.py \
+	worktree/test_links.py)
 # what `make e2e-neovim` runs
 NEOVIM_TESTS := tests/neovim
 # what `tests/support/amounts.py` makes longer
@@ -51,9 +51,9 @@ demo-machines: install
 demo: install page
 	$(BIN)/python clients/python/demo.py $(if $(WORKSPACE),"$(WORKSPACE)",.)
 
-# two at a time, in this order: each half of the lint keeps one core busy, and the tests in TypeScript mostly wait for daemons
+# three at a time, in this order: the tests now and then wait for daemons, those in TypeScript mostly
 test: install node
-	+$(MAKE) --no-print-directory --jobs 2 lint-python lint-typescript bench-guard test-python test-typescript
+	+$(MAKE) --no-print-directory --jobs 3 lint-typescript test-python lint-python bench-guard test-typescript
 
 # five for two cores: each now and then waits for a daemon
 test-python: $(COMPILED)

@@ -203,5 +203,5 @@ def test_what_a_part_does_not_name_is_left_to_the_step_around_it(agents: Agents)
     agents.bench.write({"b": b"1\n"})
     assert [file.path for file in agents.end(part).files or ()] == [b"b"]
     agents.end(other, [])
-    agents.undo(session, step=whole)
-    assert agents.bench.read().keys() & {"one", "b", "early", "by nobody", "last"} == {"b"}
+    said = agents.undo(session, step=whole)
+    assert agents.bench.read().keys() & {"one", "b", "early", "by nobody", "last"} == {"b"}, said
