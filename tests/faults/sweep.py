@@ -20,7 +20,6 @@ from typing import Any
 import attrs
 
 from snapd.core.errors import SnapdError, WorkspaceNotOpen
-from snapd.failpoints import POINTS
 from tests.support.git import run_git
 from tests.support.processes import descriptors
 from tests.support.workspace import git_tree_hash
@@ -374,12 +373,3 @@ def recoveries(sweep: Sweep, scenario: Scenario, per_point: int) -> list[tuple[S
                 (scenario, first, Fault("kill", again, number)) for again, number in chosen(hits, sweep.dice, per_point)
             ]
     return found
-
-
-def never_come_to(sweep: Sweep) -> set[str]:
-    """The failpoints that no work came to."""
-    return set(POINTS) - set(sweep.numbers.came)
-
-
-def all_scenarios(only: str) -> list[Scenario]:
-    return [scenario for name, scenario in SCENARIOS.items() if not only or only in name]
