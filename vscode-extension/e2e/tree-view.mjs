@@ -110,6 +110,20 @@ export class TreeView {
   }
 
   /**
+   * Puts the rows back where the list drew them. A pointer action may scroll the element around them, of which the list
+   * knows nothing: a row then lies behind the head of the view.
+   *
+   * @param {Locator} row
+   */
+  async uncovered(row) {
+    await row.evaluate((element) => {
+      for (let around = element.parentElement; around && !around.matches(".pane"); around = around.parentElement) {
+        around.scrollTop = 0;
+      }
+    });
+  }
+
+  /**
    * Unfolds a row.
    *
    * @param {Locator} row
@@ -170,6 +184,7 @@ export class TreeView {
   async click(row) {
     await row.waitFor();
     await this.settled();
+    await this.uncovered(row);
     await row.locator(".label-name").click();
   }
 
@@ -182,6 +197,7 @@ export class TreeView {
   async press(row, name) {
     await row.waitFor();
     await this.settled();
+    await this.uncovered(row);
     await row.hover();
     await row.getByRole("button", { name }).click();
   }
@@ -205,6 +221,7 @@ export class TreeView {
   async choose(row, name) {
     await row.waitFor();
     await this.settled();
+    await this.uncovered(row);
     await row.click({ button: "right" });
     const item = this.page.locator(".monaco-menu .action-item", {
       has: this.page.getByRole("menuitem", { name, exact: true }),
