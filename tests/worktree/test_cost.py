@@ -163,9 +163,9 @@ def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
     Nothing is mounted meanwhile either: tests that do so run beside these, and every clock looks then.
     """
     monkeypatch.setattr(Mounts, "changed", lambda _: False)
-    monkeypatch.setattr(disk, "_TICK_NS", 0)
-    monkeypatch.setattr(disk, "_COARSE_NS", 0)
-    monkeypatch.setattr(packindex, "_TICK_NS", 0)
+    monkeypatch.setattr(disk, "_TICK_NS", -(1 << 62))
+    monkeypatch.setattr(disk, "_COARSE_NS", -(1 << 62))
+    monkeypatch.setattr(packindex, "_TICK_NS", -(1 << 62))
     monkeypatch.setattr(walker, "_LISTER_FROM", 1 << 30)
 
 
@@ -599,7 +599,7 @@ from snapd.store.objects import pack_index as packindex
 from snapd.watch import inotify_clock
 from snapd.worktree.fs import stable_read as disk
 from tests.support.workspace import make
-disk._TICK_NS = disk._COARSE_NS = packindex._TICK_NS = 0
+disk._TICK_NS = disk._COARSE_NS = packindex._TICK_NS = -(1 << 62)
 bench = make(Path(sys.argv[1]), {f"d{at}/f{n}.txt": b"%d %d" % (at, n) for at in range(20) for n in range(10)})
 bench.track()
 bench.write({"d1/f1.txt": b"one"})

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import stat
-import time
 from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import SYMLINK, TREE, Entry, Snapshot
+from snapd.core.model import SYMLINK, TREE, Entry, Snapshot, file_clock_ns
 from snapd.core.paths import parents
 from snapd.core.timeline.attribution import owners
 from snapd.core.timeline.model import Edited, Span
@@ -182,7 +181,7 @@ class Edits:
 
     def add(self, step_id: StepId, author: Author) -> None:
         """Notes that a step has just ended; `author` says what it claims."""
-        self._recent[step_id] = (author, time.time_ns() + int(MOMENT_SECONDS * 1e9))
+        self._recent[step_id] = (author, file_clock_ns() + int(MOMENT_SECONDS * 1e9))
 
     def drop(self, step_ids: Collection[StepId] | None = None, session_id: str | None = None) -> None:
         """Ends such steps for good: some, those of a session, or all."""
@@ -306,12 +305,12 @@ class Edits:
                 edited = with_files(self._store, self._store.load(head), found)
                 self._record(edited, Edited(tuple(sorted(found)), (), saved=False))
                 self.on_change(steps)
-        passed = time.time_ns()
+        passed = file_clock_ns()
         self._recent = {step_id: each for step_id, each in self._recent.items() if each[1] >= passed}
 
     def _changed_at(self, path: RelPath) -> int:
         captured = self._work_tree.captured(path)
-        return time.time_ns() if captured is None else captured.signature.ctime_ns
+        return file_clock_ns() if captured is None else captured.signature.ctime_ns
 
 
 def _is_the_same_but_for_line_ends(data: bytes, text: bytes) -> bool:

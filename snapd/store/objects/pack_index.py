@@ -11,7 +11,6 @@ import os
 import stat
 import struct
 import threading
-import time
 from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
-from snapd.core.model import ObjectId
+from snapd.core.model import ObjectId, file_clock_ns
 from snapd.store.files.walking import EXHAUSTED, Damaged, reading, twice
 
 from .codec import ID_BYTES
@@ -460,7 +459,7 @@ class PackIndexes:
         stamp = directory_stamp(self._directory)
         if stamp is None:
             return KnownPacks(None, {})
-        now = time.time_ns()
+        now = file_clock_ns()
         indexes: dict[str, PackIndex] = {}
         names = set(os.listdir(self._directory))
         # newest first: most lookups are for new objects

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from snapd.core.errors import from_os_error, os_errors
+from snapd.core.model import file_clock_ns
 from snapd.core.paths import parents
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.stable_read import blob_id, is_racy, read_link, read_stable, signature
@@ -140,7 +141,7 @@ class Scratch:
     def _note(self, directories: Directories, path: RelPath) -> None:
         path = self._inside(path)
         above, _, name = path.rpartition(b"/")
-        looked_at = time.time_ns()
+        looked_at = file_clock_ns()
         try:
             descriptor = directories.open(above)
             status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)

@@ -9,12 +9,11 @@ import errno
 import hashlib
 import os
 import stat
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import os_errors
-from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Signature, SkipReason
+from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Signature, SkipReason, file_clock_ns
 
 from .directories import open_directory, opened_directory
 
@@ -66,7 +65,7 @@ def tree_mode(st_mode: int) -> int:
 
 def racy_from() -> int:
     """From this ctime on (nanoseconds since 1970), a file that is seen now may be racy."""
-    return time.time_ns() - _COARSE_NS
+    return file_clock_ns() - _COARSE_NS
 
 
 def is_racy(ctime_ns: int, looked_at_ns: int) -> bool:
@@ -74,7 +73,7 @@ def is_racy(ctime_ns: int, looked_at_ns: int) -> bool:
 
     Args:
         ctime_ns: of the file as it was found.
-        looked_at_ns: the wall clock before the look, nanoseconds since 1970.
+        looked_at_ns: `file_clock_ns` before the look.
     """
     coarse = ctime_ns % 1_000_000 == 0
     return ctime_ns >= looked_at_ns - (_COARSE_NS if coarse else _TICK_NS)
@@ -116,7 +115,7 @@ def read_stable(
         OSError: the disk is in trouble, not the file.
     """
     for _ in range(_ATTEMPTS):
-        looked_at = time.time_ns()
+        looked_at = file_clock_ns()
         try:
             descriptor = os.open(name, _FILE, dir_fd=directory)
         except OSError as error:
@@ -158,7 +157,7 @@ def read_link(
 ) -> tuple[ObjectId, Signature, bool] | SkipReason:
     """Does for the target of a symlink what `read_stable` does for a file."""
     for _ in range(_ATTEMPTS):
-        looked_at = time.time_ns()
+        looked_at = file_clock_ns()
         before = signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
         try:
             target = os.readlink(name, dir_fd=directory)

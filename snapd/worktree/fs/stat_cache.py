@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-import time
+
+from snapd.core.model import file_clock_ns
 
 from .stable_read import is_racy
 
@@ -38,7 +39,7 @@ class StatCache:
         Returns:
             Its status; None if it has none that can be read.
         """
-        looked_at = time.time_ns()
+        looked_at = file_clock_ns()
         status = _status(path, follow)
         seen = _note(status, looked_at, self)
         # it changed while the answer was put together: next time, all is read again
@@ -53,7 +54,7 @@ class StatCache:
             name: without slash.
             directory: its descriptor, which stays open.
         """
-        looked_at = time.time_ns()
+        looked_at = file_clock_ns()
         self._beside[name, directory] = _note(_status(name, False, directory), looked_at, self)
 
     def distrust(self) -> None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import logging
 import os
 import re
-import time
 import tomllib
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from snapd.core.errors import InvalidParams, did_you_mean, os_errors
-from snapd.core.model import RuleText, Signature
+from snapd.core.model import RuleText, Signature, file_clock_ns
 from snapd.core.operations.target import stack_of
 from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile, IgnoreStack
 from snapd.worktree.fs.stable_read import is_racy, read_small, signature
@@ -224,7 +223,7 @@ class RuleSource:
     ) -> TrackedPaths:
         path = repository.index_path
         key = (path, strip, add)
-        looked_at = time.time_ns()
+        looked_at = file_clock_ns()
         found = stats.stat(path)
         if found is None:
             self._indexes.pop(key, None)

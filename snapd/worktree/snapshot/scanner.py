@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from snapd.core.errors import SnapdError, os_errors
-from snapd.core.model import EMPTY_TREE, NO_COVERAGE, FullLook, SkipReason, Snapshot
+from snapd.core.model import EMPTY_TREE, NO_COVERAGE, FullLook, SkipReason, Snapshot, file_clock_ns
 from snapd.failpoints import failpoint
 from snapd.heap import give_back
 from snapd.watch.clock import Marks
@@ -272,7 +272,7 @@ class Scanner:
     def _look(self, settings: CaptureSettings, forced: tuple[RelPath, ...], taken: Marks, call: Call) -> Walker | None:
         """Brings the state up to date, but for unread files; returns None if nothing can have changed."""
         self._wait_for_saving()
-        self._begun = time.time_ns()
+        self._begun = file_clock_ns()
         # before other processes watch anything: the next `take` reports what an overflow loses from here on
         marks = self._take(taken)
         lister: ListerPool[Visit] | None = None

@@ -31,8 +31,6 @@ _MOST_NAMES = 4
 """How many former names of one file or directory are kept."""
 _MOST_RECENT = 256
 """How many new names are kept in mind in case that they are copies of what goes later."""
-_TICK_NS = 20_000_000
-"""Twice the longest step of the clock that Linux takes the times of files from."""
 _GIT_DIRECTORY = (b"HEAD", b"objects", b"refs")
 _ELSEWHERE = (Origin(b"", uncaptured=True),)
 
@@ -141,7 +139,7 @@ class _Trace:
             known = Known.of(status)
             return tuple(Origin(was, uncaptured=True) for was, each in state.uncaptured.known.items() if each == known)
         # who saves a file under another name first writes it just then
-        is_saved = path in self._replaced and status.st_mtime_ns >= state.looked_at - _TICK_NS
+        is_saved = path in self._replaced and status.st_mtime_ns >= state.looked_at
         if (
             not state.knows_inodes
             or path in self._came
@@ -163,7 +161,7 @@ class _Trace:
             if error.errno not in GONE:
                 raise
             return False
-        return born is not None and born <= max(written, self._state.looked_at - _TICK_NS)
+        return born is not None and (born <= written or born < self._state.looked_at)
 
     def _trace_copies(self, arrived: Mapping[RelPath, FileStatus | None], there: Collection[int]) -> None:
         """Takes what was copied before the original went as the only copy."""

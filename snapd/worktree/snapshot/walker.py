@@ -10,14 +10,13 @@ import errno
 import logging
 import os
 import stat
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.errors import from_os_error, os_errors
-from snapd.core.model import SkipReason
+from snapd.core.model import SkipReason, file_clock_ns
 from snapd.core.paths import parents
 from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile
 from snapd.watch.clock import ITSELF
@@ -89,7 +88,7 @@ class Walker:
     unfinished: bool = False
     state: TreeState = attrs.field(init=False)
     evaluator: RuleEvaluator = attrs.field(init=False)
-    _begun: int = attrs.field(factory=time.time_ns)
+    _begun: int = attrs.field(factory=file_clock_ns)
     _directories: Directories = attrs.field(init=False)
     _may_start_lister: bool = False
 

@@ -69,7 +69,7 @@ class TreeState:
         unread: files that must be read, by directory; True for a symlink.
         linked: files with more than one name: a write through another name raises no event for this one.
         uncaptured: what happens to files that are not captured.
-        looked_at: when the look of the last capture began, nanoseconds since 1970; 0 before the first.
+        looked_at: `file_clock_ns` when the look of the last capture began; 0 before the first.
         origins: the names that files and directories had before, the last one last, by path: of what was not captured
             before it got its name, and of directories that were moved. An empty name is one outside what looks see.
         arrived: names that came since the last `trace`, with their status; None for one that was there, uncaptured.

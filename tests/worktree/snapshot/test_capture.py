@@ -228,7 +228,7 @@ def test_a_write_within_the_same_clock_tick_is_seen(tmp_path: Path, monkeypatch:
 
     bench = make(tmp_path, {"a": b"0"})
     moment = os.stat(bench.path("a")).st_ctime_ns
-    monkeypatch.setattr(disk, "time", SimpleNamespace(time_ns=lambda: moment + 9_000_000))
+    monkeypatch.setattr(disk, "file_clock_ns", lambda: moment + 9_000_000)
     monkeypatch.setattr(disk, "signature", frozen)
     monkeypatch.setattr("snapd.worktree.snapshot.classifier.pack_signature", frozen_signature)
     for turn in range(5):

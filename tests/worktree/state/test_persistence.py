@@ -177,8 +177,8 @@ def test_a_missing_file_is_nothing(tmp_path: Path) -> None:
 @pytest.fixture
 def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """No file is racy: all that was captured is believed as long as its signature is the same."""
-    monkeypatch.setattr(disk, "_TICK_NS", 0)
-    monkeypatch.setattr(disk, "_COARSE_NS", 0)
+    monkeypatch.setattr(disk, "_TICK_NS", -(1 << 62))
+    monkeypatch.setattr(disk, "_COARSE_NS", -(1 << 62))
 
 
 EDITS: dict[str, Edit] = {
@@ -320,8 +320,8 @@ def test_what_was_racy_is_racy_for_a_new_process_too(
     bench = make(tmp_path, ITEMS)
     check(bench)
     bench.close()
-    monkeypatch.setattr(disk, "_TICK_NS", 0)
-    monkeypatch.setattr(disk, "_COARSE_NS", 0)
+    monkeypatch.setattr(disk, "_TICK_NS", -(1 << 62))
+    monkeypatch.setattr(disk, "_COARSE_NS", -(1 << 62))
     del read_names[:]
     bench.open()
     check(bench)
