@@ -123,7 +123,7 @@ def whole(agent: Agent, path: str) -> str:
         return _plugin(agent.name).replace(_PLUGIN_PROGRAM, f"const PROGRAM = {_quoted(path)}", 1)
     # Cline wants an answer in any case
     return (
-        f"#!/bin/sh\n{_SCRIPT_MARK}\nsaid=$({shlex.quote(path)} hook {agent.name})\n"
+        f"#!/bin/sh\n{_SCRIPT_MARK}\nsaid=$({hook_command(path, agent.name)})\n"
         """if [ -n "$said" ]; then printf '%s\\n' "$said"; else echo '{"cancel": false}'; fi\n"""
     )
 
@@ -179,13 +179,14 @@ def program() -> str:
 
 
 def hook_command(path: str, called: str) -> str:
-    """The command line of a hook, for a shell.
+    """The command line of a hook, for a shell. It says nothing if the program is gone.
 
     Args:
         path: of the program.
         called: the name of the agent, or empty.
     """
-    return f"{shlex.quote(path)} hook {called}".rstrip()
+    quoted = shlex.quote(path)
+    return f"! command -v {quoted} >/dev/null || exec {quoted} hook {called}".rstrip()
 
 
 def program_of(command: object) -> str | None:
@@ -196,6 +197,8 @@ def program_of(command: object) -> str | None:
         words = shlex.split(command)
     except ValueError:
         return None
+    # earlier versions wrote no more than what follows
+    words = words[words.index("exec") + 1 :] if "exec" in words else words
     if len(words) in (2, 3) and os.path.basename(words[0]) == "snapd" and words[1] == "hook":
         return words[0]
     return None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,18 +67,38 @@ def test_the_files_of_the_contract(user: User) -> None:
         ".cursor/hooks.json",
     ):
         assert f"{user.snapd}" in (user.at / name).read_text("utf-8"), name
+    hook = f"! command -v {user.snapd} >/dev/null || exec {user.snapd} hook"
     claude = json.loads((user.at / ".claude/settings.json").read_text("utf-8"))["hooks"]
     assert claude["PreToolUse"] == [
         {
             "matcher": "Edit|Write|MultiEdit|NotebookEdit|Bash|PowerShell|mcp__.*",
-            "hooks": [{"type": "command", "command": f"{user.snapd} hook", "timeout": 10}],
+            "hooks": [{"type": "command", "command": hook, "timeout": 10}],
         }
     ]
     gemini = json.loads((user.at / ".gemini/settings.json").read_text("utf-8"))["hooks"]
     assert gemini["BeforeTool"][0]["hooks"][0]["timeout"] == 10_000, "Gemini counts milliseconds"
     cursor = json.loads((user.at / ".cursor/hooks.json").read_text("utf-8"))
     assert cursor["version"] == 1
-    assert cursor["hooks"]["stop"] == [{"command": f"{user.snapd} hook", "timeout": 10}]
+    assert cursor["hooks"]["stop"] == [{"command": hook, "timeout": 10}]
+
+
+def test_hooks_whose_program_is_gone_are_silent(user: User) -> None:
+    assert user.agent("install", "claude", "cline").code == 0
+    settings = json.loads((user.at / ".claude/settings.json").read_text("utf-8"))
+    (script,) = (user.at / "Documents/Cline/Hooks").glob("PreToolUse")
+    commands = [(settings["hooks"]["Stop"][0]["hooks"][0]["command"], b""), (str(script), b'{"cancel": false}\n')]
+    os.unlink(user.snapd)
+    for command, said in commands:
+        for shell in ("sh", "bash", "zsh", "fish"):
+            if (program := shutil.which(shell)) is None:
+                continue
+            done = subprocess.run([program, "-c", command], input=b"{}", capture_output=True, check=False)
+            assert (done.returncode, done.stdout, done.stderr) == (0, said, b""), (shell, command)
+    # as versions before wrote them
+    text = (user.at / ".claude/settings.json").read_text("utf-8")
+    user.write(user.at / ".claude/settings.json", text.replace(f"! command -v {user.snapd} >/dev/null || exec ", ""))
+    assert user.agent("uninstall", "claude", "cline").code == 0
+    assert not (user.at / ".claude").exists()
 
 
 @pytest.mark.parametrize("name", AGENTS)
