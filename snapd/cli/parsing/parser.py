@@ -22,6 +22,7 @@ _MODULES = {
     "admin.du": "du",
     "admin.fsck": "fsck",
     "admin.gc": "adopt gc",
+    "admin.uninstall": "uninstall",
     "admin.serve": "serve",
     "admin.views": "ui web",
     "agents.agent": "agent",
@@ -54,7 +55,7 @@ GROUPS = {
     "other machines": ("push", "fetch", "bundle", "unbundle", "handover", "takeover", "apply"),
     "agents": ("agent", "run", "acp", "mcp", "hook", "step", "session"),
     "keep": ("track", "stage", "gc", "du", "purge", "adopt"),
-    "service": ("doctor", "fsck", "serve", "connect", "stop", "completion", "help"),
+    "service": ("doctor", "fsck", "serve", "connect", "stop", "completion", "uninstall", "help"),
 }
 """The commands of each group, in the order in which they are listed. Every command belongs to one group."""
 SHOWING = frozenset({*GROUPS["look"], "blame", "completion", "du", "help", "review"} - {"ui", "web"})
@@ -258,6 +259,17 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     connect.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
     connect.add_argument("--stdio", action="store_true", help="ignored: editors append it")
+    uninstall = commands.add_parser(
+        "uninstall",
+        help="remove hooks, the daemon and all data from this machine",
+        description="Takes snapd's hooks out of the settings of all agents, ends the daemon, and deletes all "
+        "snapshots, sessions and settings. It says what is left, and how to remove the program.",
+    )
+    uninstall.add_argument("--keep-data", action="store_true", help="keep the snapshots, the sessions and the settings")
+    uninstall.add_argument("-n", "--dry-run", action="store_true", help="only show what would be removed")
+    uninstall.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    uninstall.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
+    uninstall.add_argument("--json", action="store_true", help="print the answer as JSON")
     stop = commands.add_parser("stop", help="end the daemon")
     stop.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
     stop.add_argument("--json", action="store_true", help="print the answer as JSON")
@@ -377,6 +389,6 @@ _PARSERS: dict[Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], N
     add_agents: "agent acp mcp hook",
     _add_views: "ui web",
     _add_keeping: "gc du purge adopt",
-    _add_serving: "serve connect stop doctor fsck completion complete help",
+    _add_serving: "serve connect stop doctor fsck completion complete uninstall help",
 }
 """The functions that add parsers, and the commands that each adds."""

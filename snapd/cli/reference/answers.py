@@ -237,6 +237,31 @@ class Stopped:
 
 
 @attrs.frozen(kw_only=True)
+class RemovedThing:
+    """Something that `uninstall` took away, or why it could not."""
+
+    what: Annotated[str, "What it is."]
+    path: Annotated[str, "Where it is: for hooks and completion, the file that they were in."]
+    error: Annotated[Error | None, "Why it is still there."] = None
+
+
+@attrs.frozen(kw_only=True)
+class LeftProgram:
+    """What `uninstall` leaves."""
+
+    program: Annotated[str, "The path of the program."]
+    remove: Annotated[str, "The command that removes it."]
+
+
+@attrs.frozen(kw_only=True)
+class Uninstalled:
+    """What `uninstall` took away, or would."""
+
+    removed: Annotated[list[RemovedThing], "In the order of the removal."]
+    left: Annotated[LeftProgram, "What is still to be removed."]
+
+
+@attrs.frozen(kw_only=True)
 class Address:
     """Where `web` serves. It is printed once requests are answered."""
 
@@ -417,6 +442,7 @@ ANSWERS: dict[str, Any] = {
     "du": StoreSizes,
     "purge": PurgeResult,
     "stop": Stopped,
+    "uninstall": Uninstalled,
     "adopt": Adopted,
     "doctor": Findings,
     "fsck": CheckResult | CheckedStores,

@@ -118,6 +118,7 @@ def _with_daemon(scene: Scene) -> Played:
 
 _UNPLAYED: Played = {
     "adopt": ("snapd adopt ~/old-name", ""),
+    "uninstall": ("snapd uninstall --dry-run", ""),
     "hook": ("snapd hook < event.json", ""),
     "push": ("snapd push origin --exclude '*.env'", ""),
     "fetch": ("snapd fetch origin", ""),

@@ -94,7 +94,8 @@ def commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple
     below = subcommands(parser)
     if not below:
         yield words, parser
-    order = [name for names in GROUPS.values() for name in names]
+    # below a command, as they were added
+    order = [] if words else [name for names in GROUPS.values() for name in names]
     for name in sorted(below, key=lambda name: order.index(name) if name in order else len(order)):
         yield from commands(below[name], f"{words} {name}".strip())
 

@@ -67,12 +67,13 @@ CALLS: dict[str, list[str]] = {
     "du": ["du", "du --all"],
     "purge": ["purge gone.txt -n", "purge gone.txt -y"],
     "stop": ["stop", "stop"],
+    "uninstall": ["uninstall -n", "uninstall --keep-data"],
     "doctor": ["doctor"],
     "fsck": ["fsck", "fsck --all", "fsck --repair"],
 }
 """For each answer, calls that print every form of it. A new command gets calls here, and its answer in `answers`."""
 
-LAST = ("session end", "purge", "gc", "fsck", "stop")
+LAST = ("session end", "purge", "gc", "fsck", "stop", "uninstall")
 """What would leave the others less to show."""
 
 
