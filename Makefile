@@ -182,7 +182,7 @@ dist: install page
 
 # needs uv; run it when dependencies change
 lock:
-	uv pip compile pyproject.toml --universal --python-version 3.11 --extra dev --extra ui --extra web --generate-hashes --no-emit-index-url --no-header -o requirements.lock
+	uv pip compile pyproject.toml --universal --python-version 3.11 --extra dev --generate-hashes --no-emit-index-url --no-header -o requirements.lock
 
 clean:
 	rm -rf .venv dist $(CLIENT)/node_modules $(CLIENT)/dist $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/bundled $(EXTENSION)/build \

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,13 +34,3 @@ def test_without_a_terminal(home: Home, project: str) -> None:
     done = home.run(project, "ui")
     assert (done.code, done.out) == (2, b"")
     assert done.err == "snapd: the terminal view needs a terminal\nhint: 'snapd log' prints the same\n"
-
-
-def test_without_its_extra(home: Home, project: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "textual", None)
-    done = home.run(project, "ui")
-    assert (done.code, done.out) == (1, b"")
-    assert done.err == (
-        "snapd: the terminal view needs the package textual, which is not installed\n"
-        "hint: install it with: pip install 'snapd[ui]'\n"
-    )

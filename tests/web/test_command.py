@@ -9,7 +9,6 @@ import socket
 import ssl
 import stat
 import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -187,17 +186,6 @@ def test_beyond_the_machine_it_speaks_tls(world: World, certificate: tuple[str, 
     assert status(f"evil.example:{port}") == 421
     with pytest.raises(OSError, match=r"reset|refused|closed|Remote"):
         urllib.request.urlopen(address.replace("https", "http"), timeout=PATIENCE)
-
-
-@pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
-def test_without_its_extra(home: Home, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
-    monkeypatch.setitem(sys.modules, missing, None)
-    done = home.run(home.at("p"), "web")
-    assert (done.code, done.out) == (1, b"")
-    assert done.err == (
-        f"snapd: the page needs the package {missing}, which is not installed\n"
-        "hint: install it with: pip install 'snapd[web]'\n"
-    )
 
 
 def test_a_folder_that_is_refused(home: Home) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
-from snapd.core.errors import InvalidParams, SnapdError
+from snapd.core.errors import InvalidParams
 from snapd.locations import Locations
 
 if TYPE_CHECKING:
@@ -26,29 +26,13 @@ if TYPE_CHECKING:
     from snapd.backend import RemoteBackend
 
 
-class NotInstalled(SnapdError):
-    """A package that only one of these commands needs is not installed."""
-
-    kind = "notInstalled"
-
-    def __init__(self, what: str, extra: str, error: ImportError) -> None:
-        message = f"{what} needs the package {error.name}, which is not installed"
-        super().__init__(message, hint=f"install it with: pip install 'snapd[{extra}]'")
-
-
 def web(options: argparse.Namespace) -> int:
     """Serves the folder until Ctrl-C or SIGTERM.
 
     Raises:
-        NotInstalled: starlette or uvicorn is not installed.
         InvalidParams: the options do not go together.
         SnapdError: the port is taken, the daemon cannot be reached, or the folder cannot be opened.
     """
-    try:
-        import starlette  # noqa: F401 - whether it is there
-        import uvicorn  # noqa: F401 - the same
-    except ImportError as error:
-        raise NotInstalled("the page", "web", error) from error
     from snapd.web.server import Options, serve
 
     _check_port(options.port)
@@ -173,14 +157,9 @@ def ui(options: argparse.Namespace) -> int:
     """Shows the sessions of the folder until the user leaves.
 
     Raises:
-        NotInstalled: textual is not installed.
         InvalidParams: there is no terminal.
         SnapdError: the daemon cannot be reached, or the folder cannot be opened.
     """
-    try:
-        import textual  # noqa: F401 - whether it is there
-    except ImportError as error:
-        raise NotInstalled("the terminal view", "ui", error) from error
     if not (os.isatty(0) and os.isatty(2)):
         raise InvalidParams("the terminal view needs a terminal", hint="'snapd log' prints the same", field="ui")
 

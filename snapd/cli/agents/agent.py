@@ -117,6 +117,8 @@ def _print_hints(agents: list[Agent], missing: list[Agent], done: list[Done]) ->
             print(f"{each.title} is not on this machine; its hooks wait for it")
         if each.still and any(one.agent is each and one.did in ("created", "changed") for one in done):
             print(each.still)
+    if any(one.did in ("created", "changed") for one in done):
+        print("next: have an agent change something; 'snapd log' shows its steps, and 'snapd undo' takes back the last")
 
 
 def _as_json(done: Done, *, dry_run: bool) -> dict[str, Any]:

@@ -292,16 +292,14 @@ def _add_views(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "ui",
         parents=[common(alone=False)],
         help="see sessions, steps and diffs live, and undo by key",
-        description="A terminal view of sessions, steps, files and hunks, and of what is to review. It needs the extra "
-        "snapd[ui].",
+        description="A terminal view of sessions, steps, files and hunks, and of what is to review.",
     )
     web = commands.add_parser(
         "web",
         parents=[common(alone=False)],
         help="serve a page with all of this to the browser, and an HTTP API",
         description="A page in the browser that shows sessions, steps and diffs live, and undoes them; and an HTTP API "
-        "for programs. Only who has the token of the address that it prints gets an answer. It needs the extra "
-        "snapd[web].",
+        "for programs. It answers only those who have the token of the address that it prints.",
     )
     web.add_argument(
         "--port",
