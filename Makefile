@@ -36,6 +36,8 @@ LONGEST := $(addprefix tests/,acp agents/settings authorship benchmarks/test_sto
 	worktree/test_links.py)
 # what `make e2e-neovim` runs
 NEOVIM_TESTS := tests/neovim
+# what `make release-check` runs
+RELEASE_TESTS := tests/release
 # what `tests/support/amounts.py` makes longer
 LONG := $(addprefix tests/,core rpc/test_sessions.py worktree/snapshot/test_bursts.py store/fsck/test_kills.py \
 	store/journal/test_journal.py)
@@ -43,7 +45,7 @@ LONG := $(addprefix tests/,core rpc/test_sessions.py worktree/snapshot/test_burs
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak agents bench bench-guard scale install lint lint-python lint-typescript format generate dist lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
+.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak agents bench bench-guard scale install lint lint-python lint-typescript format generate dist release release-check lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
 
 demo-machines: install
 	$(BIN)/python clients/python/demo_machines.py
@@ -57,7 +59,7 @@ test: install node
 
 # five for two cores: each now and then waits for a daemon
 test-python: $(COMPILED)
-	$(BIN)/python -m pytest -n 5 --dist worksteal $(addprefix --ignore=,$(LONGEST) $(NEOVIM_TESTS))
+	$(BIN)/python -m pytest -n 5 --dist worksteal $(addprefix --ignore=,$(LONGEST) $(NEOVIM_TESTS) $(RELEASE_TESTS))
 
 test-long: install
 	TESTS_LONG=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(LONGEST) $(LONG)
@@ -178,7 +180,15 @@ generate: install
 	$(BIN)/python -m snapd.cli.reference
 
 dist: install page
+	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
+
+# what others install: the wheel, and for Linux one file that needs no Python
+release: dist
+	$(BIN)/python scripts/executable.py dist/*.whl dist
+
+release-check: release
+	$(BIN)/python -m pytest $(RELEASE_TESTS)
 
 # needs uv; run it when dependencies change
 lock:

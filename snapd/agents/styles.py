@@ -170,8 +170,11 @@ def program() -> str:
     """
     started = os.path.abspath(sys.argv[0])
     if os.path.basename(started) != "snapd" or not os.access(started, os.X_OK):
-        # started as a module, or by another program
+        # started as a module, by another program, or from an executable of another name: that keeps a link
         started = os.path.join(os.path.dirname(sys.executable), "snapd")
+        link = os.path.abspath(os.path.join(os.path.dirname(sys.executable), "..", "..", "snapd"))
+        if os.path.islink(link) and os.path.realpath(link) == os.path.realpath(started):
+            return link
     on_path = shutil.which("snapd")
     if on_path is not None and (os.path.realpath(on_path) == os.path.realpath(started) or not os.path.exists(started)):
         return os.path.abspath(on_path)

@@ -75,6 +75,8 @@ class _Removal:
 
 def uninstall(options: argparse.Namespace) -> int:
     """Takes away hooks, completion, the daemon and, unless it is to be kept, the data."""
+    from snapd.agents.styles import program
+
     locations, socket = daemon_at(options.socket)
     chosen = data_dir(locations.config_file)
     directories = list(dict.fromkeys(each for each in (locations.data, chosen) if each is not None))
@@ -93,7 +95,7 @@ def uninstall(options: argparse.Namespace) -> int:
     # what an install remembers of settings files is needed until no hook is left
     if not options.keep_data and not removal.has_failed:
         _take_data(removal, locations, directories, stores)
-    left = {"program": _program(), "remove": _how_to_remove()}
+    left = {"program": program(), "remove": _how_to_remove()}
     if options.json:
         print_json({"removed": removal.rows, "left": left})
     else:
@@ -196,16 +198,11 @@ def _born(path: str, birth_ns: Callable[[int, bytes], int | None]) -> int | None
         os.close(directory)
 
 
-def _program() -> str:
-    from snapd.agents.styles import program
-
-    return sys.executable if getattr(sys, "frozen", False) else program()
-
-
 def _how_to_remove() -> str:
     """The command that removes the program, by how it was installed."""
-    if getattr(sys, "frozen", False):
-        return f"rm {shlex.quote(sys.executable)}"
+    if f"{os.sep}snapd{os.sep}program{os.sep}" in sys.prefix:
+        # the executable unpacked itself there
+        return f"rm {shlex.quote(os.path.abspath(sys.argv[0]))}"
     parts = sys.prefix.split(os.sep)
     if "pipx" in parts:
         return "pipx uninstall snapd"

@@ -1,0 +1,1 @@
+"""What `make release` builds, each used as somebody who has nothing else: no checkout, no network, no Python."""

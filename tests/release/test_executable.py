@@ -1,0 +1,159 @@
+"""The one file for Linux, where there is no Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import stat
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import snapd
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "dist" / f"snapd-{snapd.__version__}-linux-{platform.machine()}"
+TOOLS = "cat git gzip ln ls mkdir mv readlink rm sh tail tar"
+"""All that the machine has, besides the file."""
+HIDDEN = [path for path in (sys.base_prefix, str(ROOT)) if path != "/usr"]
+"""What is covered: the Python of these tests, and the checkout."""
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it is for Linux")
+
+
+class Machine:
+    """A user of a machine without Python and without this checkout.
+
+    Args:
+        folder: an empty one, for all that is theirs.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.project = folder / "project"
+        self.file = self.home / FILE.name
+        for each in (self.home, self.project, folder / "bin"):
+            each.mkdir()
+        for tool in TOOLS.split():
+            found = shutil.which(tool)
+            assert found is not None, tool
+            (folder / "bin" / tool).symlink_to(found)
+        shutil.copy2(FILE, self.file)
+        self.env = {
+            "HOME": str(self.home),
+            "PATH": str(folder / "bin"),
+            "SNAPD_RUNTIME_DIR": str(folder / "run"),
+            "LC_ALL": "C.UTF-8",
+        }
+
+    def command(self, *words: str, network: bool = False) -> list[str]:
+        """A command line that runs words where neither Python nor the checkout is to be seen."""
+        unshare = shutil.which("unshare")
+        assert unshare is not None
+        mounts = "".join(f"/bin/mount -t tmpfs none '{path}'; " for path in HIDDEN)
+        alone = [unshare, "--map-root-user", "--mount", *([] if network else ["--net"])]
+        return [*alone, "/bin/sh", "-ec", mounts + 'exec "$@"', "sh", *words]
+
+    def run(self, *words: str, code: int = 0, stdin: str = "") -> str:
+        """What a command prints, in the project."""
+        done = subprocess.run(
+            self.command(*words),
+            cwd=self.project,
+            env=self.env,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    def snapd(self, *words: str, code: int = 0, stdin: str = "") -> str:
+        return self.run(str(self.file), *words, code=code, stdin=stdin)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    made = Machine(tmp_path)
+    yield made
+    if made.file.exists():
+        made.snapd("stop")
+
+
+def test_python_is_not_there(machine: Machine) -> None:
+    machine.run("sh", "-c", f"command -v python3 || ls {ROOT}/snapd || ls {sys.base_prefix}/bin", code=2)
+    assert subprocess.run(["ls", f"{sys.base_prefix}/bin"], capture_output=True, check=False).returncode == 0
+
+
+def test_a_step_of_an_agent_is_undone(machine: Machine) -> None:
+    """From the file to the first undone step: install, the agent at work, undo."""
+    (machine.home / ".claude").mkdir()
+    (machine.project / "a.txt").write_text("before\n")
+    assert "next: " in machine.snapd("agent", "install", "claude")
+    settings = json.loads((machine.home / ".claude" / "settings.json").read_text())
+    hook = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+    link = machine.home / ".local/share/snapd/program/snapd"
+    assert f"exec {link} hook" in hook, "the hooks name a path that a new version keeps"
+    event = {"session_id": "s", "tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "x"}}
+    event |= {"cwd": str(machine.project)}
+    machine.run("sh", "-c", hook, stdin=json.dumps({**event, "hook_event_name": "PreToolUse"}))
+    (machine.project / "a.txt").write_text("after\n")
+    machine.run("sh", "-c", hook, stdin=json.dumps({**event, "hook_event_name": "PostToolUse"}))
+    machine.snapd("undo", "-y")
+    assert (machine.project / "a.txt").read_text() == "before\n"
+
+
+def test_snapshots_come_back_and_worker_processes_start(machine: Machine) -> None:
+    for number in range(1500):
+        (machine.project / f"{number}.txt").write_text(f"{number}\n")
+    first = machine.snapd("track").strip()
+    for number in range(1500):
+        (machine.project / f"{number}.txt").write_text("other\n")
+    assert machine.snapd("diff", first).count("\n+other\n") == 1500
+    machine.snapd("restore", first, "-y")
+    assert (machine.project / "7.txt").read_text() == "7\n"
+    machine.snapd("gc")
+    machine.snapd("fsck")
+
+
+def test_the_page_is_served(machine: Machine) -> None:
+    (machine.project / "a.txt").write_text("a\n")
+    command = machine.command(str(machine.file), "web", "--port", "0", "--json", network=True)
+    with subprocess.Popen(command, cwd=machine.project, env=machine.env, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            told = json.loads(server.stdout.readline())
+            with urllib.request.urlopen(told["url"].partition("#")[0], timeout=60) as page:
+                assert b"<html" in page.read()
+        finally:
+            server.terminate()
+
+
+def test_nothing_is_left_but_the_file(machine: Machine) -> None:
+    machine.snapd("track")
+    machine.snapd("agent", "install", "claude", "opencode")
+    said = machine.snapd("uninstall", "-y")
+    assert f"this removes it: rm {machine.file}" in said
+    assert list(machine.home.rglob("*")) == [machine.file]
+
+
+def test_a_full_disk_is_named_and_nothing_is_left(machine: Machine) -> None:
+    place = machine.home / "full"
+    place.mkdir()
+    full = f"/bin/mount -t tmpfs -o size=1m none {place}; XDG_DATA_HOME={place} exec {machine.file} --version"
+    command = machine.command("sh", "-c", full)
+    done = subprocess.run(command, env=machine.env, capture_output=True, text=True, check=False)
+    assert done.stdout == ""
+    assert "snapd: cannot unpack the program" in done.stderr
+    assert "hint: make room there" in done.stderr
+
+
+def test_the_file_is_for_all(machine: Machine) -> None:
+    mode = stat.S_IMODE(os.stat(machine.file).st_mode)
+    assert mode == 0o755
