@@ -238,6 +238,7 @@ def test_the_clock_jumps_by_years(build: Build, monkeypatch: pytest.MonkeyPatch)
     real, jump = time.time, [0.0]
     monkeypatch.setattr(time, "time", lambda: real() + jump[0])
     monkeypatch.setattr(time, "time_ns", lambda: int((real() + jump[0]) * 1e9))
+    monkeypatch.setattr(time, "clock_gettime_ns", lambda _: time.time_ns())
     agents = Agents(bench)
     agents.start("agent")
     trees, steps = [], []

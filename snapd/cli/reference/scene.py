@@ -119,6 +119,7 @@ class Scene:
         replaced: list[tuple[Any, str, Any]] = [
             (time, "time", lambda: float(self._now)),
             (time, "time_ns", lambda: self._now * 1_000_000_000),
+            (time, "clock_gettime_ns", lambda _: self._now * 1_000_000_000),
             (times, "local_now", lambda: datetime.fromtimestamp(self._now, UTC)),
             (secrets, "token_hex", self._token),
         ]
