@@ -6,7 +6,6 @@ and no code below the wire may lose a name that is not UTF-8. Object ids are 20 
 
 from __future__ import annotations
 
-import sys
 import time
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
@@ -265,7 +264,7 @@ def file_clock_ns() -> int:
     The wall clock is ahead of it: by a tick, and by more while the processor that keeps the time does not run, as in a
     virtual machine. On Linux it is CLOCK_REALTIME_COARSE, for which Python has no name.
     """
-    return time.clock_gettime_ns(5) if sys.platform.startswith("linux") else time.time_ns()
+    return time.clock_gettime_ns(5) if hasattr(time, "CLOCK_BOOTTIME") else time.time_ns()
 
 
 OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", "kept", "skipped", "failed"]
