@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from snapd_client import SnapdError
 
 from tests.rpc.machine import Machine, short_folder, wait_until
 
@@ -143,6 +144,9 @@ def test_cancelling_ends_what_the_daemon_does(world: World, version: str) -> Non
         peer.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}})
         # read by then
         peer.result("tools/list")
+        # the daemon reads what comes in its order: it has heard of that once it answers another client
+        with pytest.raises(SnapdError, match="no method"):
+            world.client.request("no/suchMethod", {})
     # it comes after the other one in the daemon; the cancelled call is not answered
     assert peer.done("undo")["token"] == token
     assert world.text("a.txt") == "mine\n"
