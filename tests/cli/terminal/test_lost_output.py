@@ -275,6 +275,7 @@ CASES: list[tuple[Callable[[Bench], Any], int]] = [
     (apply, 0),
     (always("gc"), 0),
     (always("adopt", "--help"), 0),
+    (always("uninstall", "--help"), 0),
     (always("du"), 0),
     (purge, 0),
     (always("connect"), 0),
