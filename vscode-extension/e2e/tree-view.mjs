@@ -110,16 +110,20 @@ export class TreeView {
   }
 
   /**
-   * Puts the rows back where the list drew them. A pointer action may scroll the element around them, of which the list
-   * knows nothing: a row then lies behind the head of the view.
+   * Scrolls until a row is not behind the head of the view: what came in above may have moved it there.
    *
    * @param {Locator} row
    */
   async uncovered(row) {
-    await row.evaluate((element) => {
-      for (let around = element.parentElement; around && !around.matches(".pane"); around = around.parentElement) {
-        around.scrollTop = 0;
-      }
+    await until("the row is below the head of the view", async () => {
+      const [box, head] = [await row.boundingBox(), await this.header.boundingBox()];
+      if (box === null || head === null) return false;
+      const hidden = head.y + head.height - box.y;
+      if (hidden <= 0) return true;
+      await this.page.mouse.move(box.x + box.width / 2, head.y + head.height + box.height);
+      await this.page.mouse.wheel(0, -hidden);
+      await this.settled();
+      return false;
     });
   }
 

@@ -64,7 +64,7 @@ export const LOOKING = [
       const agent = await stage.agent("Busy");
       await agent.step("Write it", { "busy.txt": "0\n" });
       const name = (await stage.fileRow("Busy", "Write it", "busy.txt")).locator(".label-name");
-      for (let count = 1; count <= 10; count++) {
+      for (let count = 1; count <= 5; count++) {
         const stepId = await agent.begin(`Count to ${count}`);
         await agent.write({ "busy.txt": `${count}\n` });
         const ended = agent.end(stepId);
