@@ -31,7 +31,7 @@ class Machine:
     """A user of a machine without Python and without this checkout.
 
     Args:
-        folder: an empty one, for all that is theirs.
+        folder: an empty directory for their files.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -138,7 +138,7 @@ def _take_completion(removal: _Removal, home: str) -> None:
 
 
 def _take_runtime(removal: _Removal, path: str) -> None:
-    """Takes away the sockets and logs; another daemon may have one of its own there."""
+    """Takes away the sockets and logs, and the directory, which is snapd's own."""
 
     def remove() -> None:
         for entry in os.scandir(path):
