@@ -1,85 +1,112 @@
-"""Draws `command-line.svg`: real commands, run in a scratch folder, as a terminal shows them.
+"""Draws `command-line.svg`: the real Claude Code at work for a scripted model, and an undo of its first step.
 
-.venv/bin/python docs/pictures/draw.py
+    make agents ONLY="claude day"      # installs Claude Code
+    scripts/with-node .venv/bin/python docs/pictures/draw.py
+
+It runs in a folder and a home of its own.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import pty
 import subprocess
 import sys
-import tempfile
+from pathlib import Path
 
-from terminal import recording, save, show_command
+from moving import Moving
 
-PARSER = """def parse(text):
-    rows = []
-    for line in text.splitlines():
-        rows.append(line.split(","))
-    return rows
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.real_agents.agents.claude import Claude
+from tests.real_agents.install import cache_folder, install
+from tests.real_agents.model.script import Call, Conversation, Turn
+from tests.real_agents.model.server import running
+from tests.real_agents.place import SNAPD, Place, new_place
+
+BASKET = """\
+def total(prices):
+    return sum(prices)
+
+def pay(amount):
+    return amount
 """
-BETTER = """import csv
-
-
-def parse(text):
-    return list(csv.reader(text.splitlines()))
-"""
-MINE = (
-    BETTER
-    + """
-
-def header(text):
-    return parse(text)[0]
-"""
-)
+ROUND = "Round the total, and make the prices a CSV file"
+ROUNDED = "sed -i 's/sum(prices)/round(sum(prices), 2)/' basket.py && tr ' ' , <prices.txt >prices.csv && rm prices.txt"
+OFF = "Take ten per cent off"
 
 
 def main() -> None:
     """Runs the commands and draws what they print."""
-    console = recording()
-    with tempfile.TemporaryDirectory(prefix="snapd-picture-") as scratch:
-        folder = os.path.join(scratch, "project")
-        os.makedirs(os.path.join(folder, "src"))
-        environment = {**os.environ, "SNAPD_DATA_DIR": scratch + "/data", "SNAPD_RUNTIME_DIR": scratch + "/run"}
-
-        def write(name: str, data: str) -> None:
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-                file.write(data)
-
-        def snapd(*words: str) -> str:
-            done = subprocess.run(
-                [sys.executable, "-m", "snapd", *words, "--no-daemon"],
-                cwd=folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            return done.stdout
-
-        def show(command: str) -> None:
-            show_command(console, command, snapd(*command.split()[1:], "--color=always"))
-
-        def step(session: str, agent: str, tool: str, about: str, files: dict[str, str]) -> str:
-            named = ("--session", session, "--agent", agent, "--tool", tool, "--description", about)
-            name = snapd("step", "begin", *named).strip()
-            for file, data in files.items():
-                write(file, data)
-            snapd("step", "end", name, *(word for file in files for word in ("--file", file)))
-            return name[:8]
-
-        write("src/parser.py", PARSER)
-        write("notes.txt", "todo: quoting\n")
-        snapd("track")
-        quoted = step(
-            "s1", "claude", "Edit", "read quoted names", {"src/parser.py": BETTER, "src/data.csv": "a,b\n1,2\n"}
+    claude = Claude()
+    program = install(claude, cache_folder()) / claude.program
+    with running() as model, new_place() as place:
+        for each in place.project.glob("[!.]*"):
+            each.unlink()
+        place.write("basket.py", BASKET)
+        place.write("prices.txt", "tea 3.20\ncake 4.15\n")
+        allowed = {"permissions": {"allow": ["Bash"], "defaultMode": "acceptEdits"}}
+        settings = place.home / ".claude" / "settings.json"
+        settings.parent.mkdir()
+        settings.write_text(json.dumps(allowed))
+        place.settle(claude, program, model.url, installed=True)
+        place.environment.update(claude.environment(place.home, model.url), TERM="xterm-256color")
+        file = str(place.project / "basket.py")
+        rounds = Call("Bash", {"command": ROUNDED, "description": "round the total, write prices.csv"})
+        takes = Call(
+            "Edit", {"file_path": file, "old_string": "return amount", "new_string": "return round(amount * 0.9, 2)"}
         )
-        write("src/parser.py", MINE)
-        step("s2", "codex", "shell", "make docs", {"index.md": "# Parser\n"})
-        show("snapd log")
-        show(f"snapd undo {quoted} --yes")
-        show("snapd log -n 2")
-    save(console, "command-line.svg")
+        reads = Call("Read", {"file_path": file})
+        model.script = (
+            Conversation(ROUND, (Turn("", (rounds,)), Turn("The total is rounded, and prices.csv has the prices."))),
+            Conversation(OFF, (Turn("", (reads,)), Turn("", (takes,)), Turn("Customers now pay 90 %."))),
+        )
+        picture = Moving()
+
+        def show(command: str, words: list[str], answer: str = "") -> None:
+            picture.command(command, *_printed(place, words, answer))
+
+        show(f'claude -p "{ROUND}"', ["claude", "-p", ROUND])
+        mine = "sed -i '1i # All prices are in euro.' basket.py"
+        show(f"{mine}   # meanwhile, you", ["sh", "-c", mine])
+        show(f'claude -p "{OFF}"', ["claude", "-p", OFF])
+        show("snapd log", [SNAPD, "log", "--no-pager"])
+        entries = json.loads(_printed(place, [SNAPD, "log", "--json"])[0])["entries"]
+        first = next(each["step"]["stepId"][:6] for each in entries if each.get("step", {}).get("tool") == "Bash")
+        show(f"snapd undo {first}", [SNAPD, "undo", first], "y\n")
+        show("cat basket.py; ls", ["sh", "-c", "cat basket.py; ls"])
+    picture.save(Path(__file__).with_name("command-line.svg"))
+
+
+def _printed(place: Place, words: list[str], answer: str = "") -> list[str]:
+    """What a command prints on a terminal; in two parts where a person answers its question.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+    """
+    ours, theirs = pty.openpty()
+    environment = {**place.environment, "COLUMNS": str(Moving.columns)}
+    with subprocess.Popen(
+        words, cwd=place.project, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    ) as process:
+        os.close(theirs)
+        printed = b""
+        asked = 0
+        while True:
+            try:
+                read = os.read(ours, 65536)
+            except OSError:  # EIO: nobody has the other end open any more
+                break
+            printed += read
+            if answer and not asked and printed.rstrip().endswith(b"]"):
+                asked = len(printed)
+                os.write(ours, answer.encode())
+    os.close(ours)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words, printed)
+    parts = [printed[:asked] + answer.encode(), printed[asked:].partition(b"\n")[2]] if answer else [printed]
+    return [part.decode().replace("\r\n", "\n") for part in parts]
 
 
 if __name__ == "__main__":
