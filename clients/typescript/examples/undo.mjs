@@ -1,4 +1,4 @@
-import { SnapdClient } from "snapd-client";
+import { SnapdClient } from "@snapd/client";
 import { writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 

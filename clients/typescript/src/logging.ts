@@ -5,10 +5,10 @@ export const STDERR: Logger = {
   debug: () => undefined,
   info: () => undefined,
   warn: (message) => {
-    console.warn(`snapd-client: ${message}`);
+    console.warn(`@snapd/client: ${message}`);
   },
   error: (message) => {
-    console.error(`snapd-client: ${message}`);
+    console.error(`@snapd/client: ${message}`);
   },
 };
 

@@ -15,8 +15,8 @@ void test("it can be imported and required", async () => {
   const show = `console.log(JSON.stringify(${JSON.stringify(NAMES)}.map((name) => typeof client[name])))`;
   const expected = ["function", "function", "function", "function", "number", "object"];
   for (const [type, load] of [
-    ["module", `import * as client from "snapd-client"; `],
-    ["commonjs", `const client = require("snapd-client"); `],
+    ["module", `import * as client from "@snapd/client"; `],
+    ["commonjs", `const client = require("@snapd/client"); `],
   ] as const) {
     const { stdout } = await run(process.execPath, [`--input-type=${type}`, "-e", load + show]);
     assert.deepEqual(JSON.parse(stdout), expected, type);

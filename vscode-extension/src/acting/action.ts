@@ -1,6 +1,6 @@
 // What an action is: what it asks of the daemon, how it is reported, and how it is undone.
 
-import { type FileOutcome, type Operation, type Outcome, type Params, SnapdError, type Step } from "snapd-client";
+import { type FileOutcome, type Operation, type Outcome, type Params, SnapdError, type Step } from "@snapd/client";
 import type { FolderModel } from "../model/folder";
 
 /** What acting needs of a folder. */

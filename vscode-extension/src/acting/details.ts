@@ -1,6 +1,6 @@
 // What an action did, file by file.
 
-import type { FileOutcome, OutcomeKind } from "snapd-client";
+import type { FileOutcome, OutcomeKind } from "@snapd/client";
 import { capitalized } from "../model/wording";
 import { exactName, snapshotName } from "./names";
 import { outcomeText, written } from "./outcomes";

@@ -1,6 +1,6 @@
 // What differs between two snapshots, of some files.
 
-import type { FileDiff } from "snapd-client";
+import type { FileDiff } from "@snapd/client";
 import { pages } from "../model/paging";
 import type { ActingFolder } from "./action";
 import { exactName } from "./names";

@@ -1,6 +1,6 @@
 // Why an action was not done, for people.
 
-import { ConnectionLostError, SnapdError } from "snapd-client";
+import { ConnectionLostError, SnapdError } from "@snapd/client";
 
 /** An action was not done, for a reason that the user can do something about; the message says it. */
 export class Refused extends Error {

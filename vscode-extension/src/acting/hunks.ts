@@ -1,6 +1,6 @@
 // Which hunks of a step's file lines of its diff editor belong to.
 
-import type { Hunk } from "snapd-client";
+import type { Hunk } from "@snapd/client";
 
 /** Lines, counted from 1, both ends included. */
 export interface LineRange {

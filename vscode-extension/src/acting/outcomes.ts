@@ -1,6 +1,6 @@
 // What became of files, in sentences.
 
-import type { FileOutcome, OutcomeKind } from "snapd-client";
+import type { FileOutcome, OutcomeKind } from "@snapd/client";
 import { counted } from "../model/wording";
 
 /** How much a user has to know of it: everything went as asked; something needs a look; something went wrong. */

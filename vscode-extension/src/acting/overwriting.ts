@@ -1,6 +1,6 @@
 // Files that conflicted with the undo of a step are taken back all the same.
 
-import type { Step } from "snapd-client";
+import type { Step } from "@snapd/client";
 import { stepInSentence } from "../model/wording";
 import type { Overwriting } from "./action";
 import { exactName } from "./names";

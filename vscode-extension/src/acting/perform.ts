@@ -1,6 +1,6 @@
 // Carries out an action: what was foretold, and nothing over text that is typed and not saved.
 
-import type { FileOutcome } from "snapd-client";
+import type { FileOutcome } from "@snapd/client";
 import { type Acted, type Action, foretell, send } from "./action";
 import { Refused } from "./errors";
 import { exactName, listed } from "./names";

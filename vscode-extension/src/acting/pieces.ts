@@ -1,6 +1,6 @@
 // Taking back pieces of a step, and going back to before it.
 
-import type { OnConflict, Step } from "snapd-client";
+import type { OnConflict, Step } from "@snapd/client";
 import { counted, stepInSentence } from "../model/wording";
 import { type Action, type Agreed, always } from "./action";
 import { exactName, listed, type Named, snapshotName } from "./names";

@@ -1,6 +1,6 @@
 // Which sessions have something to redo.
 
-import type { Entry, Session } from "snapd-client";
+import type { Entry, Session } from "@snapd/client";
 
 /** A session with an undone step, and when that was undone. */
 export interface Redoable {

@@ -1,6 +1,6 @@
 // What becomes of files in conflict, decided by the user file by file.
 
-import type { FileOutcome } from "snapd-client";
+import type { FileOutcome } from "@snapd/client";
 import type { Action, Overwriting } from "./action";
 import { exactName } from "./names";
 import { conflicts, outcomeText, reasonOf } from "./outcomes";

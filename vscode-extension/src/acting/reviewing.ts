@@ -1,6 +1,6 @@
 // Pending changes of agents, kept or taken back.
 
-import type { Params, PendingFile } from "snapd-client";
+import type { Params, PendingFile } from "@snapd/client";
 import { counted } from "../model/wording";
 import { type ActingFolder, type Action, always } from "./action";
 import { Refused } from "./errors";

@@ -1,6 +1,6 @@
 // Undo and redo of whole steps.
 
-import type { Step } from "snapd-client";
+import type { Step } from "@snapd/client";
 import { stepInSentence } from "../model/wording";
 import { type Acted, type Action, type ActingCall, always } from "./action";
 import { overwriteStepFiles } from "./overwriting";

@@ -1,6 +1,6 @@
 // Files become what a snapshot has: to undo an action, and where the user chose that over what is there now.
 
-import { type FileOutcome, SnapdError } from "snapd-client";
+import { type FileOutcome, SnapdError } from "@snapd/client";
 import { counted } from "../model/wording";
 import {
   type Acted,

@@ -1,6 +1,6 @@
 // Undo of a whole turn.
 
-import type { FileOutcome, OnConflict, Step } from "snapd-client";
+import type { FileOutcome, OnConflict, Step } from "@snapd/client";
 import type { Turn, TurnId } from "../model/turns";
 import { turnInSentence } from "../model/wording";
 import { type Acted, type Action, type ActingCall, always, type Overwriting } from "./action";

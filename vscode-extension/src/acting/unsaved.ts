@@ -1,6 +1,6 @@
 // Which documents with unsaved text an action would write over.
 
-import type { FileOutcome } from "snapd-client";
+import type { FileOutcome } from "@snapd/client";
 import { absolutePath } from "./names";
 import { written } from "./outcomes";
 

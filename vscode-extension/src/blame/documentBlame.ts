@@ -1,6 +1,6 @@
 // Who wrote the lines of documents, also while they have unsaved text.
 
-import { type BlamedLines, ConnectionLostError, type Disposable, SnapdError } from "snapd-client";
+import { type BlamedLines, ConnectionLostError, type Disposable, SnapdError } from "@snapd/client";
 import { type Lines, linesOf, splitLines } from "../model/documentLines";
 import type { FolderModel } from "../model/folder";
 import { Signal } from "../model/signal";

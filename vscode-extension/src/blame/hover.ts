@@ -1,7 +1,7 @@
 // Who wrote a line, where the pointer rests on it.
 
 import { Hover, type HoverProvider, MarkdownString, type Position, type TextDocument, window } from "vscode";
-import type { BlamedLines } from "snapd-client";
+import type { BlamedLines } from "@snapd/client";
 import { makerLine, promptsOf } from "../model/makers";
 import type { FileIn, WorkspaceModel } from "../model/workspace";
 import { blameSettings } from "./configuration";

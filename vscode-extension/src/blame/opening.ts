@@ -1,6 +1,6 @@
 // Opens the step that wrote a line.
 
-import type { FileChange } from "snapd-client";
+import type { FileChange } from "@snapd/client";
 import { window } from "vscode";
 import { historyOf } from "../documents/contents";
 import { openFileDiff } from "../documents/diffs";

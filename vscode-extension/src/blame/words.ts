@@ -1,6 +1,6 @@
 // Who wrote a line, in words.
 
-import type { BlamedLines } from "snapd-client";
+import type { BlamedLines } from "@snapd/client";
 import { type Knowing, type Maker, makersOf } from "../model/makers";
 import { ago, moment, stepNameInLine, turnName } from "../model/wording";
 import type { Author } from "./documentBlame";

@@ -1,6 +1,6 @@
 // Which folder, step and file a command is about, where nobody said so.
 
-import type { FileChange, Step } from "snapd-client";
+import type { FileChange, Step } from "@snapd/client";
 import type { ActingFolder } from "../acting/action";
 import { Refused } from "../acting/errors";
 import { exactName } from "../acting/names";

@@ -6,7 +6,7 @@ import type { DiffSide, LineRange } from "../acting/hunks";
 import type { ShownPending } from "../acting/reviewing";
 import type { World } from "../acting/world";
 import type { Turn } from "../model/turns";
-import type { FileChange, Step } from "snapd-client";
+import type { FileChange, Step } from "@snapd/client";
 
 /** What a command is about: an item of a view has these. */
 export interface Target {

@@ -1,6 +1,6 @@
 // Going back to before a step with the whole workspace: what that would do is shown first, and asked.
 
-import type { FileDiff, FileOutcome, OnConflict, Step } from "snapd-client";
+import type { FileDiff, FileOutcome, OnConflict, Step } from "@snapd/client";
 import { type ActingFolder, foretell } from "../acting/action";
 import { differences } from "../acting/differences";
 import { exactName, listed } from "../acting/names";

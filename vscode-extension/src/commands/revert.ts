@@ -1,6 +1,6 @@
 // Taking back a file of a step, or some hunks of it.
 
-import type { FileChange, Hunk, Step } from "snapd-client";
+import type { FileChange, Hunk, Step } from "@snapd/client";
 import type { ActingFolder } from "../acting/action";
 import { Refused } from "../acting/errors";
 import { changedLines, hunksAt, isShownBy } from "../acting/hunks";

@@ -1,6 +1,6 @@
 // Keeping pending changes, and undoing them.
 
-import type { PendingFile } from "snapd-client";
+import type { PendingFile } from "@snapd/client";
 import type { ActingFolder } from "../acting/action";
 import { Refused } from "../acting/errors";
 import { exactName } from "../acting/names";

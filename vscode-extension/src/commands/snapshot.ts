@@ -1,6 +1,6 @@
 // Snapshots on demand.
 
-import type { Skipped } from "snapd-client";
+import type { Skipped } from "@snapd/client";
 import { Refused } from "../acting/errors";
 import { absolutePath, exactName, listed, snapshotName } from "../acting/names";
 import { reasonText } from "../acting/outcomes";

@@ -1,7 +1,7 @@
 // The connection of this window to snapd: found, made, kept, and told of folders and settings.
 
 import { isDeepStrictEqual } from "node:util";
-import type { ClientOptions, Disposable, Logger, SnapdClient } from "snapd-client";
+import type { ClientOptions, Disposable, Logger, SnapdClient } from "@snapd/client";
 import { Signal } from "../model/signal";
 import type { Settings } from "../settings";
 import type { Found } from "./finding";

@@ -5,7 +5,7 @@
 // which somebody types. Others are reported while they have unsaved text: a symlink may lead from there into a folder.
 
 import type * as vscode from "vscode";
-import type { Disposable, SnapdClient } from "snapd-client";
+import type { Disposable, SnapdClient } from "@snapd/client";
 import type { Listen } from "../model/signal";
 
 /** What is needed of `vscode.workspace`. */

@@ -1,7 +1,7 @@
 // Finds the snapd to run, and logs where it looked and what was there.
 
 import path from "node:path";
-import type { Logger } from "snapd-client";
+import type { Logger } from "@snapd/client";
 
 /** A snapd that runs. */
 export interface Found {

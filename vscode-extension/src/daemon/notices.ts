@@ -1,6 +1,6 @@
 // Says once when snapd is not there, or does not start.
 
-import type { Disposable } from "snapd-client";
+import type { Disposable } from "@snapd/client";
 import * as vscode from "vscode";
 import { offerInstall, type Installing } from "./installing";
 import { currentSettings } from "./window";

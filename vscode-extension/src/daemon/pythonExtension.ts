@@ -1,7 +1,7 @@
 // Asks the Python extension, where there is one, which interpreters are selected.
 
 import * as vscode from "vscode";
-import type { Logger } from "snapd-client";
+import type { Logger } from "@snapd/client";
 
 /** What of the Python extension's interface is used here. */
 interface PythonExtension {

@@ -1,6 +1,6 @@
 // The item in the status bar.
 
-import type { Disposable } from "snapd-client";
+import type { Disposable } from "@snapd/client";
 import * as vscode from "vscode";
 import type { WorkspaceModel } from "../model/workspace";
 import type { Daemon } from "./daemon";

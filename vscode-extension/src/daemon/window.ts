@@ -1,7 +1,7 @@
 // The daemon as this window of VS Code has it: trust, folders and settings come from the window.
 
 import os from "node:os";
-import { SnapdClient } from "snapd-client";
+import { SnapdClient } from "@snapd/client";
 import * as vscode from "vscode";
 import { readSettings, type Settings } from "../settings";
 import { Daemon } from "./daemon";

@@ -2,7 +2,7 @@
 
 import { lstat, readFile, readlink } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { Disposable, PendingFile, ReviewFileResult } from "snapd-client";
+import type { Disposable, PendingFile, ReviewFileResult } from "@snapd/client";
 import { changeNamed, requestName } from "../model/changes";
 import { fileUri } from "../model/fileUris";
 import type { FolderModel } from "../model/folder";

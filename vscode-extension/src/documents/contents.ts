@@ -1,7 +1,7 @@
 // The bytes of the read-only documents.
 
 import { createHash } from "node:crypto";
-import type { Entry, FileAtResult, FileDiff, Params } from "snapd-client";
+import type { Entry, FileAtResult, FileDiff, Params } from "@snapd/client";
 import { requestName } from "../model/changes";
 import type { FolderModel } from "../model/folder";
 import { pages } from "../model/paging";

@@ -1,6 +1,6 @@
 // Opens what changed in VS Code's own diff editors.
 
-import type { Entry, FileDiff, Step } from "snapd-client";
+import type { Entry, FileDiff, Step } from "@snapd/client";
 import { FileSystemError, Uri, commands, window, workspace } from "vscode";
 import { type ChangedFile, changeNamed, requestName } from "../model/changes";
 import { fileUri, splitName } from "../model/fileUris";

@@ -1,7 +1,7 @@
 // The bytes of baselines that are no text: the daemon tells only what git calls them, and a snapshot has them.
 
 import { createHash } from "node:crypto";
-import { type Entry, SnapdError } from "snapd-client";
+import { type Entry, SnapdError } from "@snapd/client";
 import { requestName } from "../model/changes";
 import { pages } from "../model/paging";
 import { type Asked, bytesOf, historyOf } from "./contents";

@@ -1,6 +1,6 @@
 // Opens pending changes in VS Code's own diff editors: the baseline beside the file as it is.
 
-import type { PendingFile, ReviewFileResult } from "snapd-client";
+import type { PendingFile, ReviewFileResult } from "@snapd/client";
 import { type Uri, commands, window } from "vscode";
 import { requestName } from "../model/changes";
 import { splitName } from "../model/fileUris";

@@ -1,6 +1,6 @@
 // What is before and after a change: which documents a diff shows.
 
-import type { Entry, FileChange, FileDiff, Step } from "snapd-client";
+import type { Entry, FileChange, FileDiff, Step } from "@snapd/client";
 import { type ChangedFile, type Span, requestName, spanOf } from "../model/changes";
 import type { FolderModel } from "../model/folder";
 import type { Turn } from "../model/turns";

@@ -1,6 +1,6 @@
 // The files of an entry, with those that were moved told as such.
 
-import type { Entry, FileChange, FileDiff, Step } from "snapd-client";
+import type { Entry, FileChange, FileDiff, Step } from "@snapd/client";
 
 /** A file that changed; where it was `movedFrom` another, that one is not told as deleted. */
 export type ChangedFile = FileChange & { readonly movedFrom?: FileChange };

@@ -1,6 +1,6 @@
 // file: URIs, compared as the bytes that they stand for: editors and the daemon escape differently.
 
-import type { FileChange } from "snapd-client";
+import type { FileChange } from "@snapd/client";
 
 /** The bytes of the path of a URI, one for each character; without a slash at the end. */
 export function pathKey(uri: string): string {

@@ -1,6 +1,6 @@
 // What is known of one folder: its sessions and its history, kept up to date.
 
-import type { Disposable, Entry, FileChange, FileDiff, Method, Params, Result, Session, Step } from "snapd-client";
+import type { Disposable, Entry, FileChange, FileDiff, Method, Params, Result, Session, Step } from "@snapd/client";
 import { type ChangedFile, type Span, maybeMoved, requestName, spanOf, withRenames } from "./changes";
 import { Coalesced } from "./coalesced";
 import type { Connection } from "./connection";

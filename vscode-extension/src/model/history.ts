@@ -1,7 +1,7 @@
 // Keeps a history read page by page up to date, and reads no more of it anew than may look different.
 
 import { isDeepStrictEqual } from "node:util";
-import type { Entry, FileChange, HistoryResult, Session, Step } from "snapd-client";
+import type { Entry, FileChange, HistoryResult, Session, Step } from "@snapd/client";
 
 /** Entries that are kept, at most. */
 export const KEPT = 500;

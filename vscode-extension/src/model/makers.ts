@@ -1,6 +1,6 @@
 // Who made pending changes.
 
-import type { Owner, Step } from "snapd-client";
+import type { Owner, Step } from "@snapd/client";
 import type { FolderModel } from "./folder";
 import { type Turn, turnOfStep } from "./turns";
 import { sessionName, stepInSentence, turnInSentence } from "./wording";

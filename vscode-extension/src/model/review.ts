@@ -1,7 +1,7 @@
 // What agents left pending in one folder, kept up to date.
 
 import { isDeepStrictEqual } from "node:util";
-import { type Disposable, type PendingFile, type ReviewFileResult, SnapdError } from "snapd-client";
+import { type Disposable, type PendingFile, type ReviewFileResult, SnapdError } from "@snapd/client";
 import { requestName } from "./changes";
 import { Coalesced } from "./coalesced";
 import type { Connection } from "./connection";

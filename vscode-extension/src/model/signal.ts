@@ -1,6 +1,6 @@
 // Tells listeners that something changed.
 
-import type { Disposable } from "snapd-client";
+import type { Disposable } from "@snapd/client";
 
 /** What can be listened to. */
 export type Listen = (listener: () => void) => Disposable;

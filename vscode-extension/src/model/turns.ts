@@ -1,6 +1,6 @@
 // Turns: each a message to an agent, and the steps that the agent took for it.
 
-import type { Entry, FileChange, Step } from "snapd-client";
+import type { Entry, FileChange, Step } from "@snapd/client";
 import { requestName } from "./changes";
 
 /** What has become of a turn: a step is open; as for one step; nothing was changed. */

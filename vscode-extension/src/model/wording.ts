@@ -1,6 +1,6 @@
 // Words and numbers as the views write them.
 
-import type { Entry, FileChange, Session, Step } from "snapd-client";
+import type { Entry, FileChange, Session, Step } from "@snapd/client";
 import type { Turn } from "./turns";
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 // What is known of all open folders.
 
-import type { Disposable } from "snapd-client";
+import type { Disposable } from "@snapd/client";
 import type { Connection } from "./connection";
 import { pathKey, relativeName } from "./fileUris";
 import { FolderModel } from "./folder";

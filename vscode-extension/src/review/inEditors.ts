@@ -1,6 +1,6 @@
 // What is pending in the documents of this window.
 
-import type { PendingFile, ReviewFileResult } from "snapd-client";
+import type { PendingFile, ReviewFileResult } from "@snapd/client";
 import { type TextDocument, type TextEditor, window } from "vscode";
 import { requestName } from "../model/changes";
 import { linesOf } from "../model/documentLines";

@@ -1,6 +1,6 @@
 // Where the pending hunks of a file are in a document, which may hold text that is not saved.
 
-import type { PendingHunk, ReviewFileResult } from "snapd-client";
+import type { PendingHunk, ReviewFileResult } from "@snapd/client";
 
 /** Lines that came, and lines that went in their place. */
 export interface PlacedChange {

@@ -1,6 +1,6 @@
 // Puts what is known of the folders in order for the view: sessions, their turns and steps, what happened between them.
 
-import type { Entry, Session, Step } from "snapd-client";
+import type { Entry, Session, Step } from "@snapd/client";
 import type { ChangedFile } from "../model/changes";
 import { requestName } from "../model/changes";
 import type { FolderModel } from "../model/folder";

@@ -1,6 +1,6 @@
 // Lets the user choose what a command is about, where it was not called on an item.
 
-import type { Entry } from "snapd-client";
+import type { Entry } from "@snapd/client";
 import { type QuickPickItem, window } from "vscode";
 import type { FolderModel } from "../model/folder";
 import type { Turn } from "../model/turns";

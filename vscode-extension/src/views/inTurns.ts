@@ -1,6 +1,6 @@
 // Puts what stands below a session under its turns.
 
-import type { Entry } from "snapd-client";
+import type { Entry } from "@snapd/client";
 import type { FolderModel } from "../model/folder";
 import { type Turn, turnKey, turnOfEntry } from "../model/turns";
 import type { EntryItem, TurnItem } from "./items";

@@ -1,6 +1,6 @@
 // What stands in the views: plain data, which the commands get as their argument.
 
-import type { Entry, Session, Step } from "snapd-client";
+import type { Entry, Session, Step } from "@snapd/client";
 import type { ChangedFile } from "../model/changes";
 import type { FolderModel } from "../model/folder";
 import type { Turn } from "../model/turns";

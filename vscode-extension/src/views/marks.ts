@@ -1,6 +1,6 @@
 // What a made-up resource URI says about an item, so that decorations and file icons find it.
 
-import type { FileChange } from "snapd-client";
+import type { FileChange } from "@snapd/client";
 import type { ChangedFile } from "../model/changes";
 
 /** The scheme of these URIs. */

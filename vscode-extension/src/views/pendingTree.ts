@@ -1,6 +1,6 @@
 // The rows of the view "Pending": plain data, which the commands get as their argument, and how they look.
 
-import type { PendingFile } from "snapd-client";
+import type { PendingFile } from "@snapd/client";
 import { requestName } from "../model/changes";
 import { splitName } from "../model/fileUris";
 import type { FolderModel } from "../model/folder";

@@ -1,6 +1,6 @@
 // How an item looks: its texts and its icon. Nothing here knows VS Code.
 
-import type { Entry, Step } from "snapd-client";
+import type { Entry, Step } from "@snapd/client";
 import { entryKey, lastActivity } from "../model/history";
 import { splitName } from "../model/fileUris";
 import { type TurnState, filesChanged, turnKey } from "../model/turns";

@@ -1,6 +1,6 @@
 // The snapshots that can be compared, as a list.
 
-import type { Entry } from "snapd-client";
+import type { Entry } from "@snapd/client";
 import { type Span, spanOf } from "../model/changes";
 import { ago, lowered } from "../model/wording";
 

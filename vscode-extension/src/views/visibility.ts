@@ -1,6 +1,6 @@
 // Keeps "5 min ago" true.
 
-import type { Disposable } from "snapd-client";
+import type { Disposable } from "@snapd/client";
 import type { TreeView } from "vscode";
 
 const EACH = 30_000;

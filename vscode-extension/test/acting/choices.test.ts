@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Entry, Session } from "snapd-client";
+import type { Entry, Session } from "@snapd/client";
 import { listed } from "../../src/acting/names";
 import { redoable } from "../../src/acting/redoable";
 import { documentsAtRisk } from "../../src/acting/unsaved";

@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { test, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
-import { SnapdClient, type Step } from "snapd-client";
+import { SnapdClient, type Step } from "@snapd/client";
 import { redoStep, undoStep } from "../../src/acting/steps";
 import { revertFiles } from "../../src/acting/pieces";
 import { undoTurn } from "../../src/acting/turns";

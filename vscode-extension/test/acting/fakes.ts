@@ -1,6 +1,6 @@
 // A user who answers as told, and a daemon of whom every request is known.
 
-import type { Entry, FileChange, FileOutcome, PendingFile, ReviewFileResult, Session, Step } from "snapd-client";
+import type { Entry, FileChange, FileOutcome, PendingFile, ReviewFileResult, Session, Step } from "@snapd/client";
 import { Acting } from "../../src/acting/acting";
 import type { ActingFolder } from "../../src/acting/action";
 import type { Comparison, List, Notice, Question, Ui, WholeComparison } from "../../src/acting/ui";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConnectionLostError, type FileOutcome, SnapdError } from "snapd-client";
+import { ConnectionLostError, type FileOutcome, SnapdError } from "@snapd/client";
 import { revertFiles, revertHunks } from "../../src/acting/pieces";
 import { redoStep, undoStep } from "../../src/acting/steps";
 import { AFTER, BEFORE, FakeFolder, FakeWorld, FOLDER, NOW, outcome, step, unsavedDocument } from "./fakes";

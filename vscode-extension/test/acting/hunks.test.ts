@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Hunk } from "snapd-client";
+import type { Hunk } from "@snapd/client";
 import { changedLines, hunksAt, isShownBy, linesSelected } from "../../src/acting/hunks";
 
 function hunk(index: number, header: string, lines: readonly string[] = []): Hunk {

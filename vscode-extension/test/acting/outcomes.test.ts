@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OutcomeKind } from "snapd-client";
+import type { OutcomeKind } from "@snapd/client";
 import { outcomeText, report, severity, written, plannedChangesText, plannedText } from "../../src/acting/outcomes";
 import { outcome } from "./fakes";
 

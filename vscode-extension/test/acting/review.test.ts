@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type PendingFile, SnapdError } from "snapd-client";
+import { type PendingFile, SnapdError } from "@snapd/client";
 import { keepAll, keepFile, keepHunk, undoFile, undoHunk } from "../../src/commands/review";
 import { AFTER, BEFORE, change, FakeFolder, FakeWorld, FOLDER, outcome, unsavedDocument } from "./fakes";
 

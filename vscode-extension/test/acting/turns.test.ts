@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FileOutcome, Step } from "snapd-client";
+import type { FileOutcome, Step } from "@snapd/client";
 import { undoTurn } from "../../src/acting/turns";
 import { undoWholeTurn } from "../../src/commands/undo";
 import { type Turn, turnsOf } from "../../src/model/turns";

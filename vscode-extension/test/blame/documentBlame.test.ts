@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type BlamedLines, ConnectionLostError, SnapdError } from "snapd-client";
+import { type BlamedLines, ConnectionLostError, SnapdError } from "@snapd/client";
 import { type Author, DocumentBlame } from "../../src/blame/documentBlame";
 import { FakeConnection } from "../model/fakeConnection";
 import { FakeDocument } from "./fakeDocument";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { BlamedLines } from "snapd-client";
+import type { BlamedLines } from "@snapd/client";
 import type { Author } from "../../src/blame/documentBlame";
 import { hoverText, lineText, stepOf } from "../../src/blame/words";
 import { message, session, step, stepEntry, time } from "../model/making";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Session } from "snapd-client";
+import type { Session } from "@snapd/client";
 import { redo, undoLast, undoOne } from "../../src/commands/undo";
 import { AFTER, BEFORE, entryOf, FakeFolder, FakeWorld, FOLDER, step } from "../acting/fakes";
 

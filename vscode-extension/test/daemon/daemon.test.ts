@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ClientOptions, ConnectionState, SnapdClient } from "snapd-client";
+import type { ClientOptions, ConnectionState, SnapdClient } from "@snapd/client";
 import { Daemon, type DaemonHost } from "../../src/daemon/daemon";
 import type { Finished } from "../../src/daemon/processes";
 import type { Settings } from "../../src/settings";

@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import type { SnapdClient } from "snapd-client";
+import type { SnapdClient } from "@snapd/client";
 import type * as vscode from "vscode";
 import type { Editors, Told } from "../../src/daemon/documentSync";
 import { Signal } from "../../src/model/signal";

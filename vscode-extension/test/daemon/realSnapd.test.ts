@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { SnapdClient } from "snapd-client";
+import { SnapdClient } from "@snapd/client";
 import { Daemon } from "../../src/daemon/daemon";
 import { doctorArguments, reportOf } from "../../src/daemon/doctor";
 import { DocumentSync } from "../../src/daemon/documentSync";

@@ -1,4 +1,4 @@
-import type { Logger } from "snapd-client";
+import type { Logger } from "@snapd/client";
 
 /** A log that keeps what it is told. */
 export class RecordingLog implements Logger {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Entry, Session } from "snapd-client";
+import type { Entry, Session } from "@snapd/client";
 import { absenceOf, statusOf, type StatusFolder } from "../../src/daemon/status";
 
 function session(stepCount: number, names: Partial<Session> = {}): Session {

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { type PendingFile, type ReviewFileResult, SnapdError } from "snapd-client";
+import { type PendingFile, type ReviewFileResult, SnapdError } from "@snapd/client";
 import { FakeConnection } from "../model/fakeConnection";
 import { step, stepEntry } from "../model/making";
 import { Baselines, baselinePlace } from "../../src/documents/baselines";

@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } 
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import type { SnapdClient } from "snapd-client";
+import type { SnapdClient } from "@snapd/client";
 import { opaqueBaseline } from "../../src/documents/opaqueBaselines";
 import { FolderModel } from "../../src/model/folder";
 import { RealDaemon } from "../model/realDaemon";

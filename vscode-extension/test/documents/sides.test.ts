@@ -5,7 +5,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { type Entry, SnapdError } from "snapd-client";
+import { type Entry, SnapdError } from "@snapd/client";
 import { Contents } from "../../src/documents/contents";
 import { type Sides, sidesOf, turnSides } from "../../src/documents/sides";
 import { documentUri, placeOf } from "../../src/documents/uris";

@@ -6,7 +6,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { pathToFileURL } from "node:url";
-import { type Entry, type SnapdClient, SnapdError } from "snapd-client";
+import { type Entry, type SnapdClient, SnapdError } from "@snapd/client";
 import { FolderModel } from "../../src/model/folder";
 import { below, randomness } from "./making";
 import { RealDaemon } from "./realDaemon";

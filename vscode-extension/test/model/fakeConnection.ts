@@ -1,6 +1,6 @@
 // A connection to a daemon that the test plays itself.
 
-import type { ConnectionState, Disposable, Entry, Notifications, Session } from "snapd-client";
+import type { ConnectionState, Disposable, Entry, Notifications, Session } from "@snapd/client";
 import type { Connection } from "../../src/model/connection";
 
 type Answer = (params: Record<string, unknown>) => unknown;

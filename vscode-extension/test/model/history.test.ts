@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Entry } from "snapd-client";
+import type { Entry } from "@snapd/client";
 import { KEPT, lastActivity, namesTold, readHistory, unsettled, withKnown } from "../../src/model/history";
 import {
   below,

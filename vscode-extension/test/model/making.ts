@@ -1,6 +1,6 @@
 // Makes what the daemon would tell.
 
-import type { Entry, FileChange, Session, Step } from "snapd-client";
+import type { Entry, FileChange, Session, Step } from "@snapd/client";
 
 export function hash(seed: number): string {
   return seed.toString(16).padStart(40, "0");

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as later } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { SnapdClient } from "snapd-client";
+import { SnapdClient } from "@snapd/client";
 import { SNAPD, environment } from "../support/environment";
 
 const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { PendingFile, ReviewFileResult } from "snapd-client";
-import { SnapdError } from "snapd-client";
+import type { PendingFile, ReviewFileResult } from "@snapd/client";
+import { SnapdError } from "@snapd/client";
 import { FolderModel } from "../../src/model/folder";
 import { REVIEW_PAGE } from "../../src/model/review";
 import { FakeFolder, connectionOf } from "./fakeConnection";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Entry, FileChange, Step } from "snapd-client";
+import type { Entry, FileChange, Step } from "@snapd/client";
 import { type Turn, filesChanged, turnKey, turnsOf } from "../../src/model/turns";
 import { change, message, openStep, operation, step, stepEntry, time, userEntry } from "./making";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { PendingHunk, ReviewFileResult } from "snapd-client";
+import type { PendingHunk, ReviewFileResult } from "@snapd/client";
 import { type PlacedHunk, hunkAt, hunkBeside, placeHunks } from "../../src/review/placing";
 import { below, change, randomness } from "../model/making";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Entry } from "snapd-client";
+import type { Entry } from "@snapd/client";
 import { arrange, entryItem, fileItem } from "../../src/views/arrange";
 import { contextValue } from "../../src/views/items";
 import { timelineOf } from "../../src/views/timeline";

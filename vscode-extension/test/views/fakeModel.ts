@@ -1,6 +1,6 @@
 // A folder of which all is said by the test.
 
-import type { Entry, Session } from "snapd-client";
+import type { Entry, Session } from "@snapd/client";
 import type { FolderModel } from "../../src/model/folder";
 import { type TurnId, turnKey, turnsOf } from "../../src/model/turns";
 import type { Arranged } from "../../src/views/arrange";

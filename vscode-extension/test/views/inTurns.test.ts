@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Entry, Session, Step } from "snapd-client";
+import type { Entry, Session, Step } from "@snapd/client";
 import { arrange } from "../../src/views/arrange";
 import { type TurnItem, contextValue } from "../../src/views/items";
 import { change, message, openStep, operation, session, step, stepEntry, time, userEntry } from "../model/making";

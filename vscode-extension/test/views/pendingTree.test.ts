@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Owner, PendingFile } from "snapd-client";
+import type { Owner, PendingFile } from "@snapd/client";
 import type { FolderModel } from "../../src/model/folder";
 import { LiveTree } from "../../src/views/liveTree";
 import { type PendingItem, pendingInWords, pendingTree, presentPending } from "../../src/views/pendingTree";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Entry } from "snapd-client";
+import type { Entry } from "@snapd/client";
 import { eventName } from "../../src/model/wording";
 import { arrange, entryItem, fileItem, folderItem } from "../../src/views/arrange";
 import type { Item } from "../../src/views/items";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Entry, Session } from "snapd-client";
+import type { Entry, Session } from "@snapd/client";
 import type { FolderModel } from "../../src/model/folder";
 import { withKnown } from "../../src/model/history";
 import { fileItem } from "../../src/views/arrange";

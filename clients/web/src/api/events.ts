@@ -1,5 +1,5 @@
 /** News from the server, as server-sent events. */
-import type { Notifications } from "snapd-client";
+import type { Notifications } from "@snapd/client";
 
 /** A notification of the daemon. */
 export type News = {

@@ -16,7 +16,7 @@ import type {
   StatusResult,
   StepHunksResult,
   StepsOutcome,
-} from "snapd-client";
+} from "@snapd/client";
 import { address, bytes, get, post } from "./http";
 
 /** The answer of `GET /status`. */

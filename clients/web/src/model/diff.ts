@@ -1,5 +1,5 @@
 /** The changes of a file: hunks, their lines, and the texts around them. */
-import type { Hunk } from "snapd-client";
+import type { Hunk } from "@snapd/client";
 
 export interface Line {
   readonly kind: "same" | "added" | "removed";

@@ -1,5 +1,5 @@
 /** The entries of a timeline, latest first, and how news get into them. */
-import type { Entry, Step } from "snapd-client";
+import type { Entry, Step } from "@snapd/client";
 
 /** The name of an entry: the same for as long as it is in the timeline. */
 export function keyOf(entry: Entry): string {

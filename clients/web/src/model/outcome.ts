@@ -1,5 +1,5 @@
 /** What an operation did with files, or would do, in words. */
-import type { ChangedBy, FileOutcome, OutcomeKind } from "snapd-client";
+import type { ChangedBy, FileOutcome, OutcomeKind } from "@snapd/client";
 import { visible } from "./names";
 import { counted } from "./wording";
 

@@ -1,5 +1,5 @@
 /** The rows of the timeline: its entries, and above those of a turn the prompt. */
-import type { Entry, Message } from "snapd-client";
+import type { Entry, Message } from "@snapd/client";
 import { keyOf } from "./entries";
 
 export type Row = TurnRow | EntryRow;

@@ -1,5 +1,5 @@
 /** Words and numbers as the page writes them. */
-import type { Entry, FileChange, Session, Step } from "snapd-client";
+import type { Entry, FileChange, Session, Step } from "@snapd/client";
 import { firstLine, visible } from "./names";
 
 const MINUTE = 60_000;

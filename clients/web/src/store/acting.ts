@@ -1,5 +1,5 @@
 /** Undo, redo and revert: the plan first, then the change. */
-import type { Details, FileOutcome, OnConflict, Session, Step } from "snapd-client";
+import type { Details, FileOutcome, OnConflict, Session, Step } from "@snapd/client";
 import { signal } from "@preact/signals";
 import { Problem } from "../api/problem";
 import {

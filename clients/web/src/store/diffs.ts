@@ -1,5 +1,5 @@
 /** The changes of files, fetched when they are to be seen, and kept for a while. */
-import type { FileChange, FileDiff, PendingHunk, Step } from "snapd-client";
+import type { FileChange, FileDiff, PendingHunk, Step } from "@snapd/client";
 import { signal } from "@preact/signals";
 import type { Problem } from "../api/problem";
 import { contentAddress, getContent, getDifference, getHunks, getReviewFile, getStepDiff } from "../api/routes";

@@ -1,5 +1,5 @@
 /** What agents changed and nobody has kept yet. */
-import type { PendingFile } from "snapd-client";
+import type { PendingFile } from "@snapd/client";
 import { signal } from "@preact/signals";
 import type { Problem } from "../api/problem";
 import { getReview } from "../api/routes";

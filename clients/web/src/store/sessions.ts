@@ -1,5 +1,5 @@
 /** The sessions of the folder. */
-import type { Session } from "snapd-client";
+import type { Session } from "@snapd/client";
 import { signal } from "@preact/signals";
 import { getSessions } from "../api/routes";
 import { noted } from "./troubles";

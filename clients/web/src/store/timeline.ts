@@ -1,5 +1,5 @@
 /** What happened, latest first: of one session, or of all. */
-import type { Entry, Message, Session, Step } from "snapd-client";
+import type { Entry, Message, Session, Step } from "@snapd/client";
 import { computed, signal } from "@preact/signals";
 import { getHistory, getMessages } from "../api/routes";
 import type { Problem } from "../api/problem";

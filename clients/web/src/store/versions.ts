@@ -1,5 +1,5 @@
 /** What became of one file, from step to step. */
-import type { Entry } from "snapd-client";
+import type { Entry } from "@snapd/client";
 import { signal } from "@preact/signals";
 import type { Problem } from "../api/problem";
 import { getHistory } from "../api/routes";

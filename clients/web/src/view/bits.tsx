@@ -1,5 +1,5 @@
 /** Small things that stand in many places. */
-import type { FileChange } from "snapd-client";
+import type { FileChange } from "@snapd/client";
 import type { ComponentChildren, JSX } from "preact";
 import type { Problem } from "../api/problem";
 import { splitName, visible } from "../model/names";

@@ -1,5 +1,5 @@
 /** Who wrote each line of a file. */
-import type { BlamedLines } from "snapd-client";
+import type { BlamedLines } from "@snapd/client";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Problem, problemOf } from "../api/problem";

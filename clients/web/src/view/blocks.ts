@@ -1,5 +1,5 @@
 /** The parts in which the changes of many files are drawn: only those that are seen are on the page. */
-import type { FileChange } from "snapd-client";
+import type { FileChange } from "@snapd/client";
 import { type DiffRow, type Layout, rowsOf, type Unfolded } from "../model/rows";
 import type { Changes, FileState } from "../store/diffs";
 

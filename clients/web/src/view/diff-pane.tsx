@@ -1,5 +1,5 @@
 /** The changes of many files below one another, of which only what is seen is on the page. */
-import type { FileChange } from "snapd-client";
+import type { FileChange } from "@snapd/client";
 import type { JSX, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { DiffHunk } from "../model/diff";

@@ -1,5 +1,5 @@
 /** The files that differ between two times. */
-import type { FileDiff } from "snapd-client";
+import type { FileDiff } from "@snapd/client";
 import { useEffect, useState } from "preact/hooks";
 import { getDifferences } from "../api/routes";
 import { folderVersion } from "../store/diffs";

@@ -1,5 +1,5 @@
 /** One file through time: a slider over its versions, what each changed, and who wrote each line. */
-import type { Entry } from "snapd-client";
+import type { Entry } from "@snapd/client";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { keyOf } from "../model/entries";

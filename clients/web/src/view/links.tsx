@@ -1,5 +1,5 @@
 /** Links that stand in many places. */
-import type { FileChange } from "snapd-client";
+import type { FileChange } from "@snapd/client";
 import type { JSX } from "preact";
 import { exactName, visible } from "../model/names";
 import { fragmentOf } from "../model/route";

@@ -1,5 +1,5 @@
 /** What an undo, a redo or a revert would do, before it does it. */
-import type { Contested, Dispute, FileOutcome, OnConflict } from "snapd-client";
+import type { Contested, Dispute, FileOutcome, OnConflict } from "@snapd/client";
 import type { JSX } from "preact";
 import { visible } from "../model/names";
 import { isAbsent, plannedName, plannedSummary, reasonOf, reasonText, whoChangedAll } from "../model/outcome";

@@ -1,5 +1,5 @@
 /** What is pending: to be kept, or undone. */
-import type { FileChange, PendingFile } from "snapd-client";
+import type { FileChange, PendingFile } from "@snapd/client";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { DiffHunk } from "../model/diff";

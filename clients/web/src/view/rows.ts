@@ -1,5 +1,5 @@
 /** The rows of the timeline on the screen: those of the outline, and below the chosen one its files. */
-import type { FileChange } from "snapd-client";
+import type { FileChange } from "@snapd/client";
 import type { Row } from "../model/outline";
 import type { Shown } from "../model/route";
 

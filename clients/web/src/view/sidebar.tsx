@@ -1,5 +1,5 @@
 /** The left of the page: what is pending, the sessions, and the prompts of the chosen one. */
-import type { Message, Session } from "snapd-client";
+import type { Message, Session } from "@snapd/client";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { fragmentOf, type Route } from "../model/route";

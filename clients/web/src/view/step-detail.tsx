@@ -1,5 +1,5 @@
 /** A step: what it is, and what it changed. */
-import type { FileChange, Step } from "snapd-client";
+import type { FileChange, Step } from "@snapd/client";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { DiffHunk } from "../model/diff";

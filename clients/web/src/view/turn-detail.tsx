@@ -1,5 +1,5 @@
 /** A turn: the prompt, and what became of it. */
-import type { FileDiff } from "snapd-client";
+import type { FileDiff } from "@snapd/client";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Problem } from "../api/problem";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FileOutcome, OutcomeKind } from "snapd-client";
+import type { FileOutcome, OutcomeKind } from "@snapd/client";
 import { BINDINGS, Keys } from "../../src/model/keys";
 import { plannedSummary, reasonText, summary, whoChanged } from "../../src/model/outcome";
 

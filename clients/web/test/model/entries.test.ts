@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Entry, Step } from "snapd-client";
+import type { Entry, Step } from "@snapd/client";
 import { keyOf, withLatest, withOlder, withStep } from "../../src/model/entries";
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();

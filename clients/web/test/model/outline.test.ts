@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Entry, Message, Step } from "snapd-client";
+import type { Entry, Message, Step } from "@snapd/client";
 import { type Row, rowsOfAll, rowsOfSession } from "../../src/model/outline";
 
 const at = "2026-01-01T00:00:00.000Z";
