@@ -10,12 +10,24 @@ from pathlib import Path
 SCRIPT = """
 import asyncio, logging, os, select, sys, threading, time
 sys.path.insert(0, {folder!r})
-from watched import Watchdog
+from watched import BOUND_SECONDS, Watchdog
 logging.basicConfig(stream=sys.stderr)
 held = threading.Lock()
 held.acquire()
-pipe, _ = os.pipe()
+pipe, other_end = os.pipe()
 ends = threading.Event()
+watchdog = Watchdog()
+
+def seen():
+    # a busy machine lets the watchdog look seldom
+    return any(seconds > BOUND_SECONDS for seconds in [*watchdog._asleep.values()])
+
+def after_seen(end):
+    def wait():
+        while not seen():
+            time.sleep(0.01)
+        end()
+    threading.Thread(target=wait, daemon=True).start()
 
 def hog():
     while not ends.is_set():
@@ -27,13 +39,16 @@ def computes():
         pass
 
 def sleeps():
-    time.sleep(0.4)
+    while not seen():
+        time.sleep(0.1)
 
 def waits_for_a_lock():
-    held.acquire(timeout=0.4)
+    after_seen(held.release)
+    held.acquire(timeout=30)
 
 def reads_a_pipe():
-    select.select([pipe], [], [], 0.4)
+    after_seen(lambda: os.write(other_end, b"."))
+    select.select([pipe], [], [], 30)
 
 def does_little():
     pass
@@ -46,7 +61,7 @@ async def main():
 
 for _ in range(3):
     threading.Thread(target=hog).start()
-Watchdog().start()
+watchdog.start()
 asyncio.run(main())
 """
 
