@@ -163,6 +163,7 @@ lint-python: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports > /dev/null || $(BIN)/lint-imports
 	$(BIN)/python -m snapd.cli.reference --check
+	$(BIN)/python scripts/metadata.py --check
 
 lint-typescript: install node
 	$(IN_CLIENT) npm run --silent lint
@@ -178,21 +179,30 @@ format: install node
 
 generate: install
 	$(BIN)/python -m snapd.cli.reference
+	$(BIN)/python scripts/metadata.py
 
 dist: install page
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
 
-# what others install: the wheel, and for Linux one file that needs no Python
-release: dist
+# what others install: the wheel, for Linux one file that needs no Python, the packages for npm, the dev container feature
+release: dist node
 	$(BIN)/python scripts/executable.py dist/*.whl dist
+	for folder in $(CLIENT) clients/opencode; do \
+		cp LICENSE $$folder && scripts/with-node npm pack --silent --pack-destination dist ./$$folder || exit 1; done
+	scripts/feature dist/snapd-*-linux-* dist
 
+# the tools that it needs beside those of the other tests
 release-check: release
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/release/requirements.lock
+	cd tests/release/node && ../../../scripts/with-node $(NPM_CI)
 	$(BIN)/python -m pytest $(RELEASE_TESTS)
 
 # needs uv; run it when dependencies change
+lock: LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 lock:
-	uv pip compile pyproject.toml --universal --python-version 3.11 --extra dev --generate-hashes --no-emit-index-url --no-header -o requirements.lock
+	uv pip compile pyproject.toml --extra dev $(LOCKED) -o requirements.lock
+	uv pip compile --group release -c requirements.lock --no-annotate $(LOCKED) -o tests/release/requirements.lock
 
 clean:
 	rm -rf .venv dist $(CLIENT)/node_modules $(CLIENT)/dist $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/bundled $(EXTENSION)/build \

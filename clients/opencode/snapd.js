@@ -1,5 +1,6 @@
 // snapd: the plugin for OpenCode. It tells `snapd hook opencode` what OpenCode does; README.md has each event.
-// `snapd agent install opencode` puts it into ~/.config/opencode/plugins, `snapd agent uninstall opencode` takes it out.
+// `snapd agent install opencode` puts it into ~/.config/opencode/plugins, with the path of the program, and
+// `snapd agent uninstall opencode` takes it out. From npm it is @snapd/opencode, and finds the program on the PATH.
 import { spawn, spawnSync } from "node:child_process"
 
 const PROGRAM = "snapd"
@@ -7,7 +8,8 @@ const LIMIT = 10_000 // milliseconds; snapd gives up long before
 // these write nothing
 const READS = new Set("read grep glob list lsp webfetch websearch codesearch todoread todowrite question skill".split(" "))
 
-export const SnapdPlugin = async ({ directory }) => {
+export const SnapdPlugin = async ({ directory }, options) => {
+  const program = options?.program ?? PROGRAM
   const parents = new Map() // of sessions of subagents: the session that called them
   const messages = new Map() // of each session: the message that it works on
   const untold = new Map() // of each session: what the agent is still to be told
@@ -26,7 +28,7 @@ export const SnapdPlugin = async ({ directory }) => {
   }
   const tell = (event, sessionID, more = {}) =>
     new Promise((done) => {
-      const child = spawn(PROGRAM, ["hook", "opencode"], { cwd: directory, stdio: ["pipe", "pipe", "ignore"], timeout: LIMIT })
+      const child = spawn(program, ["hook", "opencode"], { cwd: directory, stdio: ["pipe", "pipe", "ignore"], timeout: LIMIT })
       let answer = ""
       child.stdout.on("data", (data) => (answer += data))
       child.stdin.on("error", () => {})
@@ -36,7 +38,7 @@ export const SnapdPlugin = async ({ directory }) => {
     })
   // OpenCode may end right after these, without waiting for a plugin
   const tellNow = (event, sessionID) =>
-    spawnSync(PROGRAM, ["hook", "opencode"], { cwd: directory, input: line(event, sessionID), stdio: ["pipe", "ignore", "ignore"], timeout: LIMIT })
+    spawnSync(program, ["hook", "opencode"], { cwd: directory, input: line(event, sessionID), stdio: ["pipe", "ignore", "ignore"], timeout: LIMIT })
 
   return {
     "chat.message": async ({ sessionID }, { message, parts }) => {

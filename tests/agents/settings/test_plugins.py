@@ -101,15 +101,7 @@ def test_the_hooks_of_the_plugin_for_claude_are_those_of_an_install() -> None:
     assert shipped["hooks"] == entries(AGENTS["claude"], "snapd")
 
 
-def test_the_manifests_for_claude_agree() -> None:
-    from snapd._version import __version__
-
-    plugin = json.loads((CLAUDE / ".claude-plugin/plugin.json").read_text("utf-8"))
-    market = json.loads((CLAUDE / ".claude-plugin/marketplace.json").read_text("utf-8"))
-    assert [(each["name"], each["description"]) for each in market["plugins"]] == [
-        (plugin["name"], plugin["description"])
-    ]
-    assert plugin["version"] == __version__
+def test_the_plugin_for_claude_brings_the_server() -> None:
     assert json.loads((CLAUDE / ".mcp.json").read_text("utf-8")) == {
         "mcpServers": {"snapd": {"command": "snapd", "args": ["mcp"]}}
     }

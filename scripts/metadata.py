@@ -1,0 +1,196 @@
+"""Writes version, name, description and addresses from `pyproject.toml` into every other manifest.
+
+With `--check`, writes nothing and names what differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import attrs
+
+ROOT = Path(__file__).resolve().parent.parent
+RESERVED = "snapd.example"
+"""The host in all addresses until the project has a home; nothing is published from there."""
+_FORGES = ("github.com", "gitlab.com")
+"""Where the MCP registry looks for a repository."""
+
+
+@attrs.frozen
+class Project:
+    """What `pyproject.toml` says of the project.
+
+    Attributes:
+        name: of the package and of the command.
+        version: without a prefix.
+        description: one line of at most 100 characters, as the MCP registry wants it.
+        license: its SPDX identifier.
+        repository: where the repository is, without a slash at the end.
+        issues: where issues are filed.
+    """
+
+    name: str
+    version: str
+    description: str
+    license: str
+    repository: str
+    issues: str
+
+    @property
+    def host(self) -> str:
+        """Where the repository is hosted."""
+        return urlsplit(self.repository).netloc
+
+    @property
+    def server(self) -> str:
+        """The name in the MCP registry: the host backwards, or what GitHub's users may call theirs."""
+        owner, _, name = urlsplit(self.repository).path.strip("/").rpartition("/")
+        if self.host == "github.com":
+            return f"io.github.{owner}/{name}"
+        return f"{'.'.join(reversed(self.host.split('.')))}/{name}"
+
+    def file(self, path: str) -> str:
+        """The address of a file of the repository."""
+        return f"{self.repository}/blob/main/{path}"
+
+
+def project(root: Path = ROOT) -> Project:
+    """Reads `pyproject.toml`."""
+    read = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    urls = read["urls"]
+    of = {key: read[key] for key in ("name", "version", "description", "license")}
+    return Project(**of, repository=urls["Repository"], issues=urls["Issues"])
+
+
+def texts(root: Path = ROOT) -> dict[str, str]:
+    """What each file has to be, by its path in the repository."""
+    known = project(root)
+    found = {}
+    for name, change in _FILES.items():
+        found[name] = change((root / name).read_text("utf-8"), known)
+    return found
+
+
+def main() -> int:
+    """Runs the command; the exit code is 1 where `--check` found a difference."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; name stale files and exit with 1")
+    options = parser.parse_args()
+    stale = {name: text for name, text in texts().items() if (ROOT / name).read_text("utf-8") != text}
+    for name, text in stale.items():
+        if options.check:
+            print(f"stale: {name}; run make generate", file=sys.stderr)
+        else:
+            (ROOT / name).write_text(text, "utf-8")
+            print(f"written: {name}")
+    return 1 if options.check and stale else 0
+
+
+def _json(text: str, **values: object) -> str:
+    """A JSON object with some of its members replaced, written as npm writes it."""
+    return json.dumps({**json.loads(text), **values}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _npm(directory: str, suffix: str) -> Callable[[str, Project], str]:
+    def change(text: str, known: Project) -> str:
+        return _json(
+            text,
+            version=known.version,
+            description=known.description + suffix,
+            license=known.license,
+            homepage=f"{known.repository}/tree/main/{directory}#readme",
+            repository={"type": "git", "url": f"git+{known.repository}.git", "directory": directory},
+            bugs={"url": known.issues},
+        )
+
+    return change
+
+
+def _lock(*names: str) -> Callable[[str, Project], str]:
+    """The version of our own packages in what npm locks; they are named as the lock names them."""
+
+    def change(text: str, known: Project) -> str:
+        lock = json.loads(text)
+        for name in names:
+            lock["packages"][name]["version"] = known.version
+        return _json(text, **({"version": known.version} if "" in names else {}), packages=lock["packages"])
+
+    return change
+
+
+def _plugin(text: str, known: Project) -> str:
+    return _json(
+        text,
+        name=known.name,
+        version=known.version,
+        description=known.description,
+        license=known.license,
+        homepage=known.repository,
+        repository=known.repository,
+    )
+
+
+def _marketplace(text: str, known: Project) -> str:
+    (plugin,) = json.loads(text)["plugins"]
+    plugins = [{**plugin, "name": known.name, "description": known.description}]
+    return _json(text, name=known.name, description=known.description, plugins=plugins)
+
+
+def _server(text: str, known: Project) -> str:
+    read = json.loads(text)
+    read.pop("repository", None)
+    forge = known.host.removesuffix(".com")
+    source = {"repository": {"url": known.repository, "source": forge}} if known.host in _FORGES else {}
+    packages = [{**each, "identifier": known.name, "version": known.version} for each in read["packages"]]
+    known_as = {"name": known.server, "title": known.name, "description": known.description, "version": known.version}
+    return (
+        json.dumps({**read, **known_as, "websiteUrl": known.repository, **source, "packages": packages}, indent=2)
+        + "\n"
+    )
+
+
+def _feature(text: str, known: Project) -> str:
+    return _json(
+        text,
+        id=known.name,
+        name=known.name,
+        version=known.version,
+        description=known.description,
+        documentationURL=known.file("devcontainer-feature/README.md"),
+        licenseURL=known.file("LICENSE"),
+    )
+
+
+def _module(text: str, known: Project) -> str:
+    return re.sub(r'(?m)^__version__ = ".*"$', f'__version__ = "{known.version}"', text)
+
+
+def _readme(text: str, known: Project) -> str:
+    """The mark by which the MCP registry knows whose package it is."""
+    return re.sub(r"<!-- mcp-name: .* -->", f"<!-- mcp-name: {known.server} -->", text)
+
+
+_FILES: dict[str, Callable[[str, Project], str]] = {
+    ".claude-plugin/marketplace.json": _marketplace,
+    "README.md": _readme,
+    "clients/claude-code/.claude-plugin/plugin.json": _plugin,
+    "clients/opencode/package.json": _npm("clients/opencode", " (the plugin for OpenCode)"),
+    "clients/typescript/package-lock.json": _lock(""),
+    "clients/typescript/package.json": _npm("clients/typescript", " (the client for Node.js)"),
+    "clients/web/package-lock.json": _lock("../typescript"),
+    "devcontainer-feature/devcontainer-feature.json": _feature,
+    "server.json": _server,
+    "snapd/_version.py": _module,
+    "vscode-extension/package-lock.json": _lock("", "../clients/typescript"),
+    "vscode-extension/package.json": _npm("vscode-extension", ""),
+}
+
+if __name__ == "__main__":
+    sys.exit(main())
