@@ -25,14 +25,17 @@ NPM_CI := npm ci --no-fund --no-audit --loglevel=error
 VSIX := $(EXTENSION)/snapd.vsix
 PAGE := snapd/web/page/index.html
 SHOTS ?= $(EXTENSION)/build/e2e
-# what `make test` leaves out: what takes longest, other machines, and some of the faces
-LONGEST := $(addprefix tests/,acp agents/settings authorship benchmarks/test_storage.py cli/admin/test_fsck.py \
-	cli/admin/test_keeping.py cli/bisect cli/completing cli/machines cli/terminal/test_lost_output.py \
-	cli/test_first_hour.py clients/test_demo.py core/operations/test_ends.py core/rules/test_secrets.py \
-	core/test_growth.py faults/test_failpoints.py faults/test_sweeps.py fuzz hazards library machines \
-	mcp/test_confirming.py notes rpc/test_concurrency.py rpc/test_slow_diff.py sharing soak staging \
-	store/maintenance/test_repack.py store/objects/test_damaged_objects.py store/objects/test_libgit2.py store/sharing \
-	store/timeline/test_failures.py test_package.py ui/test_review.py ui/test_view.py web worktree/test_cost.py \
+# what `make test` leaves out: what takes longest, most of the faces, other machines, and what the store does by itself
+LONGEST := $(addprefix tests/,acp agents/settings authorship benchmarks/test_storage.py cli/admin cli/bisect cli/completing \
+	cli/machines cli/terminal cli/test_first_hour.py clients core/actions/test_cut_short.py \
+	core/actions/test_dry_runs.py core/actions/test_export.py core/actions/test_purge.py \
+	core/actions/test_review_random.py core/actions/test_text_blame.py core/operations/test_ends.py \
+	core/rules/test_secrets.py core/test_growth.py core/test_model.py differ faults/test_failpoints.py \
+	faults/test_sweeps.py fixtures fuzz hazards hook/test_json_text.py library machines mcp notes remotes \
+	rpc/test_adding_a_method.py rpc/test_concurrency.py rpc/test_slow_diff.py rpc/test_tcp.py sharing soak \
+	staging store/fsck store/journal store/maintenance store/objects/test_damaged_objects.py \
+	store/objects/test_libgit2.py store/sharing store/test_adopt.py store/test_passing_errors.py \
+	store/timeline test_package.py ui/test_review.py ui/test_view.py web worktree/test_cost.py \
 	worktree/test_links.py)
 # what `make e2e-neovim` runs
 NEOVIM_TESTS := tests/neovim
@@ -61,11 +64,12 @@ test: install node
 test-python: $(COMPILED)
 	$(BIN)/python -m pytest -n 5 --dist worksteal $(addprefix --ignore=,$(LONGEST) $(NEOVIM_TESTS) $(RELEASE_TESTS))
 
-test-long: install
+test-long: install node
+	$(IN_CLIENT) ../../scripts/quietly npm test
 	TESTS_LONG=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(LONGEST) $(LONG)
 
+# the client in TypeScript is tried against many daemons: in test-long
 test-typescript: install node
-	$(IN_CLIENT) ../../scripts/quietly npm test
 	$(IN_EXTENSION) ../scripts/quietly npm test
 	$(IN_WEB) ../../scripts/quietly npm test
 
