@@ -3,6 +3,7 @@
 # make vsix: builds the VS Code extension.  make page: builds the page of `snapd web`.
 # make e2e: drives every editor: make e2e-vscode in a real VS Code (ONLY=scenario, SHOTS=folder, PUBLISH=1), make e2e-web in a
 #   real browser (ONLY=scenario, PUBLISH=1), make e2e-neovim in a real Neovim (TESTS_NEOVIM=program).
+# make docs: the documentation as a site, into build/docs; a dead link, or anything else to warn of, is an error.
 # make bench: sets up, measures snapd against git; TREE=linux, a number of files or a folder; ROWS=one,diff; GROWTH=files.
 # make bench-guard: sets up, counts the work of each row and compares it with what is committed; ACCEPT=1 writes it down.
 # make scale: sets up, measures a git host with many sessions; REFERENCES=10000,100000, FETCHED=10000, OUTPUT=FILE.
@@ -27,7 +28,7 @@ PAGE := snapd/web/page/index.html
 SHOTS ?= $(EXTENSION)/build/e2e
 # what `make test` leaves out: what takes longest, most of the faces, other machines, and what the store does by itself
 LONGEST := $(addprefix tests/,acp agents/settings authorship benchmarks/test_storage.py cli/admin cli/bisect cli/completing \
-	cli/machines cli/terminal cli/test_first_hour.py clients core/actions/test_cut_short.py \
+	cli/machines cli/reference/test_pages_run.py cli/terminal cli/test_first_hour.py clients core/actions/test_cut_short.py \
 	core/actions/test_dry_runs.py core/actions/test_export.py core/actions/test_purge.py \
 	core/actions/test_review_random.py core/actions/test_text_blame.py core/operations/test_ends.py \
 	core/rules/test_secrets.py core/test_growth.py core/test_model.py differ faults/test_failpoints.py \
@@ -48,7 +49,7 @@ LONG := $(addprefix tests/,core rpc/test_sessions.py worktree/snapshot/test_burs
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak agents bench bench-guard scale install lint lint-python lint-typescript format generate dist release release-check lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
+.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak agents bench bench-guard scale install lint lint-python lint-typescript format generate dist docs release release-check lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
 
 demo-machines: install
 	$(BIN)/python clients/python/demo_machines.py
@@ -185,6 +186,12 @@ generate: install
 	$(BIN)/python -m snapd.cli.reference
 	$(BIN)/python scripts/metadata.py
 
+# each page is read again, since a page that did not change warns of nothing
+docs: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r docs/requirements.lock
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --write-all --conf-dir docs --doctree-dir build/doctrees . build/docs
+	@echo "build/docs/index.html"
+
 dist: install page
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
@@ -206,8 +213,9 @@ release-check: release
 lock: LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 lock:
 	uv pip compile pyproject.toml --extra dev $(LOCKED) -o requirements.lock
+	uv pip compile --group docs -c requirements.lock --no-annotate $(LOCKED) -o docs/requirements.lock
 	uv pip compile --group release -c requirements.lock --no-annotate $(LOCKED) -o tests/release/requirements.lock
 
 clean:
-	rm -rf .venv dist $(CLIENT)/node_modules $(CLIENT)/dist $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/bundled $(EXTENSION)/build \
+	rm -rf .venv build dist $(CLIENT)/node_modules $(CLIENT)/dist $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/bundled $(EXTENSION)/build \
 		$(WEB)/node_modules $(WEB)/build snapd/web/page

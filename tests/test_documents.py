@@ -1,84 +1,155 @@
-"""Pages name files and tests that are there, and the page that compares says where it has everything from."""
+"""Pages name files, sections and tests that are there, and what they promise has a test behind it."""
 
 from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "docs" / "architecture.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "design").glob("*.md"))]
-FILE = re.compile(r"`([a-z_][a-z_/0-9.-]*\.py)`")
-LINK = re.compile(r"\]\((?!http)([^)#]+)[^)]*\)")
-# pages with a table, whose notes say where each cell is from: by the column that it stands in, the letter of its notes
-TABLES = {"compare.md": "svcz", "editors.md": "vbnac"}
-TEXTS = {page: (ROOT / "docs" / page).read_text("utf-8") for page in TABLES}
-TEST = re.compile(r"`([\w/-]+\.(?:py|mjs))::([\w-]+)`")
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / name
+    for name in subprocess.check_output(
+        ["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, text=True
+    ).split()
+]
+PAGES = [page for page in PAGES if page.exists()]
+FOR_DEVELOPERS = [DOCS / "architecture.md", ROOT / "CONTRIBUTING.md", *sorted((DOCS / "design").glob("*.md"))]
+MODULES = {path.name for path in (ROOT / "snapd").rglob("*.py")}
+EVIDENCE = tomllib.loads((DOCS / "design" / "evidence.toml").read_text("utf-8"))
+CLAIMS = [(page, claim) for page, claims in EVIDENCE.items() for claim in claims]
 USED, DEFINED = re.compile(r"\[\^([\w-]+)\](?!:)"), re.compile(r"^\[\^([\w-]+)\]: (.+)$", re.MULTILINE)
 
 
-MODULES = {path.name for path in (ROOT / "snapd").rglob("*.py")}
+def _without_code(text: str) -> str:
+    """A page without its blocks of code and without code in lines."""
+    return re.sub(r"^(```+).*?^\1$|`[^`\n]+`", "code", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@cache
+def _sections(page: Path) -> set[str]:
+    """The names that the sections of a page have in addresses, as git hosts make them."""
+    text = re.sub(r"^(```+).*?^\1$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_something(page: Path) -> None:
+    dead = []
+    for link in re.findall(r"\]\((?!\w+:)([^)\s]+)\)", _without_code(page.read_text("utf-8"))):
+        name, _, section = link.partition("#")
+        to = (page.parent / name).resolve() if name else page
+        if not to.exists() or (section and to.suffix == ".md" and section not in _sections(to)):
+            dead.append(link)
+    assert dead == []
+
+
+@pytest.mark.parametrize("page", FOR_DEVELOPERS, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+    named = re.findall(r"`([a-z_][a-z_/0-9.-]*\.py)`", page.read_text("utf-8"))
+    # a name without a folder is that of a module in the room that the text is about
+    assert [name for name in named if not (_is_there(name) if "/" in name else name in MODULES)] == []
 
 
 def _is_there(name: str) -> bool:
     return (ROOT / "snapd" / name).exists() or (ROOT / name).exists()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_file_that_a_page_names_is_there(page: Path) -> None:
-    text = page.read_text("utf-8")
-    # a name without a folder is that of a module in the room that the text is about
-    missing = [name for name in FILE.findall(text) if not (_is_there(name) if "/" in name else name in MODULES)]
-    missing += [link for link in LINK.findall(text) if not (page.parent / link).exists()]
-    assert missing == []
+def test_the_list_of_pages_has_every_page() -> None:
+    listed = set(re.findall(r"\]\(([\w/-]+\.md)\)", (DOCS / "README.md").read_text("utf-8")))
+    assert listed == {str(page.relative_to(DOCS)) for page in PAGES if page.is_relative_to(DOCS)} - {"README.md"}
+
+
+@pytest.mark.parametrize(("page", "claim"), CLAIMS)
+def test_a_page_says_what_is_shown(page: str, claim: str) -> None:
+    text = " ".join((DOCS / page).read_text("utf-8").split())
+    topic, found, words = claim.partition(" | ")
+    if not found:
+        assert claim in text
+        return
+    names, *rows = (cells for cells in _rows(page) if cells[0].strip(" *") == topic or not cells[0].strip())
+    assert any(words in "|".join(cells) for cells in rows) or any(words in name for name in names[1:])
+    assert len(rows) == 1
+
+
+@pytest.mark.parametrize(("page", "claim"), CLAIMS)
+def test_what_shows_it_is_there(page: str, claim: str) -> None:
+    for shown in EVIDENCE[page][claim]:
+        name, _, _ = shown.partition(" (")
+        kind, _, what = name.partition(" ")
+        if kind == "hazard":
+            assert re.search(rf"@pytest\.mark\.hazard\((?:\d+, )*{what}[,)]", _hazards()), shown
+        elif kind == "make":
+            assert f"\n{what}: " in (ROOT / "Makefile").read_text("utf-8"), shown
+        else:
+            file, _, test = name.partition("::")
+            assert (ROOT / file).exists(), shown
+            assert not test or _has(file, test), shown
+
+
+@cache
+def _hazards() -> str:
+    return "".join(path.read_text("utf-8") for path in (ROOT / "tests" / "hazards").glob("test_*.py"))
+
+
+@cache
+def _tests(file: str) -> set[str]:
+    """The tests of a file, or the scenarios of a file of end-to-end tests."""
+    text = (ROOT / file).read_text("utf-8")
+    if file.endswith(".mjs"):
+        return set(re.findall(r'name: "([\w-]+)"', text))
+    return {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
 def _has(file: str, test: str) -> bool:
-    """Whether a file has a test, or a scenario of the end-to-end tests, of that name."""
-    text = (ROOT / file).read_text("utf-8")
-    if file.endswith(".mjs"):
-        return f'name: "{test}"' in text
-    tests = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return test in {node.name for node in ast.parse(text).body if isinstance(node, tests)}
+    return test in _tests(file)
 
 
-def _rows(page: str, heading: str) -> list[list[str]]:
-    """The rows of the table below a heading, without the names of the columns."""
-    section = TEXTS[page].partition(f"{heading}\n")[2].partition("\n## ")[0]
-    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
+@cache
+def _rows(page: str) -> list[list[str]]:
+    """The rows of the first table of a page, the one with the names of the columns first."""
+    table = re.search(r"^\|(?:.+\n\|)+.+$", (DOCS / page).read_text("utf-8"), re.MULTILINE)
+    assert table
+    rows = [line.strip("|").split("|") for line in table[0].splitlines()]
     assert len(rows) > 15
-    return rows[1:]
+    return [rows[0], *rows[2:]]
 
 
-def _from_where(cell: str) -> set[str]:
-    """The letters of a cell's notes."""
-    return {name.partition("-")[0] for name in USED.findall(cell)}
-
-
-@pytest.mark.parametrize("page", TABLES)
-def test_every_test_that_a_table_names_is_there(page: str) -> None:
-    named = TEST.findall(TEXTS[page])
-    assert len(named) == TEXTS[page].count("::")
-    assert [f"{file}::{test}" for file, test in named if not _has(file, test)] == []
-    assert [link for link in LINK.findall(TEXTS[page]) if not (ROOT / "docs" / link).exists()] == []
-    assert set(USED.findall(TEXTS[page])) == {name for name, _ in DEFINED.findall(TEXTS[page])}
+def test_whatever_is_promised_is_shown() -> None:
+    text = (DOCS / "reliability.md").read_text("utf-8").partition("\n## Longer runs\n")[0]
+    promises = [" ".join(each.split()) for each in re.findall(r"^- (.+\n(?:  .+\n)*)", text, re.MULTILINE)]
+    assert len(promises) > 25
+    shown = EVIDENCE["reliability.md"]
+    assert [promise for promise in promises if not any(claim in promise for claim in shown)] == []
 
 
 def test_the_comparison_says_where_everything_is_from() -> None:
-    for name, note in DEFINED.findall(TEXTS["compare.md"]):
-        assert (TEST if name.startswith("s-") else re.compile(r"\]\(https://")).search(note), name
-    for topic, *cells in _rows("compare.md", "## Side by side"):
-        for cell, peer in zip(cells, TABLES["compare.md"], strict=True):
-            assert _from_where(cell) <= {peer}, topic
-            assert _from_where(cell) or (peer != "s" and "ot documented." in cell), topic
+    text = (DOCS / "compare.md").read_text("utf-8")
+    assert set(USED.findall(text)) == {name for name, _ in DEFINED.findall(text)}
+    assert [name for name, note in DEFINED.findall(text) if "](https://" not in note] == []
+    shown = {claim.partition(" | ")[0] for claim in EVIDENCE["compare.md"]}
+    for topic, snapd, *others in _rows("compare.md")[1:]:
+        assert topic.strip(" *") in shown
+        assert USED.findall(snapd) == []
+        for cell, letter in zip(others, "vcz", strict=True):
+            notes = {name.partition("-")[0] for name in USED.findall(cell)}
+            assert notes == {letter} or (not notes and "ot documented." in cell), topic
 
 
-def test_what_works_in_an_editor_is_shown_by_a_test() -> None:
-    assert all(TEST.search(note) for _, note in DEFINED.findall(TEXTS["editors.md"]))
-    for topic, *cells in _rows("editors.md", "# What works where"):
-        for cell, editor in zip(cells, TABLES["editors.md"], strict=True):
-            assert _from_where(cell) <= {editor}, topic
+def test_what_works_in_an_editor_is_shown() -> None:
+    shown = EVIDENCE["editors.md"]
+    names, *rows = _rows("editors.md")
+    for topic, *cells in rows:
+        for name, cell in zip(names[1:], cells, strict=True):
             claims_nothing = cell.strip().startswith(("no", "only if ", "the editor's own"))
-            assert _from_where(cell) or claims_nothing, (topic, cell)
+            backed = any(
+                claim.startswith(f"{topic.strip()} | ") and claim.partition(" | ")[2] in name for claim in shown
+            )
+            assert backed or claims_nothing, (topic, name)

@@ -112,6 +112,38 @@ $ snapd show README.md@last
 $ snapd du
 $ snapd gc
 """,
+    "7-review": """\
+Two agents have worked, and you have not.
+$ snapd run --agent ada -- sh -c 'echo Welcome. >> README.md'
+$ snapd run --agent ben -- sh -c 'sed -i s/0.2/0.19/ shop/tax.py'
+$ snapd log
+$ snapd review
+$ snapd review -p shop/tax.py
+$ snapd blame README.md
+$ snapd keep README.md
+$ snapd review
+""",
+    "8-git": """\
+$ git status --short
+$ snapd stage last
+$ git diff --cached
+$ snapd stage last --message
+$ git restore --staged shop/tax.py
+""",
+    "9-trouble": """\
+$ snapd agent status | grep -A 1 '^no  *claude'
+$ snapd agent install claude
+$ snapd agent status | grep '^ok'
+$ sed -i '1s/{/{"disableAllHooks": true,/' ~/.claude/settings.json
+$ snapd agent status | grep -A 1 '^bad'
+$ sed -i 's/"disableAllHooks": true,//; s#/[^ "]*/snapd#/opt/old/snapd#g' ~/.claude/settings.json
+$ snapd agent status | grep -A 1 '^bad'
+$ snapd agent install claude codex
+$ snapd agent status | grep -A 1 '^bad'
+$ echo 'retension = 30' > ~/.config/snapd/config.toml
+$ snapd doctor | grep -v '^ok'
+$ rm ~/.config/snapd/config.toml
+""",
 }
 
 
@@ -121,6 +153,12 @@ def replay() -> dict[str, str]:
     try:
         project = home.project("shop", {name: text.encode() for name, text in SHOP.items()})
         Path(home.at("agent.sh")).write_text(AGENT)
+        # agents to connect, whatever this machine has
+        for agent in (Path(home.at("bin/claude")), Path(home.at("bin/codex"))):
+            agent.parent.mkdir(exist_ok=True)
+            agent.write_text("#!/bin/sh\n")
+            agent.chmod(0o755)
+        home.env["PATH"] = os.pathsep.join([home.at("bin"), os.path.dirname(sys.executable), home.env["PATH"]])
         run_git(Path(project), "init", "-q")
         run_git(Path(project), "add", ".")
         run_git(Path(project), "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "-m", "Begin")
@@ -148,7 +186,7 @@ def _played(home: Home, project: str, script: str, names: dict[str, str]) -> Ite
 def _typed(home: Home, project: str, line: str, answers: list[str]) -> tuple[str, int]:
     """What a command shows, and its exit code."""
     words = shlex.split(line)
-    if words[0] != "snapd":
+    if words[0] != "snapd" or "|" in words:
         done = subprocess.run(
             ["sh", "-c", line], cwd=project, env=home.env, capture_output=True, text=True, check=False
         )

@@ -1,4 +1,4 @@
-"""The demo, which checks itself; and what the README shows of it."""
+"""The demo, which checks itself; and what the pages show of it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def plain(line: str) -> str:
 
 
 def excerpt() -> list[str]:
-    """What the README shows."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    """What the page shows."""
+    text = (ROOT / "docs" / "several-agents.md").read_text(encoding="utf-8")
     (block,) = (block for block in re.findall(r"```text\n(.*?)```", text, re.DOTALL) if "Ada   write" in block)
     return [plain(line) for line in block.splitlines() if line.strip()]
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from snapd.wire.generate import outputs
 
-from . import answers, markdown
+from . import answers, evidence, markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
 CONFIGURATION = "docs/configuration.md"
+EVIDENCE = "docs/design/evidence.toml"
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
@@ -56,6 +57,7 @@ def _texts(root: Path, *, quick: bool) -> Iterator[tuple[str, str]]:
     yield from outputs().items()
     yield CONFIGURATION, markdown.with_settings((root / CONFIGURATION).read_text("utf-8"))
     yield "docs/cli.schema.json", answers.text()
+    yield "docs/design/evidence.md", evidence.text((root / EVIDENCE).read_text("utf-8"))
     if not quick:
         yield "docs/cli.md", markdown.text()
 

@@ -49,8 +49,9 @@ def test_what_is_stale_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(markdown, "text", lambda: "fresh\n")
-    (tmp_path / "docs").mkdir()
-    (tmp_path / program.CONFIGURATION).write_bytes((program.ROOT / program.CONFIGURATION).read_bytes())
+    (tmp_path / "docs/design").mkdir(parents=True)
+    for source in (program.CONFIGURATION, program.EVIDENCE):
+        (tmp_path / source).write_bytes((program.ROOT / source).read_bytes())
     assert program.main(["--quick"], tmp_path) == 0
     (tmp_path / "docs/cli.md").write_text("stale\n")
     assert program.main(["--check"], tmp_path) == 1
