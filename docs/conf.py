@@ -41,6 +41,7 @@ highlight_language = "text"
 
 html_theme = "furo"
 html_title = "snapd"
+html_static_path = html_css_files = ["site.css"]
 html_show_sphinx = html_show_copyright = html_copy_source = False
 
 
@@ -50,12 +51,12 @@ def setup(app: Sphinx) -> None:
     app.connect("build-finished", _write_index)
 
 
-def _add_contents(_: Sphinx, name: str, source: list[str]) -> None:
-    if name != root_doc:
+def _add_contents(_: Sphinx, page: str, source: list[str]) -> None:
+    if page != root_doc:
         return
     for part in (ROOT / "docs" / "README.md").read_text("utf-8").split("\n## ")[1:]:
         title, _, text = part.partition("\n")
-        pages = "\n".join("docs/" + link for link in re.findall(r"\]\(([\w/-]+)\.md\)", text))
+        pages = "\n".join(f"{name} <docs/{link}>" for name, link in re.findall(r"- \[(.+)\]\(([\w/-]+)\.md\)", text))
         source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n{pages}\n```\n"
 
 
