@@ -19,7 +19,8 @@ PAGES = [
         ["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, text=True
     ).split()
 ]
-PAGES = [page for page in PAGES if page.exists()]
+# the last is not a page but the text that one is made from
+PAGES = [page for page in PAGES if page.exists() and page.name != "prose.md"]
 FOR_DEVELOPERS = [DOCS / "architecture.md", ROOT / "CONTRIBUTING.md", *sorted((DOCS / "design").glob("*.md"))]
 MODULES = {path.name for path in (ROOT / "snapd").rglob("*.py")}
 EVIDENCE = tomllib.loads((DOCS / "design" / "evidence.toml").read_text("utf-8"))

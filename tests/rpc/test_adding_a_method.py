@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from snapd_client import Client, SnapdError
 
-from snapd.cli.reference.__main__ import CONFIGURATION, ROOT
+from snapd.cli.reference.__main__ import ROOT, SOURCES
 
 from .machine import PATIENCE, Machine
 
@@ -84,8 +84,9 @@ def checkout(tmp_path: Path) -> Path:
     """A copy of snapd and its clients that has the toy method, except for what is generated."""
     for part in ("snapd", "clients/python/snapd_client"):
         shutil.copytree(ROOT / part, tmp_path / part)
-    (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / CONFIGURATION, tmp_path / CONFIGURATION)
+    (tmp_path / "docs/design").mkdir(parents=True)
+    for source in SOURCES:
+        shutil.copy(ROOT / source, tmp_path / source)
     for name, old, new in EDITS:
         path = tmp_path / name
         code = path.read_text("utf-8")

@@ -9,7 +9,7 @@ import attrs
 import pytest
 from snapd_client.methods import IDEMPOTENT
 
-from snapd.cli.reference.__main__ import CONFIGURATION, ROOT, main
+from snapd.cli.reference.__main__ import ROOT, SOURCES, main
 from snapd.wire import message, notifications, review, session, sharing, snapshot, values
 from snapd.wire.converter import wire_name
 from snapd.wire.generate import outputs, protocol_markdown
@@ -195,8 +195,9 @@ def test_generated_files_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_check_names_the_stale_file_and_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / CONFIGURATION).write_bytes((ROOT / CONFIGURATION).read_bytes())
+    (tmp_path / "docs/design").mkdir(parents=True)
+    for source in SOURCES:
+        (tmp_path / source).write_bytes((ROOT / source).read_bytes())
     assert main(["--quick"], tmp_path) == 0
     assert {name: (tmp_path / name).read_text("utf-8") for name in outputs()} == outputs()
     assert main(["--check", "--quick"], tmp_path) == 0

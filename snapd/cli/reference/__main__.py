@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 CONFIGURATION = "docs/configuration.md"
 EVIDENCE = "docs/design/evidence.toml"
+SOURCES = (CONFIGURATION, EVIDENCE)
+"""What of the texts is written by hand."""
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:

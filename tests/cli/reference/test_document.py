@@ -50,7 +50,7 @@ def test_what_is_stale_is_named(
 ) -> None:
     monkeypatch.setattr(markdown, "text", lambda: "fresh\n")
     (tmp_path / "docs/design").mkdir(parents=True)
-    for source in (program.CONFIGURATION, program.EVIDENCE):
+    for source in program.SOURCES:
         (tmp_path / source).write_bytes((program.ROOT / source).read_bytes())
     assert program.main(["--quick"], tmp_path) == 0
     (tmp_path / "docs/cli.md").write_text("stale\n")
