@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 
 from .agents.agent import Agent, Start
 from .editor import Editor
@@ -16,8 +17,8 @@ from .scenarios.actions import GO, Action, Awaits, Delegate, Edit, Read, Shell, 
 from .scenarios.scenario import Act, Prompt, Saves, Undoes, UndoesPrompt, Way
 from .timeline import timeline
 
-_TOLD = "snapd: "
-"""How everything begins that an agent is told."""
+_TOLD = re.compile("(?<!:)snapd: .*")
+"""How everything begins that an agent is told; not the skill of the plugin, which Claude Code calls snapd:snapd."""
 _BEFORE: dict[Way, list[str]] = {"hooks": [], "run": [SNAPD, "run", "--"], "acp": [SNAPD, "acp", "--"]}
 _KINDS: dict[type[Action], str] = {Write: "edit", Edit: "edit", Shell: "execute"}
 """What the Agent Client Protocol calls tools."""
@@ -167,7 +168,7 @@ class Play:
         project = self._place.project
         known = [str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()]
         for body in bodies[0], bodies[-1]:
-            said = [text[text.index(_TOLD) :].splitlines()[0] for text in strings(body) if _TOLD in text]
+            said = [match[0] for text in strings(body) if (match := _TOLD.search(text))]
             named = {name for name in known if any(name in text for text in said)}
             if named != files or len(said) != bool(files):
                 raise Failed(f"it is told {said}, and not of {', '.join(files) or 'nothing'}")

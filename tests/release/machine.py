@@ -20,6 +20,13 @@ HIDDEN = [path for path in (sys.base_prefix, str(ROOT)) if path != "/usr"]
 """What is covered: the Python of these tests, and the checkout."""
 
 
+def alone(*more: str, network: bool = False) -> list[str]:
+    """What a command begins with that has no network, or other namespaces of its own."""
+    unshare = shutil.which("unshare")
+    assert unshare is not None
+    return [unshare, "--map-root-user", *more, *([] if network else ["--net"])]
+
+
 class Machine:
     """A user of a machine without Python and without this checkout.
 
@@ -42,16 +49,15 @@ class Machine:
             "HOME": str(self.home),
             "PATH": str(folder / "bin"),
             "SNAPD_RUNTIME_DIR": str(folder / "run"),
+            # a machine that has other work starts the daemon slowly, and then a hook would give up
+            "SNAPD_HOOK_SECONDS": "30",
             "LC_ALL": "C.UTF-8",
         }
 
     def command(self, *words: str, network: bool = False) -> list[str]:
         """A command line that runs words where neither Python nor the checkout is to be seen."""
-        unshare = shutil.which("unshare")
-        assert unshare is not None
         mounts = "".join(f"/bin/mount -t tmpfs none '{path}'; " for path in HIDDEN)
-        alone = [unshare, "--map-root-user", "--mount", *([] if network else ["--net"])]
-        return [*alone, "/bin/sh", "-ec", mounts + 'exec "$@"', "sh", *words]
+        return [*alone("--mount", network=network), "/bin/sh", "-ec", mounts + 'exec "$@"', "sh", *words]
 
     def run(self, *words: str, code: int = 0, stdin: str = "") -> str:
         """What a command prints, in the project."""
