@@ -120,7 +120,7 @@ def _install(wheel: Path, home: Path) -> None:
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--no-compile", "--target", str(packages), str(wheel)], check=True)
     shutil.rmtree(packages / "bin")
-    for name in _dependencies("snapd"):
+    for name in dependencies("snapd"):
         for file in metadata.distribution(name).files or ():
             if file.parts[0] not in ("..", "bin") and "__pycache__" not in file.parts:
                 target = packages / file
@@ -128,18 +128,19 @@ def _install(wheel: Path, home: Path) -> None:
                 shutil.copy2(str(file.locate()), target)
 
 
-def _dependencies(name: str) -> set[str]:
-    """The installed distributions that one needs, and those that these need."""
-    found: set[str] = set()
-    pending = [name]
+def dependencies(name: str) -> set[str]:
+    """The installed distributions that one needs, and those that these need, by the names that they are asked for."""
+    found: set[tuple[str, str]] = set()
+    pending = [(name, "")]
     while pending:
-        for line in metadata.requires(pending.pop()) or ():
+        parent, extra = pending.pop()
+        for line in metadata.requires(parent) or ():
             requirement = Requirement(line)
-            wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-            if wanted and requirement.name not in found:
-                found.add(requirement.name)
-                pending.append(requirement.name)
-    return found
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+                new = {(requirement.name, each) for each in ("", *requirement.extras)} - found
+                found |= new
+                pending += new
+    return {each for each, _ in found}
 
 
 def _take_libraries(home: Path) -> None:
