@@ -23,7 +23,12 @@ IN_CLIENT := cd $(CLIENT) && ../../scripts/with-node
 IN_EXTENSION := cd $(EXTENSION) && ../scripts/with-node
 IN_WEB := cd $(WEB) && ../../scripts/with-node
 NPM_CI := npm ci --no-fund --no-audit --loglevel=error
-VSIX := $(EXTENSION)/snapd.vsix
+VERSION := $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
+MACHINE := $(shell uname -m)
+EXECUTABLE := dist/snapd-$(VERSION)-linux-$(MACHINE)
+# how VS Code calls the machine
+TARGET := linux-$(patsubst aarch64,arm64,$(patsubst x86_64,x64,$(MACHINE)))
+VSIX := dist/snapd-$(VERSION)-$(TARGET).vsix
 PAGE := snapd/web/page/index.html
 SHOTS ?= $(EXTENSION)/build/e2e
 # what `make test` leaves out: what takes longest, most of the faces, other machines, and what the store does by itself
@@ -49,7 +54,7 @@ LONG := $(addprefix tests/,core rpc/test_sessions.py worktree/snapshot/test_burs
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak agents bench bench-guard scale install lint lint-python lint-typescript format generate dist docs release release-check lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
+.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak agents bench bench-guard scale install lint lint-python lint-typescript format generate dist docs executable release release-check lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
 
 demo-machines: install
 	$(BIN)/python clients/python/demo_machines.py
@@ -137,11 +142,11 @@ $(PAGE): $(WEB)/node_modules/.installed $(shell find $(WEB)/src $(WEB)/static $(
 	$(IN_WEB) npm run --silent build
 	touch $@
 
-# the extension brings the wheel that its Install button installs
-vsix: install node page
-	rm -rf $(EXTENSION)/bundled $(VSIX)
-	$(BIN)/python -m build --no-isolation --wheel --outdir $(EXTENSION)/bundled .
-	$(IN_EXTENSION) npm run --silent package -- --out snapd.vsix
+# the extension with the executable inside, so that nothing else has to be installed
+vsix: executable node
+	rm -rf $(EXTENSION)/bundled
+	install -D $(EXECUTABLE) $(EXTENSION)/bundled/snapd-linux
+	$(IN_EXTENSION) npm run --silent package -- --target $(TARGET) --out ../$(VSIX)
 
 $(EXTENSION)/e2e/node_modules/.installed: $(STAMP) $(EXTENSION)/e2e/package-lock.json
 	cd $(EXTENSION)/e2e && ../../scripts/with-node $(NPM_CI)
@@ -196,15 +201,19 @@ dist: install page
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
 
-# what others install: the wheel, for Linux one file that needs no Python, the packages for npm, the dev container feature
-release: dist node
+# one file for Linux that needs no Python
+executable: dist
 	$(BIN)/python scripts/executable.py dist/*.whl dist
+
+# what others install: the wheel, for Linux one file that needs no Python, the extension for VS Code, the packages for npm, the dev
+# container feature
+release: vsix
 	for folder in $(CLIENT) clients/opencode; do \
 		cp LICENSE $$folder && scripts/with-node npm pack --silent --pack-destination dist ./$$folder || exit 1; done
-	scripts/feature dist/snapd-*-linux-* dist
+	scripts/feature $(EXECUTABLE) dist
 
 # the tools that it needs beside those of the other tests
-release-check: release
+release-check: release $(EXTENSION)/e2e/node_modules/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/release/requirements.lock
 	cd tests/release/node && ../../../scripts/with-node $(NPM_CI)
 	$(BIN)/python -m pytest $(RELEASE_TESTS)

@@ -1,5 +1,7 @@
 """Writes version, name, description and addresses from `pyproject.toml` into every other manifest.
 
+The manifest of the VS Code extension has its settings of the daemon from the table of settings.
+
 With `--check`, writes nothing and names what differs.
 """
 
@@ -15,6 +17,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import attrs
+
+from snapd.settings.table import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
 RESERVED = "snapd.example"
@@ -113,6 +117,18 @@ def _npm(directory: str, suffix: str) -> Callable[[str, Project], str]:
     return change
 
 
+def _extension(text: str, known: Project) -> str:
+    """Beside what npm wants to know: what the settings do, of those that go to the daemon."""
+    manifest = json.loads(_npm("vscode-extension", "")(text, known))
+    offered = manifest["contributes"]["configuration"]["properties"]
+    for row in SETTINGS.values():
+        if (declared := offered.get(f"snapd.{row.json_name}")) is not None:
+            declared["default"] = list(row.default) if isinstance(row.default, tuple) else row.default
+            sentences = [row.doc, row.kind.expected, "it holds for every program that has the folder open in snapd"]
+            declared["markdownDescription"] = " ".join(f"{each[0].upper()}{each[1:]}." for each in sentences)
+    return _json(text, **manifest)
+
+
 def _lock(*names: str) -> Callable[[str, Project], str]:
     """The version of our own packages in what npm locks; they are named as the lock names them."""
 
@@ -189,7 +205,7 @@ _FILES: dict[str, Callable[[str, Project], str]] = {
     "server.json": _server,
     "snapd/_version.py": _module,
     "vscode-extension/package-lock.json": _lock("", "../clients/typescript"),
-    "vscode-extension/package.json": _npm("vscode-extension", ""),
+    "vscode-extension/package.json": _extension,
 }
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ class Settings:
         _strings("a list of strings, each without line breaks", lambda text: not {"\n", "\0"} & set(text)),
         (),
         "patterns in `.gitignore` syntax, rooted at the folder, of what snapshots leave out in addition to git's "
-        "rules; in the variable, one on each line",
+        "rules; snapd cannot restore it",
         shown="none",
     )
     include: tuple[str, ...] = _setting(

@@ -4,6 +4,7 @@ import { browserPath } from "./install.mjs";
 import { PATIENCE } from "./waiting.mjs";
 
 const WIDE_ENOUGH_FOR_A_DIFF = { width: 1400, height: 850 };
+const SMALL = { viewport: { width: 960, height: 560 }, deviceScaleFactor: 2 };
 const HOST = "127.0.0.1";
 const WEB_VIEWS = /\.vscode-cdn\.net$/;
 const ABORTED = "net::ERR_ABORTED";
@@ -26,15 +27,16 @@ export class Browser {
    *
    * @param {import("./world.mjs").World} world
    * @param {import("./editor.mjs").Editor} editor
+   * @param {boolean} small The window, on a screen with four points for each of the page.
    */
-  static async open(world, editor) {
+  static async open(world, editor, small = false) {
     const options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"];
     options.push("--disable-sync", "--no-first-run", "--disable-quic");
     options.push(`--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE ${HOST}`);
     const executablePath = /** @type {string} */ (browserPath());
     const chrome = await chromium.launch({ executablePath, headless: true, args: options });
     world.atEnd(() => chrome.close());
-    const context = await chrome.newContext({ viewport: WIDE_ENOUGH_FOR_A_DIFF });
+    const context = await chrome.newContext(small ? SMALL : { viewport: WIDE_ENOUGH_FOR_A_DIFF });
     context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     const browser = new Browser(chrome, page);

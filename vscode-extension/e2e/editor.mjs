@@ -63,11 +63,11 @@ export class Editor {
    * @param {number} port
    * @param {import("./stage.mjs").Setting} setting
    */
-  constructor(world, vsix, port, { untrusted, missing, within = "", folders = [] }) {
+  constructor(world, vsix, port, { untrusted, alone, within = "", folders = [] }) {
     this.data = path.join(world.root, "editor");
     this.origin = `http://127.0.0.1:${port}`;
     writeSettings(path.join(this.data, "User"), SETTINGS);
-    if (missing !== true) {
+    if (alone !== true) {
       // a setting of the machine: among those of the user, the editor forgets it once one of these is another
       writeSettings(path.join(this.data, "Machine"), { "snapd.path": world.launcher });
     }

@@ -192,6 +192,7 @@ function installEditor() {
   if (fs.existsSync(stamp) && fs.readFileSync(stamp, "utf8") === STAMP) {
     return;
   }
+  installCommands();
   console.log(`installing code-server ${EDITOR_VERSION} into ${target}`);
   fs.mkdirSync(cacheFolder(), { recursive: true });
   const made = fs.mkdtempSync(path.join(cacheFolder(), "making-"));
@@ -219,7 +220,7 @@ function installModules() {
 
 /** Installs what is missing. */
 export function install() {
-  installCommands();
+  installCommands(["chromium", "git"]);
   installModules();
   installEditor();
 }

@@ -3,7 +3,7 @@
  *
  *     node run.mjs --vsix FILE --shots DIR [--only NAME]... [--snapd FILE] [--publish]
  *
- * --publish copies the pictures that the extension's README shows to its media folder.
+ * --publish copies the pictures that the extension shows, of the scenarios that were run, to its media folder.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -16,16 +16,23 @@ import { Stage } from "./stage.mjs";
 /** @typedef {import("./scenarios/index.mjs").Scenario} Scenario */
 
 const EXTENSION = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const PUBLISHED = [
-  "steps-view",
-  "diff",
-  "multi-diff",
-  "review",
-  "blame-line",
-  "conflict",
-  "undo-notification",
-  "file-timeline",
-];
+/** The pictures that are published, by scenario: of the README, and of the walkthrough. */
+const PUBLISHED = {
+  pictures: [
+    "steps-view",
+    "diff",
+    "multi-diff",
+    "review",
+    "blame-line",
+    "conflict",
+    "undo-notification",
+    "file-timeline",
+  ].map((name) => `screenshots/${name}.png`),
+  walkthrough: ["view", "connect", "step", "undo", "review"].flatMap((name) => [
+    `walkthrough/${name}-dark.png`,
+    `walkthrough/${name}-light.png`,
+  ]),
+};
 
 const { values } = parseArgs({
   options: {
@@ -125,10 +132,15 @@ if (foreignHosts.size > 0) {
 }
 console.log(`${chosen.length} scenarios, ${failed} failed`);
 if (values.publish && failed === 0) {
-  const target = path.join(EXTENSION, "media/screenshots");
-  fs.mkdirSync(target, { recursive: true });
-  for (const name of PUBLISHED) {
-    fs.copyFileSync(path.join(options.shots, `${name}.png`), path.join(target, `${name}.png`));
+  for (const [scenario, pictures] of Object.entries(PUBLISHED)) {
+    if (!chosen.some(({ name }) => name === scenario)) {
+      continue;
+    }
+    for (const picture of pictures) {
+      const target = path.join(EXTENSION, "media", picture);
+      fs.mkdirSync(path.dirname(target), { recursive: true });
+      fs.copyFileSync(path.join(options.shots, path.basename(picture)), target);
+    }
   }
 }
 process.exitCode = failed > 0 ? 1 : 0;

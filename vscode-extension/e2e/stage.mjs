@@ -36,7 +36,8 @@ const SIDE_BAR = 440;
  *
  * @typedef {object} Setting
  * @property {boolean} [untrusted] Nobody has trusted the folder.
- * @property {boolean} [missing] No snapd is to be found.
+ * @property {boolean} [alone] There is no snapd but the one inside the extension.
+ * @property {boolean} [small] The window is small, and the screen has four points for each of the page.
  * @property {string[]} [folders] More folders of the same window.
  * @property {string} [within] The window shows this folder of the project, and not all of it.
  */
@@ -69,7 +70,7 @@ export class Stage {
    * @param {Setting} setting
    */
   static async start({ vsix, snapd, shots }, setting) {
-    const world = new World(snapd);
+    const world = new World(setting.alone === true ? undefined : snapd);
     /** @type {Stage | undefined} */
     let stage;
     try {
@@ -77,9 +78,9 @@ export class Stage {
       const probe = path.join(setting.within ?? "", PROBE);
       world.write(probe, "0");
       const editor = await Editor.start(world, vsix, setting);
-      stage = new Stage(world, editor, await Browser.open(world, editor), shots);
+      stage = new Stage(world, editor, await Browser.open(world, editor, setting.small), shots);
       if (setting.untrusted !== true) {
-        if (setting.missing !== true) {
+        if (setting.alone !== true) {
           await stage.#hasSettings();
         }
         await stage.#seesTheDisk(probe);
@@ -140,12 +141,15 @@ export class Stage {
    * Takes a picture of the whole page.
    *
    * @param {string} name
+   * @param {{ x: number, y: number, width: number, height: number }} [clip] Only this part of it.
    */
-  async shot(name) {
+  async shot(name, clip) {
     // a pointer on a row would show its buttons and, after a while, a hint
-    await this.browser.page.mouse.move(700, 849);
+    const { width, height } = /** @type {{ width: number, height: number }} */ (this.browser.page.viewportSize());
+    await this.browser.page.mouse.move(width / 2, height - 1);
     await until("no hint is shown", async () => (await this.workbench.hints.count()) === 0);
-    await this.browser.page.screenshot({ path: path.join(this.shots, `${name}.png`), animations: "disabled" });
+    const file = path.join(this.shots, `${name}.png`);
+    await this.browser.page.screenshot({ path: file, animations: "disabled", ...(clip && { clip }) });
   }
 
   /**

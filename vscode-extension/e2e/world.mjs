@@ -44,13 +44,13 @@ export class World {
   /**
    * Makes it, in a new temporary folder.
    *
-   * @param {string} snapd The program.
+   * @param {string} [snapd] The program; else the one inside the extension, where that unpacks itself.
    */
   constructor(snapd) {
-    this.snapd = path.resolve(snapd);
     this.root = fs.mkdtempSync(path.join(os.tmpdir(), "snapd-e2e-"));
     this.project = this.#folder("shop");
     this.home = this.#folder("home");
+    this.snapd = path.resolve(snapd ?? path.join(this.home, ".local/share/snapd/program/snapd"));
     this.temporary = this.#folder("tmp");
     this.data = this.#folder("data");
     this.runtime = this.#folder("run");
@@ -175,7 +175,9 @@ export class World {
     for (const ending of this.#endings.reverse()) {
       await ending();
     }
-    execFileSync(this.snapd, ["stop"], { env: this.environment(), stdio: "ignore" });
+    if (fs.existsSync(this.snapd)) {
+      execFileSync(this.snapd, ["stop"], { env: this.environment(), stdio: "ignore" });
+    }
     fs.rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
 

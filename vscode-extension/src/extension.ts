@@ -5,10 +5,11 @@ import { registerBlame } from "./blame";
 import { registerCommands } from "./commands";
 import { registerDaemonCommands } from "./daemon/commands";
 import { DocumentSync } from "./daemon/documentSync";
+import { offerMcpServers, type McpEditor } from "./daemon/mcp";
 import { noticeProblems } from "./daemon/notices";
 import { absenceOf } from "./daemon/status";
 import { showStatus } from "./daemon/statusBar";
-import { daemonOfWindow, diskFolders } from "./daemon/window";
+import { daemonOfWindow, diskFolders, offerCommand } from "./daemon/window";
 import { registerDocuments } from "./documents";
 import { WorkspaceModel } from "./model/workspace";
 import { registerReview } from "./review";
@@ -45,7 +46,14 @@ export function activate(context: vscode.ExtensionContext): void {
     model,
     daemon,
     daemon.onDidChange(followDaemon),
-    noticeProblems({ context, daemon, log }),
+    noticeProblems(daemon, log),
+    offerCommand(context, daemon),
+    offerMcpServers(
+      vscode as unknown as McpEditor,
+      daemon,
+      () => diskFolders().map(({ name, uri }) => ({ name, path: uri.fsPath })),
+      log,
+    ),
     showStatus(daemon, model),
     vscode.workspace.onDidChangeWorkspaceFolders(update),
     vscode.workspace.onDidGrantWorkspaceTrust(update),
@@ -61,7 +69,7 @@ export function activate(context: vscode.ExtensionContext): void {
   registerReview(context, model);
   registerBlame(context, model, log);
   registerCommands(context, { model, daemon, documentSync, log });
-  registerDaemonCommands({ context, daemon, log });
+  registerDaemonCommands(context, daemon, log);
 
   showFolders();
   followDaemon();

@@ -9,6 +9,14 @@ interface Menu {
   group?: string;
 }
 
+/** A step of a walkthrough. */
+interface Walk {
+  title: string;
+  description: string;
+  media: { image: Record<"dark" | "light" | "hc" | "hcLight", string>; altText: string };
+  completionEvents: string[];
+}
+
 interface Manifest {
   icon: string;
   capabilities: { untrustedWorkspaces: { supported: string; restrictedConfigurations: string[] } };
@@ -19,12 +27,16 @@ interface Manifest {
     views: Record<string, { id: string; icon: string }[]>;
     viewsContainers: { activitybar: { id: string; icon: string }[] };
     viewsWelcome: { view: string; contents: string; when?: string }[];
+    walkthroughs: { steps: Walk[] }[];
+    mcpServerDefinitionProviders: { id: string }[];
     configuration: { properties: Record<string, { markdownDescription: string; scope: string; default: unknown }> };
   };
 }
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as Manifest;
 const { commands, menus, keybindings, views, viewsContainers, viewsWelcome, configuration } = manifest.contributes;
+const walks = manifest.contributes.walkthroughs.flatMap(({ steps }) => steps);
+const providers = manifest.contributes.mcpServerDefinitionProviders.map(({ id }) => id);
 const declared = commands.map(({ command }) => command);
 const viewIds = Object.values(views).flatMap((inContainer) => inContainer.map(({ id }) => id));
 const settings = Object.keys(configuration.properties);
@@ -63,7 +75,7 @@ const CONTEXT_VALUES = [
 ];
 /** What acts on all selected rows. */
 const SEVERAL = ["snapd.revertFile", "snapd.stageStep"];
-const STATES = ["starting", "ready", "reconnecting", "stopped", "notFound", "failed", "untrusted", "disabled"];
+const STATES = ["starting", "ready", "reconnecting", "stopped", "failed", "untrusted", "disabled"];
 // names that package.json does not know: the item of the status bar, what is kept of the filter, a group of settings
 const OWN = ["snapd.status", "snapd.session", "snapd.blame"];
 const CONTEXT_KEYS = ["snapd.state", "snapd.filtered", "snapd.hasPending", "snapd.editorHasPending"];
@@ -76,12 +88,13 @@ describe("commands", () => {
   });
 
   it("in menus, keybindings and links are declared", () => {
-    const links = viewsWelcome.flatMap(({ contents }) => [...contents.matchAll(/\(command:(snapd\.\w+)/g)]);
+    const texts = [...viewsWelcome.map(({ contents }) => contents), ...walks.map(({ description }) => description)];
+    const links = texts.flatMap((text) => [...text.matchAll(/\(command:(snapd\.\w+(?:\.focus)?)/g)]);
     const used = [...menuItems, ...keybindings]
       .map(({ command }) => command)
       .concat(links.map((link) => link[1] ?? ""));
     assert.deepEqual(
-      used.filter((command) => !declared.includes(command)),
+      used.filter((command) => !declared.includes(command) && !viewIds.includes(command.replace(/\.focus$/, ""))),
       [],
     );
   });
@@ -133,6 +146,7 @@ describe("names in the source", () => {
       ...viewIds.map((id) => `${id}.focus`),
       ...settings,
       ...CONTEXT_KEYS,
+      ...providers,
       ...OWN,
     ]);
     const used = new Set([...source.matchAll(/"(snapd\.[a-z]\w*(?:\.focus)?)"/g)].map((match) => match[1] ?? ""));
@@ -152,6 +166,15 @@ describe("names in the source", () => {
       CONTEXT_KEYS.filter((name) => !source.includes(`"${name}"`)),
       [],
     );
+  });
+});
+
+describe("the walkthrough", () => {
+  it("ends its steps with commands and views that there are", () => {
+    for (const event of walks.flatMap(({ completionEvents }) => completionEvents)) {
+      const [kind, name = ""] = event.split(":");
+      assert.ok((kind === "onCommand" ? declared : kind === "onView" ? viewIds : []).includes(name), event);
+    }
   });
 });
 
@@ -199,6 +222,18 @@ describe("files", () => {
     const icons = [...viewsContainers.activitybar, ...Object.values(views).flat()].map(({ icon }) => icon);
     const inCommands = commands.flatMap(({ icon }) => (icon?.startsWith("$(") === true ? [] : (icon ?? [])));
     for (const icon of [manifest.icon, ...icons, ...inCommands]) assert.ok(existsSync(icon), icon);
+  });
+
+  it("of the walkthrough exist, for dark and light themes, and are packaged", () => {
+    const packaged = readFileSync(".vscodeignore", "utf8");
+    assert.ok(packaged.includes("!media/walkthrough/*.png"));
+    for (const { title, media } of walks) {
+      for (const [theme, file] of Object.entries(media.image)) {
+        assert.ok(existsSync(file), file);
+        assert.match(file, theme.startsWith("hc") ? /^media.walkthrough.[\w-]+\.png$/ : new RegExp(`-${theme}\\.png$`));
+      }
+      assert.notEqual(media.altText, "", title);
+    }
   });
 
   it("hold a picture of 128 by 128 points", () => {

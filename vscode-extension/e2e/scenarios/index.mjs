@@ -12,8 +12,8 @@ import { FOLDERS } from "./folders.mjs";
 import { KEYBOARD } from "./keyboard.mjs";
 import { PENDING } from "./pending.mjs";
 import { PICTURES } from "./pictures.mjs";
-import { FINDING } from "./finding.mjs";
 import { STAGING } from "./staging.mjs";
+import { START } from "./start.mjs";
 import { TURNS } from "./turns.mjs";
 import { UNDOING } from "./undoing.mjs";
 
@@ -40,7 +40,7 @@ export const SCENARIOS = [
   ...RESTORING,
   ...KEYBOARD,
   ...STATE,
-  ...FINDING,
+  ...START,
   ...FOLDERS,
   ...PICTURES,
 ];

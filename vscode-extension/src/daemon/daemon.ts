@@ -8,8 +8,7 @@ import type { Found } from "./finding";
 import type { Finished, Run } from "./processes";
 
 /** How things are with snapd in this window. */
-export type DaemonState =
-  "starting" | "ready" | "reconnecting" | "stopped" | "notFound" | "failed" | "untrusted" | "disabled";
+export type DaemonState = "starting" | "ready" | "reconnecting" | "stopped" | "failed" | "untrusted" | "disabled";
 
 /** What the daemon needs of the window, and of this computer. */
 export interface DaemonHost {
@@ -19,7 +18,8 @@ export interface DaemonHost {
   /** The `file:` URIs of the folders. */
   folders(): readonly string[];
   settings(): Settings;
-  find(): Promise<Found | undefined>;
+  /** @throws Error - There is none. */
+  find(): Promise<Found>;
   connect(options: ClientOptions): Promise<SnapdClient>;
   readonly run: Run;
 }
@@ -55,6 +55,11 @@ export class Daemon implements Disposable {
   /** The connection; undefined unless the state is `ready` or `reconnecting`. */
   get client(): SnapdClient | undefined {
     return this.#client;
+  }
+
+  /** The snapd of this window; undefined unless the state is `ready` or `reconnecting`. */
+  get found(): Found | undefined {
+    return this.#client === undefined ? undefined : this.#found;
   }
 
   /** Why the state is `failed`. */
@@ -102,7 +107,6 @@ export class Daemon implements Disposable {
     await this.#last;
     if (!this.#host.isTrusted()) throw new Error("the workspace is not trusted");
     const found = this.#found ?? (await this.#host.find());
-    if (found === undefined) throw new Error("snapd was not found on this computer");
     return this.#host.run(found.file, args, { timeout: RUN_TIMEOUT });
   }
 
@@ -145,11 +149,8 @@ export class Daemon implements Disposable {
   async #connect(settings: Settings): Promise<void> {
     this.#become("starting");
     try {
+      this.#found = undefined;
       this.#found = await this.#host.find();
-      if (this.#found === undefined) {
-        this.#become("notFound");
-        return;
-      }
       this.#path = settings.path;
       this.#sent = settings.daemon;
       const client = await this.#host.connect({

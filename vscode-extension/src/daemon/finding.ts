@@ -12,7 +12,6 @@ export interface Found {
 
 /** What is known before looking. */
 export interface Surroundings {
-  readonly platform: NodeJS.Platform;
   readonly home: string;
   /** The setting `snapd.path`; empty where it is not set. */
   readonly setting: string;
@@ -24,6 +23,10 @@ export interface Surroundings {
   readonly trusted: boolean;
   /** The variable `PATH`. */
   readonly searchPath: string;
+  /** The executable inside the extension; a build without one has no such file. */
+  readonly bundled: string;
+  /** The version of the extension, and of the executable inside. */
+  readonly version: string;
 }
 
 /** How to look. */
@@ -35,40 +38,33 @@ export interface Probes {
    * @throws Error - It is no snapd that runs; the message says why.
    */
   version(file: string): Promise<string>;
-  /** The Python interpreters that the user has selected for the folders. */
-  selectedPythons(): Promise<readonly string[]>;
-  /** The executable of the environment that this extension has made. */
-  installed(): Promise<string | undefined>;
 }
 
 interface Candidate {
   /** In words, for the log. */
   readonly origin: string;
   readonly file: string;
+  /** The oldest version that will do. */
+  readonly least?: string;
 }
 
-/** The first snapd that runs: of the setting, the selected Python, the folders, PATH, or the one installed here. */
-export async function findSnapd(around: Surroundings, probes: Probes, log: Logger): Promise<Found | undefined> {
+/**
+ * The first snapd that runs: the one of the setting, one on `PATH` that is as new as the extension, or the one inside it.
+ *
+ * @throws Error - None of them runs; the message says what to do.
+ */
+export async function findSnapd(around: Surroundings, probes: Probes, log: Logger): Promise<Found> {
   const tried = new Set<string>();
-  const origins = [
-    () => Promise.resolve(ofSetting(around, log)),
-    () => ofSelectedPythons(around, probes, log),
-    () => Promise.resolve(ofFolders(around, log)),
-    () => Promise.resolve(ofSearchPath(around)),
-    () => ofInstalled(probes, log),
-  ];
-  for (const candidatesOf of origins) {
-    for (const candidate of await candidatesOf()) {
-      if (tried.has(candidate.file)) continue;
-      tried.add(candidate.file);
-      const version = await versionOf(candidate, probes, log);
-      if (version === undefined) continue;
-      log.info(`snapd ${version} is used: ${candidate.file} (${candidate.origin})`);
-      return { file: candidate.file, version };
-    }
+  for (const candidate of [...ofSetting(around, log), ...ofSearchPath(around), ofExtension(around)]) {
+    if (tried.has(candidate.file)) continue;
+    tried.add(candidate.file);
+    const version = await versionOf(candidate, probes, log);
+    if (version === undefined) continue;
+    log.info(`snapd ${version} is used: ${candidate.file} (${candidate.origin})`);
+    return { file: candidate.file, version };
   }
   log.warn("no snapd was found");
-  return undefined;
+  throw new Error("no snapd was found that runs here; the log says where the extension looked. Set snapd.path to one.");
 }
 
 /** The version in what `snapd --version` prints; undefined for another program of this name. */
@@ -76,28 +72,30 @@ export function versionIn(output: string): string | undefined {
   return /^snapd (\d+\.\d+\S*)\s*$/.exec(output)?.[1];
 }
 
-/** The name that programs of a Python environment have; `snapd` itself is a script for `sh`, which Windows lacks. */
-export function scriptName(platform: NodeJS.Platform, name: string): string {
-  if (platform !== "win32") return name;
-  return name === "snapd" ? "snapd-python.exe" : `${name}.exe`;
-}
-
-/** The folder in a Python environment where its programs are. */
-export function scriptsFolder(platform: NodeJS.Platform): string {
-  return platform === "win32" ? "Scripts" : "bin";
-}
-
-async function versionOf({ origin, file }: Candidate, probes: Probes, log: Logger): Promise<string | undefined> {
+async function versionOf({ origin, file, least }: Candidate, probes: Probes, log: Logger): Promise<string | undefined> {
   if (!(await probes.isFile(file))) {
     log.info(`${origin}: ${file} is not there`);
     return undefined;
   }
   try {
-    return await probes.version(file);
+    const version = await probes.version(file);
+    if (least === undefined || isAtLeast(version, least)) return version;
+    log.info(`${origin}: ${file} is snapd ${version}, which is older than this extension (${least})`);
   } catch (error) {
     log.warn(`${origin}: ${file} cannot be used: ${error instanceof Error ? error.message : String(error)}`);
-    return undefined;
   }
+  return undefined;
+}
+
+/** Compares the numbers of two versions; what follows them, as in 1.2.0rc1, does not count. */
+function isAtLeast(version: string, least: string): boolean {
+  const numbers = (text: string): number[] => (/^[\d.]+/.exec(text)?.[0] ?? "").split(".").map(Number);
+  const [one, other] = [numbers(version), numbers(least)];
+  for (let index = 0; index < Math.max(one.length, other.length); index += 1) {
+    const difference = (one[index] ?? 0) - (other[index] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
 }
 
 function ofSetting(around: Surroundings, log: Logger): Candidate[] {
@@ -112,54 +110,19 @@ function ofSetting(around: Surroundings, log: Logger): Candidate[] {
     return [];
   }
   const file = setting.replace(/^~(?=[/\\])/, () => home).replaceAll("${workspaceFolder}", () => folders[0] ?? "");
-  if (!paths(around).isAbsolute(file)) {
+  if (!path.isAbsolute(file)) {
     log.warn(`${origin}: ${setting} is not an absolute path`);
     return [];
   }
   return [{ origin, file }];
 }
 
-async function ofSelectedPythons(around: Surroundings, probes: Probes, log: Logger): Promise<Candidate[]> {
-  const origin = "selected Python environment";
-  if (!around.trusted) {
-    log.info(`${origin}: not looked at, the workspace is not trusted`);
-    return [];
-  }
-  const pythons = await probes.selectedPythons();
-  if (pythons.length === 0) log.info(`${origin}: none is selected`);
-  const name = scriptName(around.platform, "snapd");
-  const names = paths(around);
-  // on Windows the interpreter of an installation lies above its Scripts, that of an environment in it
-  const beside = around.platform === "win32" ? [".", scriptsFolder(around.platform)] : ["."];
-  return pythons.flatMap((python) =>
-    beside.map((folder) => ({ origin, file: names.join(names.dirname(python), folder, name) })),
-  );
-}
-
-function ofFolders(around: Surroundings, log: Logger): Candidate[] {
-  const origin = ".venv of a folder";
-  if (!around.trusted) {
-    log.info(`${origin}: not looked at, the workspace is not trusted`);
-    return [];
-  }
-  const inEnvironment = [".venv", scriptsFolder(around.platform), scriptName(around.platform, "snapd")];
-  return around.folders.map((folder) => ({ origin, file: paths(around).join(folder, ...inEnvironment) }));
-}
-
-function ofSearchPath(around: Surroundings): Candidate[] {
-  const names = paths(around);
+function ofSearchPath({ searchPath, version }: Surroundings): Candidate[] {
   // a relative entry would be looked for in whatever folder this process was started in
-  const entries = around.searchPath.split(names.delimiter).filter((entry) => names.isAbsolute(entry));
-  return entries.map((entry) => ({ origin: "PATH", file: names.join(entry, scriptName(around.platform, "snapd")) }));
+  const entries = searchPath.split(path.delimiter).filter((entry) => path.isAbsolute(entry));
+  return entries.map((entry) => ({ origin: "PATH", file: path.join(entry, "snapd"), least: version }));
 }
 
-async function ofInstalled(probes: Probes, log: Logger): Promise<Candidate[]> {
-  const origin = "installed by this extension";
-  const file = await probes.installed();
-  if (file === undefined) log.info(`${origin}: not installed`);
-  return file === undefined ? [] : [{ origin, file }];
-}
-
-function paths(around: Surroundings): path.PlatformPath {
-  return around.platform === "win32" ? path.win32 : path.posix;
+function ofExtension({ bundled }: Surroundings): Candidate {
+  return { origin: "inside this extension", file: bundled };
 }

@@ -2,23 +2,15 @@
 
 import { stat } from "node:fs/promises";
 import { versionIn, type Probes } from "./finding";
-import { installedSnapd } from "./installation";
 import { runProgram } from "./processes";
 
-/** A first start reads the whole of Python from a disk that may be slow. */
-const VERSION_TIMEOUT = 20_000;
+/** The first run of the executable inside the extension unpacks it, onto a disk that may be slow. */
+const VERSION_TIMEOUT = 120_000;
 
-/** Looks at this computer; `storage` is where the extension keeps what it installs. */
-export function probesOf(storage: string, selectedPythons: () => Promise<readonly string[]>): Probes {
-  return { isFile, version: versionOfProgram, selectedPythons, installed: () => installedSnapd(storage) };
-}
+/** Looks at this computer. */
+export const PROBES: Probes = { isFile, version: versionOfProgram };
 
-/**
- * The version of a snapd.
- *
- * @throws Error - It does not run, or is another program.
- */
-export async function versionOfProgram(file: string): Promise<string> {
+async function versionOfProgram(file: string): Promise<string> {
   const { code, stdout, stderr } = await runProgram(file, ["--version"], { timeout: VERSION_TIMEOUT });
   if (code !== 0) throw new Error(`--version ended with code ${String(code)}: ${stderr.trim()}`);
   const version = versionIn(stdout);

@@ -14,10 +14,6 @@ export interface Finished {
 export interface RunOptions {
   /** Milliseconds after which it is ended. */
   readonly timeout?: number;
-  /** Ends it when aborted. */
-  readonly signal?: AbortSignal;
-  /** Is told each line of its output as it comes. */
-  readonly onLine?: (line: string) => void;
 }
 
 /** Runs a program; see `runProgram`. */
@@ -30,38 +26,25 @@ export type Run = (file: string, args: readonly string[], options?: RunOptions) 
  */
 export const runProgram: Run = (file, args, options = {}) =>
   new Promise((resolve, reject) => {
-    options.signal?.throwIfAborted();
-    // a group of its own: pip and venv start more programs, which end with it
+    // a group of its own: what it has started ends with it
     const isGroup = process.platform !== "win32";
     const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"], detached: isGroup, windowsHide: true });
     let failure: Error | undefined;
-    const end = (reason: Error): void => {
-      failure ??= reason;
-      endGroup(child.pid, isGroup);
-    };
-    const cancel = (): void => {
-      end(new Error(`${file} was cancelled`));
-    };
     const timer =
       options.timeout === undefined
         ? undefined
         : setTimeout(() => {
-            end(new Error(`${file} did not end within ${String(options.timeout)} ms`));
+            failure = new Error(`${file} did not end within ${String(options.timeout)} ms`);
+            endGroup(child.pid, isGroup);
           }, options.timeout);
-    options.signal?.addEventListener("abort", cancel, { once: true });
-
-    const stdout = collect(child.stdout, options.onLine);
-    const stderr = collect(child.stderr, options.onLine);
-    const done = (): void => {
-      clearTimeout(timer);
-      options.signal?.removeEventListener("abort", cancel);
-    };
+    const stdout = collect(child.stdout);
+    const stderr = collect(child.stderr);
     child.once("error", (error) => {
-      done();
+      clearTimeout(timer);
       reject(error);
     });
     child.once("close", (code) => {
-      done();
+      clearTimeout(timer);
       if (failure === undefined) resolve({ code, stdout: stdout(), stderr: stderr() });
       else reject(failure);
     });
@@ -77,19 +60,11 @@ function endGroup(pid: number | undefined, isGroup: boolean): void {
   }
 }
 
-function collect(stream: NodeJS.ReadableStream, onLine: ((line: string) => void) | undefined): () => string {
+function collect(stream: NodeJS.ReadableStream): () => string {
   let text = "";
-  let rest = "";
   stream.setEncoding("utf8");
   stream.on("data", (chunk: string) => {
     text += chunk;
-    if (onLine === undefined) return;
-    const lines = (rest + chunk).split(/\r?\n/);
-    rest = lines.pop() ?? "";
-    lines.forEach(onLine);
-  });
-  stream.on("end", () => {
-    if (rest !== "") onLine?.(rest);
   });
   return () => text;
 }

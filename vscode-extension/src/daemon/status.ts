@@ -26,8 +26,6 @@ export function absenceOf(state: DaemonState): string {
       return "Snapd starts nothing until you trust this workspace.";
     case "disabled":
       return "Snapd is turned off in the settings.";
-    case "notFound":
-      return "Snapd was not found. Agent Steps can install it.";
     case "failed":
       return "Snapd is not connected. The log says why.";
     case "stopped":
@@ -55,12 +53,6 @@ export function statusOf(
       };
     case "disabled":
       return { text: "$(circle-slash) Snapd: off", tooltip: "Snapd is turned off in the settings", isWrong: false };
-    case "notFound":
-      return {
-        text: "$(warning) Snapd: not installed",
-        tooltip: "Snapd was not found; Agent Steps can install it",
-        isWrong: false,
-      };
     case "failed":
       return {
         text: "$(error) Snapd: failed",

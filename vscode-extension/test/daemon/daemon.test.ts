@@ -68,7 +68,8 @@ class Host implements DaemonHost {
   trusted = true;
   open: string[] = ["file:///p"];
   current = SETTINGS;
-  found: { file: string; version: string } | undefined = { file: "/bin/snapd", version: "1.0" };
+  found = { file: "/bin/snapd", version: "1.0" };
+  notFound: Error | undefined;
   refusal: Error | undefined;
   stopped: Finished = { code: 0, stdout: "", stderr: "" };
 
@@ -77,7 +78,7 @@ class Host implements DaemonHost {
   settings = (): Settings => this.current;
   find: DaemonHost["find"] = () => {
     this.calls.push("find");
-    return Promise.resolve(this.found);
+    return this.notFound === undefined ? Promise.resolve(this.found) : Promise.reject(this.notFound);
   };
   connect: DaemonHost["connect"] = (options) => {
     this.calls.push("connect");
@@ -155,11 +156,12 @@ describe("Daemon", () => {
 
   it("does not try again by itself where none is found or it does not start", async () => {
     const host = new Host();
-    host.found = undefined;
+    host.notFound = new Error("no snapd was found");
     const daemon = new Daemon(host);
     await daemon.update();
-    assert.deepEqual([daemon.state, host.take()], ["notFound", ["find"]]);
-    host.found = { file: "/bin/snapd", version: "1.0" };
+    assert.deepEqual([daemon.state, daemon.problem?.message], ["failed", "no snapd was found"]);
+    assert.deepEqual([daemon.found, host.take()], [undefined, ["find"]]);
+    host.notFound = undefined;
     host.refusal = new Error("no space left");
     await daemon.update();
     assert.deepEqual([daemon.state, daemon.problem?.message], ["failed", "no space left"]);
@@ -242,9 +244,10 @@ describe("Daemon", () => {
     const { host, daemon } = await connected();
     await daemon.run(["doctor", "-C", "/a b"]);
     assert.deepEqual(host.take(), ["/bin/snapd doctor -C /a b"]);
-    host.found = undefined;
+    assert.equal(daemon.found, host.found);
+    host.notFound = new Error("no snapd was found");
     await daemon.reconnect();
-    await assert.rejects(daemon.run(["doctor"]), /snapd was not found/);
+    await assert.rejects(daemon.run(["doctor"]), /no snapd was found/);
   });
 
   it("leaves no connection behind when it is disposed while connecting", async () => {

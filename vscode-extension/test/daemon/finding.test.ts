@@ -4,42 +4,36 @@ import { findSnapd, versionIn, type Probes, type Surroundings } from "../../src/
 import { RecordingLog } from "./recordingLog";
 
 const SURROUNDINGS: Surroundings = {
-  platform: "linux",
   home: "/home/me",
   setting: "/opt/snapd",
   settingFromWorkspace: false,
   folders: ["/project", "/other"],
   trusted: true,
   searchPath: "/usr/local/bin:/usr/bin",
+  bundled: "/extension/bundled/snapd-linux",
+  version: "1.2.3",
 };
 
-const ORDER = [
-  "/opt/snapd",
-  "/envs/work/bin/snapd",
-  "/project/.venv/bin/snapd",
-  "/other/.venv/bin/snapd",
-  "/usr/local/bin/snapd",
-  "/usr/bin/snapd",
-  "/storage/snapd-1/bin/snapd",
-];
+const ORDER = ["/opt/snapd", "/usr/local/bin/snapd", "/usr/bin/snapd", "/extension/bundled/snapd-linux"];
 
 /** A computer on which these files are, of which some do not run. */
-function computer(files: readonly string[], broken: readonly string[] = []): Probes & { run: string[] } {
+function computer(
+  files: readonly string[],
+  { broken = [], version = "1.2.3" }: { broken?: readonly string[]; version?: string } = {},
+): Probes & { run: string[] } {
   const run: string[] = [];
   return {
     run,
     isFile: (file) => Promise.resolve(files.includes(file)),
     version: (file) => {
       run.push(file);
-      return broken.includes(file) ? Promise.reject(new Error("no module named snapd")) : Promise.resolve("1.2.3");
+      return broken.includes(file) ? Promise.reject(new Error("no module named snapd")) : Promise.resolve(version);
     },
-    selectedPythons: () => Promise.resolve(["/envs/work/bin/python"]),
-    installed: () => Promise.resolve("/storage/snapd-1/bin/snapd"),
   };
 }
 
-async function find(probes: Probes, changed: Partial<Surroundings> = {}): Promise<string | undefined> {
-  return (await findSnapd({ ...SURROUNDINGS, ...changed }, probes, new RecordingLog()))?.file;
+async function find(probes: Probes, changed: Partial<Surroundings> = {}): Promise<string> {
+  return (await findSnapd({ ...SURROUNDINGS, ...changed }, probes, new RecordingLog())).file;
 }
 
 describe("findSnapd", () => {
@@ -52,7 +46,7 @@ describe("findSnapd", () => {
   });
 
   it("goes on where one does not run, and says why", async () => {
-    const probes = computer(ORDER, ORDER.slice(0, -1));
+    const probes = computer(ORDER, { broken: ORDER.slice(0, -1) });
     const log = new RecordingLog();
     const found = await findSnapd(SURROUNDINGS, probes, log);
     assert.deepEqual(found, { file: ORDER.at(-1), version: "1.2.3" });
@@ -62,18 +56,22 @@ describe("findSnapd", () => {
     }
   });
 
-  it("logs all places and finds nothing on an empty computer", async () => {
+  it("passes over one on PATH that is older than the extension, and no newer one", async () => {
+    const [chosen, onPath, bundled] = ["/opt/snapd", "/usr/bin/snapd", "/extension/bundled/snapd-linux"];
+    for (const version of ["1.2.2", "1.1.9", "0.9", "1.2"]) {
+      assert.equal(await find(computer([onPath, bundled], { version })), bundled, version);
+      assert.equal(await find(computer([chosen, onPath, bundled], { version })), chosen, version);
+    }
+    for (const version of ["1.2.3", "1.2.3rc1", "1.2.10", "1.10", "2.0", "1.2.3.1"]) {
+      assert.equal(await find(computer([onPath, bundled], { version })), onPath, version);
+    }
+  });
+
+  it("says where it looked, and what to do, on a computer without one", async () => {
     const log = new RecordingLog();
-    const probes = { ...computer([]), installed: () => Promise.resolve(undefined) };
-    assert.equal(await findSnapd({ ...SURROUNDINGS, setting: "" }, probes, log), undefined);
+    await assert.rejects(findSnapd({ ...SURROUNDINGS, setting: "" }, computer([]), log), /Set snapd\.path to one/);
     const logged = log.lines.join("\n");
-    for (const place of [
-      "snapd.path",
-      "/envs/work",
-      "/project/.venv",
-      "/usr/bin/snapd",
-      "installed by this extension",
-    ]) {
+    for (const place of ["snapd.path", "/usr/bin/snapd", "inside this extension"]) {
       assert.ok(logged.includes(place), place);
     }
   });
@@ -92,22 +90,14 @@ describe("findSnapd", () => {
   });
 
   it("looks in no relative entry of PATH", async () => {
-    assert.equal(await find(computer(["snapd", "bin/snapd"]), { setting: "", searchPath: ".:bin:" }), undefined);
+    const probes = computer(["snapd", "bin/snapd", "/extension/bundled/snapd-linux"]);
+    assert.equal(await find(probes, { setting: "", searchPath: ".:bin:" }), "/extension/bundled/snapd-linux");
   });
 
   it("tries a file once", async () => {
-    const probes = computer(["/usr/bin/snapd"], ["/usr/bin/snapd"]);
-    await find(probes, { setting: "/usr/bin/snapd" });
+    const probes = computer(["/usr/bin/snapd"], { broken: ["/usr/bin/snapd"] });
+    await assert.rejects(find(probes, { setting: "/usr/bin/snapd" }));
     assert.deepEqual(probes.run, ["/usr/bin/snapd"]);
-  });
-
-  it("knows where Windows keeps programs", async () => {
-    const probes = {
-      ...computer(["C:\\p\\.venv\\Scripts\\snapd-python.exe"]),
-      selectedPythons: () => Promise.resolve([]),
-    };
-    const windows = { platform: "win32", setting: "", folders: ["C:\\p"], searchPath: "C:\\Windows" } as const;
-    assert.equal(await find(probes, windows), "C:\\p\\.venv\\Scripts\\snapd-python.exe");
   });
 });
 

@@ -10,12 +10,10 @@ import { runProgram } from "../../src/daemon/processes";
 const NODE = process.execPath;
 
 describe("runProgram", () => {
-  it("tells code and output, and each line as it comes", async () => {
-    const lines: string[] = [];
+  it("tells code and output", async () => {
     const program = "process.stdout.write('a\\nb'); process.stderr.write('c\\n'); process.exitCode = 3";
-    const finished = await runProgram(NODE, ["-e", program], { onLine: (line) => lines.push(line) });
+    const finished = await runProgram(NODE, ["-e", program]);
     assert.deepEqual(finished, { code: 3, stdout: "a\nb", stderr: "c\n" });
-    assert.deepEqual(lines.sort(), ["a", "b", "c"]);
   });
 
   it("passes arguments as they are, without a shell", async () => {
@@ -32,26 +30,31 @@ describe("runProgram", () => {
     await assert.rejects(runProgram(NODE, ["-e", "setInterval(() => {}, 1000)"], { timeout: 50 }), /within 50 ms/);
   });
 
-  it("starts nothing that is cancelled already", async () => {
-    await assert.rejects(runProgram("/nowhere/snapd", [], { signal: AbortSignal.abort() }), { name: "AbortError" });
-  });
-
-  it("ends with what is cancelled what that has started", { skip: process.platform === "win32" }, async (test) => {
-    const folder = await mkdtemp(path.join(os.tmpdir(), "snapd-"));
-    test.after(() => rm(folder, { recursive: true }));
-    const socket = path.join(folder, "s");
-    const server = createServer().listen(socket);
-    test.after(() => server.close());
-    // the grandchild holds the connection as long as it lives
-    const grandchild = `require("node:net").connect(${JSON.stringify(socket)})`;
-    const child = `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(grandchild)}]); setInterval(() => {}, 1000)`;
-    const cancelling = new AbortController();
-    const run = runProgram(NODE, ["-e", child], { signal: cancelling.signal });
-    const [connection] = (await once(server, "connection")) as [Socket];
-    connection.resume();
-    const closed = once(connection, "close");
-    cancelling.abort();
-    await assert.rejects(run, /cancelled/);
-    await closed;
-  });
+  it(
+    "ends with what does not end in time what that has started",
+    { skip: process.platform === "win32" },
+    async (test) => {
+      const folder = await mkdtemp(path.join(os.tmpdir(), "snapd-"));
+      test.after(() => rm(folder, { recursive: true }));
+      const socket = path.join(folder, "s");
+      const server = createServer().listen(socket);
+      test.after(() => server.close());
+      // the grandchild holds the connection as long as it lives
+      const grandchild = `require("node:net").connect(${JSON.stringify(socket)})`;
+      const child = `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(grandchild)}]); setInterval(() => {}, 1000)`;
+      // on a busy machine, the grandchild may need more time to start than the first run has
+      for (const timeout of [1_000, 10_000, 100_000]) {
+        const connecting = new AbortController();
+        const connected = once(server, "connection", { signal: connecting.signal });
+        await assert.rejects(runProgram(NODE, ["-e", child], { timeout }), /did not end within/);
+        connecting.abort();
+        const [connection] = (await connected.catch(() => [])) as [Socket?];
+        if (connection === undefined) continue;
+        connection.resume();
+        if (!connection.closed) await once(connection, "close");
+        return;
+      }
+      assert.fail("the grandchild did not start");
+    },
+  );
 });

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 import { SnapdClient } from "@snapd/client";
+import { agentsOf, failuresOf, installArguments, STATUS_ARGUMENTS } from "../../src/daemon/agents";
 import { Daemon } from "../../src/daemon/daemon";
 import { doctorArguments, reportOf } from "../../src/daemon/doctor";
 import { DocumentSync } from "../../src/daemon/documentSync";
 import { findSnapd } from "../../src/daemon/finding";
-import { probesOf } from "../../src/daemon/probing";
+import { PROBES } from "../../src/daemon/probing";
 import { runProgram } from "../../src/daemon/processes";
 import type { Settings } from "../../src/settings";
 import { SNAPD, environment } from "../support/environment";
@@ -26,9 +27,7 @@ describe("with the daemon itself", { skip: process.platform === "win32" }, () =>
   before(async () => {
     root = await mkdtemp(path.join(os.tmpdir(), "snapd-"));
     folder = path.join(root, "project");
-    await mkdir(path.join(folder, ".venv", "bin"), { recursive: true });
-    await symlink(SNAPD, path.join(folder, ".venv", "bin", "snapd"));
-    await writeFile(path.join(folder, ".gitignore"), ".venv/\n");
+    await mkdir(folder);
     await mkdir(path.join(root, "run"), { mode: 0o700 });
     // a daemon and snapshots of its own; the daemon inherits the environment
     process.env = environment({
@@ -37,7 +36,6 @@ describe("with the daemon itself", { skip: process.platform === "win32" }, () =>
       XDG_CONFIG_HOME: path.join(root, "config"),
     });
 
-    const probes = probesOf(path.join(root, "storage"), () => Promise.resolve([]));
     daemon = new Daemon({
       clientInfo: { name: "test" },
       log,
@@ -53,8 +51,8 @@ describe("with the daemon itself", { skip: process.platform === "win32" }, () =>
         unset: { maxFileSize: 67108864 },
       }),
       find: () => {
-        const around = { platform: process.platform, home: root, setting: "", settingFromWorkspace: false };
-        return findSnapd({ ...around, folders: [folder], trusted: true, searchPath: "" }, probes, log);
+        const around = { home: root, setting: "", settingFromWorkspace: false, folders: [folder], trusted: true };
+        return findSnapd({ ...around, searchPath: "", bundled: SNAPD, version: "0.1.0" }, PROBES, log);
       },
       connect: (options) => SnapdClient.connect(options),
       run: runProgram,
@@ -83,9 +81,20 @@ describe("with the daemon itself", { skip: process.platform === "win32" }, () =>
     return sessionId;
   }
 
-  it("finds the snapd of the folder and connects to it", () => {
+  it("finds the snapd inside the extension and connects to it", () => {
     assert.equal(daemon.state, "ready");
-    assert.ok(log.lines.some((line) => line.includes(".venv of a folder")));
+    assert.ok(log.lines.some((line) => line.includes("inside this extension")));
+  });
+
+  it("lists the agents", async () => {
+    const agents = agentsOf(await daemon.run(STATUS_ARGUMENTS));
+    assert.ok(agents.some(({ name, title }) => name === "claude" && title === "Claude Code"));
+  });
+
+  it("says why an agent cannot be connected", async () => {
+    const unknown = { name: "nobody", title: "Nobody", found: false, installed: false, hint: undefined };
+    const finished = await daemon.run(installArguments([unknown]));
+    assert.throws(() => failuresOf(finished), /nobody/);
   });
 
   it("knows the text that is unsaved, and no longer once it is saved", async () => {

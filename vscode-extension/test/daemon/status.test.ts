@@ -52,10 +52,6 @@ describe("statusOf", () => {
     assert.match(failed.tooltip, /no such file/);
   });
 
-  it("leads to the view, which offers to install, where snapd is not found", () => {
-    assert.equal(statusOf("notFound", undefined, [])?.isWrong, false);
-  });
-
   it("shows nothing where there is nothing to connect to", () => {
     assert.equal(statusOf("stopped", undefined, []), undefined);
   });
@@ -65,7 +61,7 @@ describe("absenceOf", () => {
   it("gives the reason that holds, and not that there is no folder", () => {
     assert.match(absenceOf("untrusted"), /you trust/);
     assert.match(absenceOf("disabled"), /turned off/);
-    assert.match(absenceOf("notFound"), /install/);
+    assert.match(absenceOf("failed"), /log says why/);
     assert.equal(absenceOf("ready"), "No folder is open.");
   });
 });
