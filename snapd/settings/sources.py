@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 _OF_CONNECTION = frozenset({"token", "findRoot", "onlyOpen"})
 """The initialization options that are no settings."""
 _PREFIX = "SNAPD_"
+_OF_SNAP_PACKAGES = """
+    SNAPD_APPARMOR_REEXEC SNAPD_ASSERTS_FORMATS SNAPD_AUTH_DATA_FILENAME SNAPD_BASES_CHANNEL SNAPD_CATALOG_REFRESH
+    SNAPD_CHECK_HEALTH_HOOK_TIMEOUT SNAPD_CONFIGURE_HOOK_TIMEOUT SNAPD_DEBUG SNAPD_DEBUG_DUMP_IOCTL SNAPD_DEBUG_HTTP
+    SNAPD_DEBUG_SYSTEM_KEY_RETRY SNAPD_DOWNLOAD_MEAS_WINDOW SNAPD_FAULT_INJECT SNAPD_FIPS_BOOTSTRAP
+    SNAPD_LAST_WARNING_TIMESTAMP_FILENAME SNAPD_MIN_DOWNLOAD_SPEED SNAPD_PREREQS_CHANNEL SNAPD_PRESEED
+    SNAPD_REBOOT_DELAY SNAPD_REVERT_TO_REV SNAPD_SHUTDOWN_DELAY SNAPD_SLOW_STARTUP SNAPD_UNSAFE_IO
+    SNAPD_USE_DELTAS_EXPERIMENTAL
+"""
+"""The variables of the other snapd, which installs snap packages: no settings of ours, and no misspelt ones."""
 _ANY_CASE = {name: row for row in SETTINGS.values() for name in (row.name, row.json_name)}
 
 
@@ -49,7 +58,7 @@ def read_environment(environment: Mapping[str, str]) -> Layer:
     """
     layer: Layer = {}
     for name, text in environment.items():
-        if not name.startswith(_PREFIX) or name in NO_SETTINGS:
+        if not name.startswith(_PREFIX) or name in NO_SETTINGS or name in _OF_SNAP_PACKAGES.split():
             continue
         row = _known(name.removeprefix(_PREFIX).lower(), "environment", name, lambda known: SETTINGS[known].variable)
         if row.source == "not environment":

@@ -114,6 +114,8 @@ def test_unknown_keys(tmp_path: Path) -> None:
         read_file(str(path))
     with pytest.raises(InvalidParams, match="SNAPD_COLOUR: unknown setting"):
         read_environment({"SNAPD_COLOUR": "1"})
+    # those of the other snapd are not meant for us
+    assert read_environment({"SNAPD_DEBUG": "1", "SNAPD_UNSAFE_IO": "1"}) == {}
     # a newer client may know more
     assert read_options({"colour": 1, "snapshot": False}, "options") == ({"snapshot": False}, ["colour"])
 
