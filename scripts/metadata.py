@@ -2,7 +2,7 @@
 
 The manifest of the VS Code extension has its settings of the daemon from the table of settings.
 
-With `--check`, writes nothing and names what differs.
+With `--check`, writes nothing and names what differs; with `--release`, also says what a tag must not be published for.
 """
 
 from __future__ import annotations
@@ -82,11 +82,38 @@ def texts(root: Path = ROOT) -> dict[str, str]:
     return found
 
 
+def refusal(root: Path, tag: str, address: str) -> str:
+    """Why a tag must not be published.
+
+    Args:
+        root: the checkout.
+        tag: its name.
+        address: where the repository is.
+
+    Returns:
+        A problem and a hint, or nothing.
+    """
+    known = project(root)
+    if known.host == RESERVED:
+        return f"pyproject.toml: {known.repository} is a reserved name\nhint: write the address of the repository there"
+    if address != known.repository:
+        return f"pyproject.toml: the repository is {known.repository}, and this is {address}\nhint: correct one of both"
+    if tag != f"v{known.version}":
+        return f"the tag is {tag}, and the version {known.version}\nhint: the tag of this version is v{known.version}"
+    if f"\n## {known.version} (unreleased)\n" in (root / "CHANGELOG.md").read_text("utf-8"):
+        return f"CHANGELOG.md: {known.version} is unreleased\nhint: write its date there"
+    return ""
+
+
 def main() -> int:
-    """Runs the command; the exit code is 1 where `--check` found a difference."""
+    """Runs the command; the exit code is 1 where `--check` found a difference, or a release is refused."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; name stale files and exit with 1")
+    parser.add_argument("--release", nargs=2, metavar=("TAG", "ADDRESS"), help="what is published, and from where")
     options = parser.parse_args()
+    if options.release and (problem := refusal(ROOT, *options.release)):
+        print(problem, file=sys.stderr)
+        return 1
     stale = {name: text for name, text in texts().items() if (ROOT / name).read_text("utf-8") != text}
     for name, text in stale.items():
         if options.check:

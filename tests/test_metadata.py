@@ -65,6 +65,19 @@ def test_a_new_version_and_home_reach_every_manifest(copy: Path) -> None:
     assert "<!-- mcp-name: io.github.someone/snapd -->" in written["README.md"]
 
 
+def test_what_is_not_published(copy: Path) -> None:
+    home = "https://github.com/someone/snapd"
+    (copy / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0 (unreleased)\n")
+    assert "snapd.example/snapd is a reserved name" in metadata.refusal(copy, "v0.1.0", home)
+    source = copy / "pyproject.toml"
+    source.write_text(source.read_text("utf-8").replace("https://snapd.example/snapd", home), "utf-8")
+    assert "and this is https://github.com/else" in metadata.refusal(copy, "v0.1.0", "https://github.com/else")
+    assert "the tag is v0.1.1, and the version 0.1.0" in metadata.refusal(copy, "v0.1.1", home)
+    assert "0.1.0 is unreleased" in metadata.refusal(copy, "v0.1.0", home)
+    (copy / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0 (2026-12-01)\n")
+    assert metadata.refusal(copy, "v0.1.0", home) == ""
+
+
 def test_the_entry_for_the_mcp_registry() -> None:
     """The rules of its schema of 2025-12-11, as far as they concern us, and those that it has beside its schema."""
     entry = _read("server.json")
