@@ -145,8 +145,11 @@ def _npm(directory: str, suffix: str) -> Callable[[str, Project], str]:
 
 
 def _extension(text: str, known: Project) -> str:
-    """Beside what npm wants to know: what the settings do, of those that go to the daemon."""
+    """Beside what npm wants to know: what the settings do, of those that go to the daemon, and how it is packaged."""
     manifest = json.loads(_npm("vscode-extension", "")(text, known))
+    # vsce makes addresses out of the README's links, and knows how to for these alone
+    links = "" if known.host in _FORGES else " --no-rewrite-relative-links"
+    manifest["scripts"]["package"] = f"vsce package --no-dependencies{links}"
     offered = manifest["contributes"]["configuration"]["properties"]
     for row in SETTINGS.values():
         if (declared := offered.get(f"snapd.{row.json_name}")) is not None:

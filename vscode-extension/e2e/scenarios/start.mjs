@@ -44,7 +44,10 @@ export const START = [
         walkthrough.getByRole("button", { name: "Connect Agents" }).click(),
       );
       await workbench.closeEditors();
-      // the program that the hooks name outlives an update of the extension
+      // the program that the hooks name outlives an update, which deletes the folder of the extension
+      const folders = fs.readdirSync(path.join(world.root, "extensions")).filter((name) => name.startsWith("snapd."));
+      assert.equal(folders.length, 1);
+      fs.rmSync(path.join(world.root, "extensions", `${folders[0]}`, "bundled"), { recursive: true });
       const hook = hooks.PreToolUse[0].hooks[0].command;
       assert.match(hook, new RegExp(` exec ${world.snapd} hook$`));
 
