@@ -201,7 +201,9 @@ def _typed(home: Home, project: str, line: str, answers: list[str]) -> tuple[str
 
 def _settled(shown: str, home: Home, project: str, names: dict[str, str]) -> str:
     """The output without what differs from one run to the next."""
-    text = shown.replace(os.path.realpath(home.path), "~").replace(home.path, "~")
+    text = shown
+    for folder in (home.at("home"), home.path):
+        text = text.replace(os.path.realpath(folder), "~").replace(folder, "~")
     for pattern, instead in _SETTLED:
         text = pattern.sub(instead, text)
     for asked in (("log", "-n", "0"), ("sessions",), ("status",)):

@@ -34,7 +34,7 @@ def test_all_is_well(neovim: Callable[..., Neovim], agent: Agent) -> None:
 
 def test_no_program(neovim: Callable[..., Neovim], agent: Agent) -> None:
     editor = neovim("a.txt", config="vim.g.snapd = { cmd = { 'no-such-snapd', 'connect' } }")
-    editor.tells("There is no program no-such-snapd. Install snapd (pip install snapd), or set the option cmd")
+    editor.tells("There is no program no-such-snapd. Install snapd, put its folder on the PATH, or set the option cmd")
     assert "ERROR There is no program no-such-snapd." in health(editor)
     assert len(editor.messages) == 1
     editor.command("SnapdUndo")

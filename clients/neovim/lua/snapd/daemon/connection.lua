@@ -79,7 +79,7 @@ function M.not_installed()
   local command = config.get().cmd[1]
   return errors.new(
     ("There is no program %s."):format(command),
-    "Install snapd (pip install snapd), or set the option cmd: see :help snapd-install."
+    "Install snapd, put its folder on the PATH, or set the option cmd: see :help snapd-install."
   )
 end
 
