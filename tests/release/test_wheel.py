@@ -11,7 +11,9 @@ import subprocess
 import sys
 import time
 import urllib.request
+import zipfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pyte
 import pytest
@@ -19,6 +21,7 @@ from packaging.utils import canonicalize_name
 
 import snapd
 from scripts.executable import dependencies
+from scripts.metadata import project
 
 from .machine import DIST, ROOT, alone
 
@@ -67,7 +70,7 @@ def env(installed: Path, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def project(installed: Path, env: dict[str, str], tmp_path: Path) -> Path:
+def folder(installed: Path, env: dict[str, str], tmp_path: Path) -> Path:
     """A project with one step."""
     folder = tmp_path / "project"
     folder.mkdir()
@@ -90,6 +93,24 @@ def test_the_archives_can_be_published() -> None:
     assert (done.returncode, done.stdout.count("PASSED")) == (0, 2), done.stdout + done.stderr
 
 
+def test_the_page_on_pypi_leads_to_the_repository() -> None:
+    with zipfile.ZipFile(WHEEL) as wheel:
+        metadata = wheel.read(f"snapd-{snapd.__version__}.dist-info/METADATA").decode()
+    home = project().repository
+    targets = re.findall(r"\]\(([^)]+)\)", metadata)
+    assert len(targets) > 10
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+    ours = [target for target in targets if urlsplit(target).netloc == urlsplit(home).netloc]
+    for target in ours:
+        kind, _, path = target.removeprefix(f"{home}/").partition("/main/")
+        path = path.partition("#")[0]
+        assert kind == ("raw" if path.endswith((".svg", ".png")) else "blob"), target
+        assert (ROOT / path).is_file(), target
+    assert f"mcp-name: {project().server} " in metadata
+    for name in ("Homepage", "Documentation", "Repository", "Issues", "Changelog"):
+        assert f"\nProject-URL: {name}, {home}" in metadata
+
+
 def test_the_page_belongs_to_both() -> None:
     for archive, list_it in ((WHEEL, ["-m", "zipfile", "-l"]), (SDIST, ["-m", "tarfile", "-l"])):
         assert "snapd/web/page/index.html" in subprocess.check_output([sys.executable, *list_it, archive], text=True)
@@ -107,9 +128,9 @@ def test_the_main_job(installed: Path, env: dict[str, str], tmp_path: Path) -> N
     assert "NOT TRUE" not in said
 
 
-def test_the_page_is_served(installed: Path, env: dict[str, str], project: Path) -> None:
+def test_the_page_is_served(installed: Path, env: dict[str, str], folder: Path) -> None:
     command = [installed / "bin/snapd", "web", "--port", "0", "--json"]
-    with subprocess.Popen(command, cwd=project, env=env, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
             told = json.loads(server.stdout.readline())
@@ -120,12 +141,12 @@ def test_the_page_is_served(installed: Path, env: dict[str, str], project: Path)
     subprocess.run([installed / "bin/snapd", "stop"], env=env, check=True)
 
 
-def test_the_terminal_view_shows_the_step(installed: Path, env: dict[str, str], project: Path) -> None:
+def test_the_terminal_view_shows_the_step(installed: Path, env: dict[str, str], folder: Path) -> None:
     screen = pyte.Screen(100, 30)
     stream = pyte.ByteStream(screen)
     child, terminal = pty.fork()
     if child == 0:
-        os.chdir(project)
+        os.chdir(folder)
         os.execve(installed / "bin/snapd", ["snapd", "ui"], {**env, "COLUMNS": "100", "LINES": "30"})
     deadline = time.monotonic() + _WAIT
     while "add a line" not in "\n".join(screen.display):
