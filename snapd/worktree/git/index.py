@@ -82,6 +82,8 @@ _KIND_AT = 26
 _HALF = struct.Struct(">H")
 _MOST_BYTES = 256 << 20
 """An index of two million files has fewer."""
+_MOST_EXPANSION = 16
+"""Of an index whose paths are compressed: they are on average shorter than 1,000 bytes."""
 _KNOWN_REQUIRED = (b"link", b"sdir")
 
 
@@ -230,6 +232,8 @@ def _compressed_entries(data: bytes, count: int, size: int) -> tuple[list[bytes]
     flags_at = size - _HALF.size
     at = _HEADER.size
     path = b""
+    # each may be a byte longer than the one before: 5 MiB of such entries would make 3 GiB of paths
+    room = _MOST_EXPANSION * len(data)
     for _ in range(count):
         start = at + size
         if data[at + flags_at] & extended:
@@ -243,6 +247,9 @@ def _compressed_entries(data: bytes, count: int, size: int) -> tuple[list[bytes]
             raise _BrokenError("a path takes more from the one before than it has")
         end = data.index(0, at)
         path = path[: len(path) - dropped] + data[at:end]
+        room -= len(path)
+        if room < 0:
+            raise _BrokenError("its paths are too long")
         paths.append(path)
         at = end + 1
     return paths, heads, at
@@ -257,6 +264,9 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         value = (value + 1) << 7 | byte & 0x7F
         if byte < 0x80:
             return value, at
+        if value > _MOST_BYTES:
+            # a mebibyte of digits would take half a minute
+            raise _BrokenError("a number is larger than any file")
     raise _BrokenError("it ends too early")
 
 

@@ -11,7 +11,7 @@ from snapd.core.model import ObjectId
 from snapd.store.files.walking import Damaged
 from snapd.store.objects import pack_reader
 from snapd.store.objects.codec import object_id
-from snapd.store.objects.pack_entry import packed_blob
+from snapd.store.objects.pack_entry import packed_blob, read_head
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_reader import PackReader, object_cache
 from snapd.store.objects.pack_writer import PackWriter
@@ -81,3 +81,10 @@ def test_a_file_that_is_a_pipe_has_no_objects(tmp_path: Path) -> None:
     reader = PackReader(str(tmp_path / "pack"))
     assert reader.end == 0
     assert reader.read(object_id("blob", b""), 12, {}.get) is None
+
+
+@pytest.mark.parametrize("start", [b"\xb5", b"\xe5\x0a"], ids=["size", "distance"])
+def test_a_number_without_end_is_not_read(start: bytes) -> None:
+    """It would be made digit by digit: a mebibyte of them took half a minute."""
+    with pytest.raises(Damaged):
+        read_head(start + b"\xff" * 40 + b"\x01")

@@ -274,6 +274,8 @@ def sealed(content: bytes) -> bytes:
         (sealed(b"DIRC" + struct.pack(">II", 2, 1) + bytes(64)), "has no path"),
         (sealed(b"DIRC" + struct.pack(">II", 4, 1) + bytes(62) + b"\x05a\0"), "takes more"),
         (sealed(b"DIRC" + struct.pack(">II", 4, 1) + bytes(62) + b"\xff"), "ends too early"),
+        (sealed(b"DIRC" + struct.pack(">II", 4, 1) + bytes(62) + b"\xff" * 99 + b"\0"), "larger than any file"),
+        (sealed(b"DIRC" + struct.pack(">II", 4, 3000) + (bytes(63) + b"a\0") * 3000), "paths are too long"),
     ],
 )
 def test_malformed_files_are_told_apart(tmp_path: Path, data: bytes, why: str) -> None:
