@@ -37,8 +37,8 @@ from snapd.worktree.git.objects import object_directories, unquoted
 from snapd.worktree.git.repository import GitUser, nested_repository, user_excludes, variables
 from snapd.worktree.ignore.rules import _parsed
 
-SECONDS = 10.0
-"""Of processor time, for an input of `SIZE` bytes: a parser takes a hundredth of it on a quiet machine."""
+SECONDS = 1.0
+"""Of processor time, for an input of `SIZE` bytes: a parser takes a tenth of it."""
 SIZE = 64 << 10
 _OID = b"\1" * 20
 
