@@ -20,16 +20,9 @@ project = "snapd"
 version = release = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = [
-    "*.md",
-    "docs/*.md",
-    "docs/design/*.md",
-    "benchmarks/README.md",
-    "clients/*/README.md",
-    "tests/*/README.md",
-    "vscode-extension/README.md",
-]
-exclude_patterns = [".*", "build", "dist", "**/node_modules", "**/e2e"]
+source_suffix = {".md": "markdown"}
+# the last has only the text that a page is made from
+exclude_patterns = [".*", "**/build", "**/dist", "**/node_modules", "**/bundled", "benchmarks/runs", "snapd"]
 
 # as git hosts name the sections of a page
 myst_heading_anchors = 4
