@@ -146,6 +146,15 @@ def _typed(home: Home, project: str, script: str) -> tuple[str, int]:
     return shown.decode("utf-8", "replace"), shell.returncode
 
 
+def test_an_agent_of_your_own_in_python(home: Home, project: str) -> None:
+    (block,) = (block for block in blocks(ROOT / "docs" / "agents.md") if block.language == "python")
+    done = subprocess.run(
+        [sys.executable, "-c", block.text], cwd=project, env=home.env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "mine" in home.ok(project, "log")
+
+
 def test_the_pages_that_are_run_elsewhere_are() -> None:
     for page, test in ELSEWHERE.items():
-        assert f"docs/{page}" in (ROOT / test).read_text("utf-8") or page in (ROOT / test).read_text("utf-8")
+        assert f'"{page}"' in (ROOT / test).read_text("utf-8")
