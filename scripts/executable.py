@@ -66,9 +66,12 @@ if [ ! -x "$home/bin/python" ]; then
         echo "hint: make room there, or set XDG_DATA_HOME to another directory" >&2
         exit 1
     fi
+    printf %s "$self" >"$new/from"
     # another process may have been quicker
     mv -T "$new" "$home" 2>/dev/null || rm -rf "$new"
     ln -sfn "{name}/bin/snapd" "$programs/snapd"
+    # the two before this one stay: a daemon of theirs may still run
+    ls -dt "$programs"/*-????????????/ | tail -n +4 | while IFS= read -r old; do rm -rf "$old"; done
 fi
 exec "$home/bin/python" {start} "$self" "$@"
 """

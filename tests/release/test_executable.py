@@ -69,6 +69,25 @@ def test_nothing_is_left_but_the_file(machine: Machine) -> None:
     assert list(machine.home.rglob("*")) == [machine.file]
 
 
+def test_it_is_told_apart_from_what_it_unpacked(machine: Machine) -> None:
+    machine.snapd("--version")
+    link = machine.home / ".local/share/snapd/program/snapd"
+    assert f"this removes it: rm {machine.file}" in machine.run(str(link), "uninstall", "-y")
+
+
+def test_the_two_versions_before_this_one_stay(machine: Machine) -> None:
+    programs = machine.home / ".local/share/snapd/program"
+    for age in range(1, 6):
+        old = programs / f"0.0.{9 - age}-abcdef12345{age}"
+        old.mkdir(parents=True)
+        os.utime(old, (1_000_000_000 - age, 1_000_000_000 - age))
+    (programs / "0.0.1-abcdef123456.77").mkdir()
+    machine.snapd("--version")
+    kept = {each.name for each in programs.iterdir()}
+    assert {"snapd", "0.0.8-abcdef123451", "0.0.7-abcdef123452", "0.0.1-abcdef123456.77"} < kept
+    assert len(kept) == 5, "the fifth is the new one; another process may be at work in the one with a number"
+
+
 def test_a_full_disk_is_named_and_nothing_is_left(machine: Machine) -> None:
     place = machine.home / "full"
     place.mkdir()

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from snapd.store.usage.catalog import Found
 
 _SHELLS = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".config/fish/config.fish")
+_UNPACKED = f"{os.sep}snapd{os.sep}program{os.sep}"
+"""Where the executable unpacks itself, below a data directory."""
+_IN_EXTENSION = "snapd-linux"
+"""What the executable is called in the extension of VS Code."""
 _COMPLETION = re.compile(
     rb"""^[ \t]*(?:eval "\$\(snapd completion (?:bash|zsh)\)"|snapd completion fish \| source)[ \t]*\n""", re.MULTILINE
 )
@@ -86,6 +90,7 @@ def uninstall(options: argparse.Namespace) -> int:
         question = f"Delete the snapshots and sessions of {folders}, and the settings? They do not come back."
         if not confirmed(question, "this deletes all snapshots", "--yes deletes them, --keep-data keeps them"):
             return declined(options)
+    left = {"program": program(), "remove": _how_to_remove()}
     removal = _Removal(dry_run=options.dry_run)
     _take_hooks(removal, locations, stores)
     _take_completion(removal, locations.home)
@@ -95,7 +100,6 @@ def uninstall(options: argparse.Namespace) -> int:
     # what an install remembers of settings files is needed until no hook is left
     if not options.keep_data and not removal.has_failed:
         _take_data(removal, locations, directories, stores)
-    left = {"program": program(), "remove": _how_to_remove()}
     if options.json:
         print_json({"removed": removal.rows, "left": left})
     else:
@@ -200,9 +204,15 @@ def _born(path: str, birth_ns: Callable[[int, bytes], int | None]) -> int | None
 
 def _how_to_remove() -> str:
     """The command that removes the program, by how it was installed."""
-    if f"{os.sep}snapd{os.sep}program{os.sep}" in sys.prefix:
-        # the executable unpacked itself there
-        return f"rm {shlex.quote(os.path.abspath(sys.argv[0]))}"
+    if _UNPACKED in sys.prefix:
+        executable = os.path.abspath(sys.argv[0])
+        if _UNPACKED in executable:
+            # it was called by the path that hooks name
+            with open(os.path.join(sys.prefix, "from"), encoding="utf-8", errors="surrogateescape") as file:
+                executable = file.read()
+        if os.path.basename(executable) == _IN_EXTENSION:
+            return "code --uninstall-extension snapd.snapd"
+        return f"rm {shlex.quote(executable)}"
     parts = sys.prefix.split(os.sep)
     if "pipx" in parts:
         return "pipx uninstall snapd"
