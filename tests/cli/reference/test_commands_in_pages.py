@@ -12,14 +12,14 @@ from snapd.cli.parsing.parser import build_parser
 from snapd.cli.reference import markdown
 from tests.cli.first_hour import TRANSCRIPTS
 
-from .commands_in_pages import PAGES, ROOT, Block, blocks, commands, outside
+from .commands_in_pages import PAGES, ROOT, blocks, commands, outside
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-BLOCKS = [block for page in PAGES for block in blocks(page)]
 TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
-COMMANDS = dict(markdown.commands(build_parser()))
+PARSER = build_parser()
+COMMANDS = dict(markdown.commands(PARSER))
 TRANSCRIPT = "\n".join(path.read_text("utf-8") for path in sorted(TRANSCRIPTS.iterdir()))
 EXAMPLES_OF_COMMANDS = ROOT / "docs" / "cli.md"
 """Its examples are written from runs."""
@@ -40,19 +40,16 @@ def test_commands_stand_in_blocks_that_say_so(page: Path) -> None:
             assert re.findall(r"^(?:\$ )?(?:snapd|make|git|pip|pipx) [a-z].*", block.text, re.MULTILINE) == [], block
 
 
-@pytest.mark.parametrize(
-    "block", [block for block in BLOCKS if block.language in {"console", "sh"}], ids=lambda block: block.page.name
-)
-def test_it_is_a_command_that_there_is(block: Block) -> None:
-    for line in block.lines():
-        for words in commands(line):
-            if words[:1] == ["snapd"] and words[1:2] != ["help"]:
-                # raises where there is no such command, argument or option; `--help` exits
-                with suppress(SystemExit):
-                    build_parser().parse_args(words[1:])
-            if words[:1] == ["make"]:
-                targets = [word for word in words[1:] if "=" not in word and not word.startswith("-")]
-                assert set(targets) <= TARGETS, line
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_it_is_a_command_that_there_is(page: Path) -> None:
+    lines = [line for block in blocks(page) if block.language in {"console", "sh"} for line in block.lines()]
+    for words in (words for line in lines for words in commands(line)):
+        if words[:1] == ["snapd"] and words[1:2] != ["help"]:
+            # raises where there is no such command, argument or option; `--help` exits
+            with suppress(SystemExit):
+                PARSER.parse_args(words[1:])
+        if words[:1] == ["make"]:
+            assert {word for word in words[1:] if "=" not in word and not word.startswith("-")} <= TARGETS, words
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
@@ -71,14 +68,12 @@ def test_commands_within_sentences_are_spelled_right(page: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(
-    "block",
-    [block for block in BLOCKS if block.language == "console" and block.page != EXAMPLES_OF_COMMANDS],
-    ids=lambda block: block.page.name,
-)
-def test_what_a_console_shows_was_seen(block: Block) -> None:
+@pytest.mark.parametrize("page", [page for page in PAGES if page != EXAMPLES_OF_COMMANDS], ids=_name)
+def test_what_a_console_shows_was_seen(page: Path) -> None:
     """`tests/cli/test_first_hour.py` runs these commands and compares what they print."""
-    assert block.mark == "norun" or _narrow(block.text) in _narrow(TRANSCRIPT)
+    for block in blocks(page):
+        if block.language == "console" and block.mark != "norun":
+            assert _narrow(block.text) in _narrow(TRANSCRIPT), block
 
 
 def _narrow(text: str) -> str:
