@@ -216,7 +216,7 @@ release: vsix
 release-check: release $(EXTENSION)/e2e/node_modules/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/release/requirements.lock
 	cd tests/release/node && ../../../scripts/with-node $(NPM_CI)
-	$(BIN)/python -m pytest $(RELEASE_TESTS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(RELEASE_TESTS)
 
 # needs uv; run it when dependencies change
 lock: LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header

@@ -30,7 +30,7 @@ SDIST = DIST / f"snapd-{snapd.__version__}.tar.gz"
 _WAIT = 120.0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with our wheel and, by the hashes of the lock, those that it needs."""
     folder = tmp_path_factory.mktemp("wheels")
