@@ -278,7 +278,7 @@ def _add_serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     fsck.add_argument("--repair", action="store_true", help="recover what can be recovered, and keep what is replaced")
     fsck.add_argument("--all", action="store_true", help="check the stores of all folders")
     completion = commands.add_parser("completion", help="print the completion script of a shell")
-    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"))
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"), help="the shell")
     # without a help text, it is not listed
     complete = commands.add_parser("complete", add_help=False)
     complete.add_argument("shell")

@@ -10,7 +10,7 @@ from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.naming import short
-from snapd.cli.terminal.output import Painter, print_json
+from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import file_lines, room_for_files, total, unit_lines
 from snapd.cli.terminal.reasons import STYLES, excerpts, not_in_snapshots, signature_words, taken_away
 from snapd.core.errors import PlanChanged
@@ -103,7 +103,8 @@ def _confirmed(
         diff = ask(found, method, asked)["details"].get("diff", "")
         print(painter.diff(diff).rstrip("\n") or "no file would change", file=sys.stderr)
 
-    would, hint = f"this would change {len(touched)} files", "see them with --dry-run, then confirm with --yes"
+    would = f"this would change {counted(len(touched), 'file')}"
+    hint = "see them with --dry-run, then confirm with --yes"
     return confirmed("Go on? A snapshot keeps the files as they are now.", would, hint, lines, show)
 
 
