@@ -95,6 +95,8 @@ def test_claude_code_undoes_its_own_step_by_the_skill(monkeypatch: pytest.Monkey
     agent = Claude()
     with at_work(agent, monkeypatch) as (model, place):
         with_marketplace(place, model)
+        # both ways to connect it together record each step once
+        place.snapd("agent", "install", "claude")
         play = Play(agent, model, place, "hooks")
         prompt = Prompt("Please comment", ((_COMMENT,), (Write("b.txt", "b\n"),)))
         play.act(prompt)
@@ -209,4 +211,6 @@ def test_opencode_loads_the_plugin_from_npm(
     with at_work(agent, monkeypatch) as (model, place):
         if options is not None:
             (place.above / "bin/snapd").unlink()
+            # both ways to connect it together record each step once
+            place.snapd("agent", "install", "opencode")
         played(agent, model, place)
