@@ -9,8 +9,8 @@ from .usage import changing, common
 _REMOTE = "a git repository: a URL, host:path, a folder, or the name of a remote of the project's git"
 _PUSH = (
     "Push sessions of agents to a git repository, so that others can look at them, take them in or go on with them. "
-    "First it shows what would leave this machine: the sessions, how many bytes, the files that no commit there "
-    "has, and which of them may hold secrets. Nothing is pushed before you have said yes, and nothing is ever pushed by "
+    "First it shows what would leave this machine: the sessions, how many bytes, the files that no commit there has, "
+    "and which of them may hold secrets. Nothing is pushed before you have said yes, and nothing is ever pushed by "
     "itself."
 )
 _HANDOVER = (
