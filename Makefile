@@ -227,4 +227,4 @@ lock:
 
 clean:
 	rm -rf .venv build dist $(CLIENT)/node_modules $(CLIENT)/dist $(EXTENSION)/node_modules $(EXTENSION)/dist $(EXTENSION)/bundled $(EXTENSION)/build \
-		$(WEB)/node_modules $(WEB)/build snapd/web/page
+		$(WEB)/node_modules $(WEB)/build snapd/web/page tests/release/node/node_modules

@@ -109,7 +109,7 @@ def test_claude_code_undoes_its_own_step_by_the_skill(monkeypatch: pytest.Monkey
             *(
                 script.Call("Bash", {"command": command, "description": "undo"})
                 for command in (
-                    "snapd log --oneline -n 20 --no-pager",
+                    'snapd log --session "$CLAUDE_CODE_SESSION_ID" --oneline --no-pager',
                     f"snapd undo {step} --dry-run",
                     f"snapd undo {step} --yes",
                 )
@@ -123,6 +123,7 @@ def test_claude_code_undoes_its_own_step_by_the_skill(monkeypatch: pytest.Monkey
         assert (place.project / "b.txt").read_text() == "b\n"
         last = "\n".join(strings(model.asked[-1].body))
         assert "Don't undo a step of the user or of another agent" in last, "it has read the skill"
+        assert re.search(rf"{step[:6]}\S*\s+\d\d:\d\d\s+claude\s+Edit", last), "the log of its session"
         assert "calc.py" in last
         assert step[:6] in last
 
