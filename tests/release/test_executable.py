@@ -65,7 +65,7 @@ def test_nothing_is_left_but_the_file(machine: Machine) -> None:
     machine.snapd("track")
     machine.snapd("agent", "install", "claude", "opencode")
     said = machine.snapd("uninstall", "-y")
-    assert f"this removes it: rm {machine.file}" in said
+    assert f"left: the program {machine.file}; this removes it: rm {machine.file}" in said
     assert list(machine.home.rglob("*")) == [machine.file]
 
 

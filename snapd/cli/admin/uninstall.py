@@ -79,8 +79,6 @@ class _Removal:
 
 def uninstall(options: argparse.Namespace) -> int:
     """Takes away hooks, completion, the daemon and, unless it is to be kept, the data."""
-    from snapd.agents.styles import program
-
     locations, socket = daemon_at(options.socket)
     chosen = data_dir(locations.config_file)
     directories = list(dict.fromkeys(each for each in (locations.data, chosen) if each is not None))
@@ -90,7 +88,7 @@ def uninstall(options: argparse.Namespace) -> int:
         question = f"Delete the snapshots and sessions of {folders}, and the settings? They do not come back."
         if not confirmed(question, "this deletes all snapshots", "--yes deletes them, --keep-data keeps them"):
             return declined(options)
-    left = {"program": program(), "remove": _how_to_remove()}
+    left = _program_left()
     removal = _Removal(dry_run=options.dry_run)
     _take_hooks(removal, locations, stores)
     _take_completion(removal, locations.home)
@@ -202,17 +200,23 @@ def _born(path: str, birth_ns: Callable[[int, bytes], int | None]) -> int | None
         os.close(directory)
 
 
-def _how_to_remove() -> str:
-    """The command that removes the program, by how it was installed."""
+def _program_left() -> dict[str, str]:
+    """The program, and the command that removes it, by how it was installed."""
+    from snapd.agents.styles import program
+
     if _UNPACKED in sys.prefix:
         executable = os.path.abspath(sys.argv[0])
         if _UNPACKED in executable:
             # it was called by the path that hooks name
             with open(os.path.join(sys.prefix, "from"), encoding="utf-8", errors="surrogateescape") as file:
                 executable = file.read()
-        if os.path.basename(executable) == _IN_EXTENSION:
-            return "code --uninstall-extension snapd.snapd"
-        return f"rm {shlex.quote(executable)}"
+        in_extension = os.path.basename(executable) == _IN_EXTENSION
+        remove = "code --uninstall-extension snapd.snapd" if in_extension else f"rm {shlex.quote(executable)}"
+        return {"program": executable, "remove": remove}
+    return {"program": program(), "remove": _how_to_remove()}
+
+
+def _how_to_remove() -> str:
     parts = sys.prefix.split(os.sep)
     if "pipx" in parts:
         return "pipx uninstall snapd"
