@@ -197,7 +197,7 @@ def _step(found: Backend, turns: Turns, told: str) -> dict[str, Any]:
     if not steps:
         raise UnknownStep(f"there is no step {told!r} in this session", hint=_LISTS, stepId=told)
     if len(steps) > 1:
-        raise InvalidParams(f"several steps begin with {told!r}", hint="give more of its name", field="stepId")
+        raise InvalidParams(f"several steps begin with {told!r}", hint="give more of its id", field="stepId")
     step: dict[str, Any] = steps[0]
     return step
 

@@ -165,14 +165,18 @@ def _add_reviewing(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     review = commands.add_parser("review", parents=[shown], help="list what agents changed and you have not kept yet")
     review.add_argument("files", metavar="FILE", nargs="*", help="only these files or directories")
     review.add_argument("-p", "--patch", action="store_true", help="show the hunks, each with the agent that made it")
-    review.add_argument("--session", metavar="S", help="only changes of this session: its name or its beginning")
+    review.add_argument(
+        "--session", metavar="S", help="only changes of this session: its id or the beginning of its id"
+    )
     review.add_argument("--agent", metavar="NAME", help="only changes of this agent")
     keep = commands.add_parser("keep", parents=[common()], help="accept what agents changed")
     keep.add_argument(
-        "what", metavar="FILE | STEP", nargs="*", help="files or directories; or a step: the beginning of its name"
+        "what", metavar="FILE | STEP", nargs="*", help="files or directories; or a step: the beginning of its id"
     )
     keep.add_argument("--all", action="store_true", help="accept all pending changes")
-    keep.add_argument("--session", metavar="S", help="accept the changes of this session: its name or its beginning")
+    keep.add_argument(
+        "--session", metavar="S", help="accept the changes of this session: its id or the beginning of its id"
+    )
     keep.add_argument("-p", "--patch", action="store_true", help="ask about each hunk")
     keep.add_argument("-y", "--yes", action="store_true", help="with -p, accept all hunks")
     blame = commands.add_parser(
@@ -349,7 +353,7 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="[SESSION] -- COMMAND",
         nargs=argparse.REMAINDER,
         action=_Split,
-        help="the session: its name or the beginning of it (default: the one with the latest change); the command and "
+        help="the session: its id or the beginning of it (default: the one with the latest change); the command and "
         "its arguments",
     )
 

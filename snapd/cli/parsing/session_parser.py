@@ -6,8 +6,8 @@ import argparse
 
 from .usage import FOLDER, changing, common, looking
 
-_STEP = "a step: its name, the beginning of its name, or 'last'; 'snapd log' shows them"
-_SESSION = "a session: its name or the beginning of its name; 'snapd sessions' lists them"
+_STEP = "a step: its id, the beginning of its id, or 'last'; 'snapd log' shows them"
+_SESSION = "a session: its id or the beginning of its id; 'snapd sessions' lists them"
 _TIME = "90m, 2h or 3d ago, 14:30, 2026-11-20, '2026-11-20 14:30'"
 _RUN = (
     "Run a command and record what it does as steps of a session. An agent that can be given hooks for one run gets "
@@ -139,11 +139,11 @@ def _add_step(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     shared.add_argument(
         "--best-effort", action="store_true", help="exit with 0 even after an error, and print the error"
     )
-    begin = actions.add_parser("begin", parents=[shared], help="begin a step and print its name")
+    begin = actions.add_parser("begin", parents=[shared], help="begin a step and print its id")
     begin.add_argument(
         "--session",
         metavar="S",
-        help="the session of the step; started if there is none of that name (default: a new one)",
+        help="the session of the step; started if there is none with that id (default: a new one)",
     )
     begin.add_argument("--agent", metavar="NAME", help="the agent of a new session")
     begin.add_argument("--tool", metavar="NAME", help="the tool that the step uses")

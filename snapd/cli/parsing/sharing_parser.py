@@ -34,7 +34,9 @@ def add_sharing(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     push.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions (default: all of this folder)")
     push.add_argument("--delete", action="store_true", help="delete the sessions from there instead")
     push.add_argument(
-        "--prune", action="store_true", help="delete old sessions from there instead: of this folder and this machine"
+        "--prune",
+        action="store_true",
+        help="delete old sessions from there instead: those of this folder, and those that this machine added to last",
     )
     push.add_argument(
         "--older-than", metavar="DAYS", type=float, help="with --prune: sessions that nobody added to for so long"

@@ -56,7 +56,7 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
     """
     if word != "last" and not (word and set(word) <= HEXADECIMAL and len(word) <= LONGEST):
         raise InvalidParams(
-            f"expected a step, the beginning of its name or 'last', got {word!r}",
+            f"expected a step, the beginning of its id or 'last', got {word!r}",
             hint=UnknownStep.default_hint,
             field="STEP",
         )
@@ -86,7 +86,7 @@ def find_session_or_step(found: Backend, word: str) -> dict[str, Any]:
     steps = ask(found, "step/find", {"prefix": word, "limit": 1})["steps"] if is_step and word != "last" else []
     if sessions and steps:
         raise InvalidParams(
-            f"{word!r} is the beginning of a session and of a step", hint="give more of the name", field="SESSION"
+            f"{word!r} is the beginning of a session and of a step", hint="give more of the id", field="SESSION"
         )
     if steps or word == "last":
         return find_step(found, word)
@@ -162,6 +162,6 @@ def _only(names: list[str], word: str, kind: str) -> str:
     if len(names) > 1:
         shown = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
         raise InvalidParams(
-            f"{word!r} is the beginning of several {kind}s: {shown}", hint="give more of the name", field=kind.upper()
+            f"{word!r} is the beginning of several {kind}s: {shown}", hint="give more of the id", field=kind.upper()
         )
     return names[0]

@@ -213,7 +213,7 @@ def test_names_that_are_not_utf8(home: Home, project: str) -> None:
     ("args", "code", "said"),
     [
         (("show", "fedcba98"), 1, "no step 'fedcba98' in this folder"),
-        (("show", "README.md"), 2, "expected a step, the beginning of its name or 'last', got 'README.md'"),
+        (("show", "README.md"), 2, "expected a step, the beginning of its id or 'last', got 'README.md'"),
         (("step", "end", "fedcba98"), 1, "no step 'fedcba98' in this folder"),
         (("step", "end", "f" * 16), 1, "no step"),
         (("step", "begin", "--parent", "fedcba98"), 1, "no step 'fedcba98' in this folder"),
