@@ -136,8 +136,8 @@ class Settings:
     exclude: tuple[str, ...] = _setting(
         _strings("a list of strings, each without line breaks", lambda text: not {"\n", "\0"} & set(text)),
         (),
-        "patterns in `.gitignore` syntax, rooted at the folder, of what snapshots leave out in addition to git's "
-        "rules; snapd cannot restore it",
+        "patterns in `.gitignore` syntax, rooted at the folder, of files that snapshots leave out in addition to what "
+        "git ignores; snapd cannot restore them",
         shown="none",
     )
     include: tuple[str, ...] = _setting(
@@ -146,9 +146,9 @@ class Settings:
             lambda text: text.strip() != "" and text[0] not in "!#" and not {"\n", "\0"} & set(text),
         ),
         (),
-        "patterns in `.gitignore` syntax, rooted at each folder, of files that snapshots hold although git ignores "
-        "them, such as `.env`; what `exclude` names stays out. In a directory that git ignores, only what a pattern "
-        "names with its path is found, as in `secrets/*.key`",
+        "patterns in `.gitignore` syntax, rooted at each folder, of files that snapshots contain although git ignores "
+        "them, such as `.env`; what `exclude` names stays out. For a file in a directory that git ignores, the pattern "
+        "has to contain the path, as in `secrets/*.key`",
         shown="none",
         source="file",
     )
@@ -174,7 +174,7 @@ class Settings:
     data_dir: str | None = _setting(
         Kind("a path", lambda value: type(value) is str and value != "" and "\0" not in value),
         None,
-        "where stores lie; a relative path lies inside each folder, and snapshots leave it out",
+        "where snapd keeps its stores; a relative path is inside each folder, and snapshots leave it out",
         shown="the user's data directory",
         source="not environment",
         at_opening=True,
