@@ -249,7 +249,7 @@ def _add_acp(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _add_agent(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    agent = commands.add_parser("agent", help="wire agents to snapd by their own hooks, and see whether that works")
+    agent = commands.add_parser("agent", help="connect agents to snapd by their own hooks, and see whether that works")
     actions = agent.add_subparsers(dest="action", metavar="ACTION", required=True)
     install = actions.add_parser(
         "install",
@@ -274,5 +274,5 @@ def _add_agent(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     actions.add_parser(
         "status",
         parents=[common(asks=False)],
-        help="show which agents are wired, and what keeps their hooks from working",
+        help="show which agents are connected, and what keeps their hooks from working",
     )
