@@ -210,7 +210,7 @@ executable: dist
 release: vsix
 	for folder in $(CLIENT) clients/opencode; do \
 		cp LICENSE $$folder && scripts/with-node npm pack --silent --pack-destination dist ./$$folder || exit 1; done
-	scripts/feature $(EXECUTABLE) dist
+	scripts/feature $(EXECUTABLE) dist/snapd-*.whl dist
 
 # the tools that it needs beside those of the other tests
 release-check: release $(EXTENSION)/e2e/node_modules/.installed

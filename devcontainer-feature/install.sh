@@ -6,6 +6,8 @@ user=${_REMOTE_USER:-root}
 agents=${AGENTS:-all}
 version=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$here/devcontainer-feature.json")
 executable=$here/snapd-$version-linux-$(uname -m)
+# the name of a package alone could be that of a stranger's
+wheel=$here/snapd-$version-py3-none-any.whl
 
 runs() { # whether the executable works with the C library of this image
     [ -x "$executable" ] || return 1
@@ -26,8 +28,6 @@ mkdir -p /usr/local/bin /usr/local/share/snapd
 if runs; then
     install -m 755 "$executable" /usr/local/bin/snapd
 elif python3 -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-    wheel=$here/snapd-$version-py3-none-any.whl
-    [ -f "$wheel" ] || wheel=snapd==$version
     python3 -m venv /usr/local/lib/snapd
     /usr/local/lib/snapd/bin/python -m pip install --quiet --disable-pip-version-check "$wheel"
     ln -sf /usr/local/lib/snapd/bin/snapd /usr/local/bin/snapd

@@ -16,7 +16,7 @@ import snapd
 
 from .machine import DIST, HIDDEN, ROOT, alone
 from .test_npm import TOOLS, run
-from .test_wheel import WHEEL, wheels  # noqa: F401 - a fixture
+from .test_wheel import wheels  # noqa: F401 - a fixture
 
 PACKED = DIST / "devcontainer-feature-snapd.tgz"
 USER = "vscode" if os.getuid() == 0 else "root"
@@ -134,7 +134,6 @@ def without_executable(container: Container) -> None:
 
 def test_without_an_executable_for_the_image_it_takes_a_python(container: Container, wheels: Path) -> None:  # noqa: F811
     without_executable(container)
-    shutil.copy(WHEEL, container.feature)
     python = "export PATH=/srv/bin:$PATH LD_LIBRARY_PATH=/srv/lib; test -x /srv/bin/python3; "
     pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": os.devnull}
     installs = (
