@@ -34,12 +34,12 @@ export const START = [
       await workbench.pick("Get Started with Agent Steps");
       const walkthrough = stage.browser.page.locator(".gettingStartedContainer");
       for (const [title, picture] of Object.entries(WALKTHROUGH)) {
-        await walkthrough.getByRole("button", { name: title }).first().click();
+        await unfoldEntry(walkthrough, title);
         const drawn = walkthrough.getByRole("img", { name: picture });
         await until(`there is a picture of ${picture}`, () => drawn.evaluate(widthOf));
         await stage.shot(`walkthrough-${title.toLowerCase().replaceAll(" ", "-")}`);
       }
-      await walkthrough.getByRole("button", { name: "Connect your agents" }).first().click();
+      await unfoldEntry(walkthrough, "Connect your agents");
       const hooks = await connectClaude(stage, () =>
         walkthrough.getByRole("button", { name: "Connect Agents" }).click(),
       );
@@ -177,6 +177,21 @@ async function connectClaude({ workbench, world }, open) {
 async function around(place, height) {
   const box = /** @type {{ x: number, y: number, width: number, height: number }} */ (await place.boundingBox());
   return { ...box, height: height ?? box.height };
+}
+
+/**
+ * Unfolds an entry of a walkthrough: a click while the page still moves is lost.
+ *
+ * @param {import("playwright-core").Locator} walkthrough
+ * @param {string} title
+ */
+async function unfoldEntry(walkthrough, title) {
+  const entry = walkthrough.getByRole("button", { name: title }).first();
+  await until(`${title} is unfolded`, async () => {
+    if ((await entry.getAttribute("aria-expanded")) === "true") return true;
+    await entry.click();
+    return false;
+  });
 }
 
 /** @param {Element} picture */
