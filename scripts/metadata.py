@@ -76,10 +76,7 @@ def project(root: Path = ROOT) -> Project:
 def texts(root: Path = ROOT) -> dict[str, str]:
     """What each file has to be, by its path in the repository."""
     known = project(root)
-    found = {}
-    for name, change in _FILES.items():
-        found[name] = change((root / name).read_text("utf-8"), known)
-    return found
+    return {name: change((root / name).read_text("utf-8"), known) for name, change in _FILES.items()}
 
 
 def refusal(root: Path, tag: str, address: str) -> str:
@@ -97,7 +94,7 @@ def refusal(root: Path, tag: str, address: str) -> str:
     if known.host == RESERVED:
         return f"pyproject.toml: {known.repository} is a reserved name\nhint: write the address of the repository there"
     if address != known.repository:
-        return f"pyproject.toml: the repository is {known.repository}, and this is {address}\nhint: correct one of both"
+        return f"pyproject.toml: the repository is {known.repository}, and this is {address}\nhint: correct one of them"
     if tag != f"v{known.version}":
         return f"the tag is {tag}, and the version {known.version}\nhint: the tag of this version is v{known.version}"
     if f"\n## {known.version} (unreleased)\n" in (root / "CHANGELOG.md").read_text("utf-8"):
@@ -196,10 +193,7 @@ def _server(text: str, known: Project) -> str:
     source = {"repository": {"url": known.repository, "source": forge}} if known.host in _FORGES else {}
     packages = [{**each, "identifier": known.name, "version": known.version} for each in read["packages"]]
     known_as = {"name": known.server, "title": known.name, "description": known.description, "version": known.version}
-    return (
-        json.dumps({**read, **known_as, "websiteUrl": known.repository, **source, "packages": packages}, indent=2)
-        + "\n"
-    )
+    return _json(json.dumps(read), **known_as, websiteUrl=known.repository, **source, packages=packages)
 
 
 def _feature(text: str, known: Project) -> str:

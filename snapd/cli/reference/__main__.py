@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from snapd.wire.generate import outputs
 
-from . import answers, evidence, markdown
+from . import answers, markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def _texts(root: Path, *, quick: bool) -> Iterator[tuple[str, str]]:
     yield from outputs().items()
     yield CONFIGURATION, markdown.with_settings((root / CONFIGURATION).read_text("utf-8"))
     yield "docs/cli.schema.json", answers.text()
-    yield "docs/design/evidence.md", evidence.text((root / EVIDENCE).read_text("utf-8"))
+    yield "docs/design/evidence.md", markdown.evidence((root / EVIDENCE).read_text("utf-8"))
     if not quick:
         yield "docs/cli.md", markdown.text()
 

@@ -1,4 +1,4 @@
-"""Writes `docs/cli.md` from the parser, with an example of each command, and the table of settings."""
+"""Writes `docs/cli.md` from the parser, with examples, the table of settings, and `docs/design/evidence.md`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from typing import TYPE_CHECKING
 
 from snapd.cli.parsing.parser import GROUPS, build_parser
@@ -56,6 +57,17 @@ line itself: `wrongUsage` and `declined` (the answer to a question was no).
 _SETTINGS = (f"<!-- {BANNER} -->", "<!-- end of what is generated -->")
 """What stands around the table of settings."""
 _VARIABLES = {"anyone": "`{}`", "not environment": "(`{}` moves all data)", "file": "-"}
+
+
+_EVIDENCE = f"""\
+<!-- {BANNER} -->
+
+# Evidence
+
+What the pages for users say, and the test behind each claim. The source is [evidence.toml](evidence.toml); a test
+checks that the pages say so and that the tests exist. `hazard N` is a test of `tests/hazards`, and `name.mjs::scenario`
+runs in a real editor or browser.
+"""
 
 
 def text() -> str:
@@ -203,3 +215,23 @@ def _setting(setting: Setting) -> str:
     variable = _VARIABLES[setting.source].format(setting.variable)
     cells = [f"`{setting.name}`", json_name, variable, setting.kind.expected, setting.shown_default, setting.doc]
     return f"| {' | '.join(cells)} |"
+
+
+def evidence(source: str) -> str:
+    """The page `docs/design/evidence.md`: what pages say, and the tests behind it.
+
+    Args:
+        source: the text of `docs/design/evidence.toml`.
+    """
+    parts = [_EVIDENCE]
+    for page, claims in tomllib.loads(source).items():
+        parts.append(f"\n## {page}\n\n| claim | shown by |\n|---|---|\n")
+        parts += [
+            f"| {claim.replace(' | ', ': ')} | {', '.join(map(_shown, shown))} |\n" for claim, shown in claims.items()
+        ]
+    return "".join(parts)
+
+
+def _shown(shown: str) -> str:
+    name, note, rest = shown.partition(" (")
+    return f"{name if name.startswith('hazard') else f'`{name}`'}{note}{rest}"
