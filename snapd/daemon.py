@@ -47,6 +47,9 @@ _END_SECONDS = 8.0
 """How long a daemon that is told to end may take; what it has not finished by then, the next one finishes."""
 _STRANGERS = 100
 """Connections over TCP that have not shown the token yet: one more costs the oldest of them its place."""
+_MOST_STRANGERS = 300
+"""So many may be there as long as all of them are new: a burst of clients needs a moment on a busy machine."""
+_NEW_SECONDS = 3.0
 _STRANGER_SECONDS = 10.0
 LOG_BYTES = 4 << 20
 _BACKLOG = 65_535
@@ -261,8 +264,9 @@ class Daemon:
         """Gives a connection a while to show the token, and a place as long as there are not too many after it."""
         self._strangers[connection] = self._loop.call_later(_STRANGER_SECONDS, connection.drop)
         connection.on_admitted = lambda: self._know(connection)
-        if len(self._strangers) > _STRANGERS:
-            oldest = next(iter(self._strangers))
+        oldest, deadline = next(iter(self._strangers.items()))
+        is_new = deadline.when() - self._loop.time() > _STRANGER_SECONDS - _NEW_SECONDS
+        if len(self._strangers) > (_MOST_STRANGERS if is_new else _STRANGERS):
             self._know(oldest)
             oldest.drop()
 

@@ -96,16 +96,17 @@ import resource, sys
 from snapd import daemon
 from snapd.cli.main import main
 
-daemon._STRANGERS, daemon._STRANGER_SECONDS = 5, float(sys.argv[1])
+daemon._STRANGERS, daemon._STRANGER_SECONDS, daemon._NEW_SECONDS = 5, float(sys.argv[1]), float(sys.argv[3])
+daemon._MOST_STRANGERS = 12
 daemon.raise_descriptor_limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[2]),) * 2)
 sys.exit(main(["serve", "--tcp", "127.0.0.1:0"]))
 """
 
 
 @contextmanager
-def bounded(machine: Machine, seconds: float, descriptors: int) -> Iterator[int]:
+def bounded(machine: Machine, seconds: float, descriptors: int, new_seconds: float = 0.0) -> Iterator[int]:
     """The port of a daemon with other bounds."""
-    words = [sys.executable, "-c", BOUNDED, str(seconds), str(descriptors)]
+    words = [sys.executable, "-c", BOUNDED, str(seconds), str(descriptors), str(new_seconds)]
     env = machine.environment(SNAPD_TOKEN="secret")
     with (machine.root / "stderr").open("ab") as log:
         process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=log)
@@ -139,6 +140,17 @@ def test_strangers_take_the_places_of_strangers_alone(machine: Machine, folder: 
             strangers += [stranger(port) for _ in range(20)]
             assert all(is_hung_up_on(each) for each in strangers[15:35])
             assert late.track()["hash"] == early.track()["hash"]
+        for each in strangers:
+            each.close()
+
+
+def test_strangers_that_are_new_keep_their_places_up_to_a_bound(machine: Machine) -> None:
+    with bounded(machine, PATIENCE, 1024, PATIENCE) as port:
+        strangers = [stranger(port) for _ in range(20)]
+        assert all(is_hung_up_on(each) for each in strangers[:8])
+        for each in strangers[8:]:
+            each.sendall(initialize(options={"token": "secret"}))
+            assert not is_hung_up_on(each)
         for each in strangers:
             each.close()
 
