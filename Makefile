@@ -36,7 +36,7 @@ LONGEST := $(addprefix tests/,acp agents/settings authorship benchmarks/test_sto
 	cli/machines cli/reference/test_pages_run.py cli/terminal cli/test_first_hour.py clients core/actions/test_cut_short.py \
 	core/actions/test_dry_runs.py core/actions/test_export.py core/actions/test_purge.py \
 	core/actions/test_review_random.py core/actions/test_text_blame.py core/operations/test_ends.py \
-	core/rules/test_secrets.py core/test_growth.py core/test_model.py differ faults/test_failpoints.py \
+	model/test_secrets.py core/test_growth.py core/test_model.py differ faults/test_failpoints.py \
 	faults/test_sweeps.py fixtures fuzz hazards hook/test_json_text.py library machines mcp notes remotes \
 	rpc/test_adding_a_method.py rpc/test_concurrency.py rpc/test_slow_diff.py rpc/test_tcp.py sharing soak \
 	staging store/fsck store/journal store/maintenance store/objects/test_damaged_objects.py \

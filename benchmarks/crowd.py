@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import EMPTY_TREE, REGULAR, TREE, Coverage, TreeEntry
-from snapd.core.timeline.model import Event, SessionEnded, SessionStarted, Span, StepBegun, StepEnded
+from snapd.model.snapshot import EMPTY_TREE, REGULAR, TREE, Coverage, TreeEntry
+from snapd.model.timeline import Event, SessionEnded, SessionStarted, Span, StepBegun, StepEnded
 from snapd.store.objects.codec import encode_tree, object_id
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_writer import PackWriter
@@ -22,7 +22,7 @@ from snapd.store.sharing.outgoing import OutgoingRepository
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from snapd.core.model import ObjectId
+    from snapd.model.snapshot import ObjectId
     from snapd.store.objects.codec import ObjectKind
 
 DAY = 86_400_000

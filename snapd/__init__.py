@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ._version import __version__
 
-_HOMES = ("snapd.core.errors", "snapd.library", "snapd.library.message_loop")
+_HOMES = ("snapd.model.errors", "snapd.library", "snapd.library.message_loop")
 """Where the names are defined, the module that loads fastest first."""
 
 # a hook has no time to load `typing`
@@ -16,7 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from snapd.core.errors import (
+    from snapd.library import FileDiff, Outcome, Patch, RevertOutcome, Review, Session, Snapshot, Step
+    from snapd.library.message_loop import compute_diff, init_snapshot, track_message, track_snapshot
+    from snapd.model.errors import (
         FileChanged,
         FileNotInSnapshot,
         InvalidParams,
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
         WorkspaceNotOpen,
         WorkspaceRefused,
     )
-    from snapd.library import FileDiff, Outcome, Patch, RevertOutcome, Review, Session, Snapshot, Step
-    from snapd.library.message_loop import compute_diff, init_snapshot, track_message, track_snapshot
 
 __all__ = [
     "FileChanged",

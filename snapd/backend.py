@@ -1,6 +1,6 @@
 """Requests about one folder, answered by this process or by the daemon that owns the store.
 
-Both backends take the wire's objects or their JSON values and raise the errors of `snapd.core.errors`, so the library
+Both backends take the wire's objects or their JSON values and raise the errors of `snapd.model.errors`, so the library
 and the command line need not know which of them answers.
 """
 
@@ -12,8 +12,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from snapd.core import errors as core_errors
-from snapd.core.errors import IoError, SnapdError
+from snapd.model import errors as core_errors
+from snapd.model.errors import IoError, SnapdError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
@@ -165,9 +165,9 @@ class LocalBackend:
 
     def _handle(self, method: str, params: dict[str, Any], report: Report | None) -> Any:
         """The result object for JSON params."""
-        from snapd.core.call import Call
         from snapd.handlers import HANDLERS, Context
         from snapd.handlers.binding import structured
+        from snapd.model.call import Call
         from snapd.wire.methods import METHODS
 
         def progress(message: str, done: int, total: int | None) -> None:
@@ -187,7 +187,7 @@ class LocalBackend:
 
     def close(self) -> None:
         """See `Backend.close`; raises `SnapdError` if the work tree could not be read for the steps left open."""
-        from snapd.core.call import Call
+        from snapd.model.call import Call
 
         try:
             self._workspace.sessions.leave(self._options.client, Call())

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 import attrs
 from filelock import FileLock, Timeout
 
-from snapd.core.errors import os_errors
 from snapd.differ.differ import ProcessDiffer
 from snapd.handlers import encode_news
 from snapd.housekeeping import Housekeeping
 from snapd.launch import connect, is_of_user
 from snapd.locations import NEW_SOCKET, check_socket_directory, check_socket_path
+from snapd.model.errors import os_errors
 from snapd.rpc.connection import Connection
 from snapd.rpc.parent import ParentWatch
 from snapd.rpc.scheduling.turns import Threads

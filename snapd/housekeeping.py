@@ -1,4 +1,4 @@
-"""Runs `Workspace.keep_house` about once an hour for each open workspace, one after the other.
+"""Runs `Upkeep.keep_house` about once an hour for each open workspace, one after the other.
 
 It gives way to every request, and then tries again soon.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import SnapdError
+from snapd.model.errors import SnapdError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -104,7 +104,7 @@ class Housekeeping:
     def _keep(self, workspace: Workspace) -> bool:
         """Whether there is nothing to try again soon."""
         try:
-            removed = workspace.keep_house(self._now())
+            removed = workspace.upkeep.keep_house(self._now())
         except SnapdError as error:
             # the next request reports it; the maintenance itself loses nothing
             logger.warning("%s: maintenance failed: %s", os.fsdecode(workspace.root), error.message)

@@ -9,9 +9,9 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import IoError
 from snapd.environment import own_command
 from snapd.locations import check_socket_path
+from snapd.model.errors import IoError
 
 if TYPE_CHECKING:
     from snapd.locations import Locations

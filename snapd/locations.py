@@ -9,7 +9,7 @@ import shlex
 import stat
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import IoError, os_errors
+from snapd.model.errors import IoError, os_errors
 
 from .environment import socket_in, user_directories
 

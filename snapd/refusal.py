@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import WorkspaceRefused
-from snapd.core.paths import is_tree_name, shown
+from snapd.model.errors import WorkspaceRefused
+from snapd.model.paths import is_tree_name, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.compare.text import DirectDiffer
-from snapd.core.errors import InvalidParams, SnapdError, StoreCorrupt, StoreLocked, WorkspaceGone, WorkspaceNotOpen
-from snapd.core.model import NO_COVERAGE, TakenQuery
 from snapd.core.operations.editors import Editors
-from snapd.core.paths import parents, shown
-from snapd.core.rules.ignore import RULES_BYTES
-from snapd.core.trees import file_at
-from snapd.core.workspace import Workspace
+from snapd.core.workspace import Seams, Workspace
 from snapd.folders.former import former_histories, is_another, remember, set_aside
 from snapd.folders.root import folder_around, has_history, store_of
 from snapd.locations import check_private, project_id, store_directories, store_path
+from snapd.model.errors import InvalidParams, SnapdError, StoreCorrupt, StoreLocked, WorkspaceGone, WorkspaceNotOpen
+from snapd.model.ignore import RULES_BYTES
+from snapd.model.paths import parents, shown
+from snapd.model.snapshot import NO_COVERAGE, TakenQuery
+from snapd.model.trees import file_at
 from snapd.notes.project import ProjectNotes
 from snapd.refusal import canonical_root, check_root
 from snapd.remotes.program import GitProgram
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import Coverage, Entry, RelPath
-    from snapd.core.ports.sharing import Fetched
+    from snapd.core.seams import Fetched
     from snapd.locations import Locations
+    from snapd.model.snapshot import Coverage, Entry, RelPath
     from snapd.settings.in_force import Options
     from snapd.settings.table import Settings
 
@@ -365,7 +365,7 @@ class Workspaces:
                 remember(location.store, folder)
                 work_tree.attach(
                     os.path.join(location.store, "worktree"),
-                    store.knows,
+                    store.log.knows,
                     store.adopt,
                     store.project_blobs,
                     partial(_contents, store),
@@ -375,14 +375,18 @@ class Workspaces:
                     project_id(location.root),
                     work_tree,
                     store,
-                    policy,
-                    self._texts,
-                    self.editors,
-                    Elsewhere(location.root, store, self._machine, partial(self._beside, location.store, policy)),
-                    ProjectNotes(location.root, GitProgram(self._machine.environment, protocols=())),
-                    secret_rules,
-                    partial(_is_elsewhere, location),
-                    partial(former_histories, location.store, folder),
+                    Seams(
+                        policy=policy,
+                        texts=self._texts,
+                        editors=self.editors,
+                        elsewhere=Elsewhere(
+                            location.root, store, self._machine, partial(self._beside, location.store, policy)
+                        ),
+                        notes=ProjectNotes(location.root, GitProgram(self._machine.environment, protocols=())),
+                        secret_rules=secret_rules,
+                        is_elsewhere=partial(_is_elsewhere, location),
+                        former_histories=partial(former_histories, location.store, folder),
+                    ),
                 )
             except BaseException:
                 store.close()
@@ -395,8 +399,8 @@ class Workspaces:
 def _last_coverage(store: Store) -> Coverage:
     """The coverage of the last snapshot; an empty one where the store is damaged."""
     with suppress(StoreCorrupt):
-        for last in store.taken(TakenQuery(), None, 1):
-            return store.find(last.tree).coverage
+        for last in store.log.taken(TakenQuery(), None, 1):
+            return store.log.find(last.tree).coverage
     return NO_COVERAGE
 
 
@@ -411,7 +415,7 @@ def _contents(store: Store, name: str) -> Iterator[bytes]:
     """The contents that snapshots have of a small file of the folder, the newest first, each once in a row."""
     before: Entry | None = None
     below: int | None = None
-    while taken := store.taken(TakenQuery(), below, 100):
+    while taken := store.log.taken(TakenQuery(), below, 100):
         for each in taken:
             entry = file_at(store.entry_in, each.tree, os.fsencode(name))
             if entry != before:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams
-from snapd.core.model import TakenQuery
 from snapd.folders.former import Identity, adopt, whereabouts
 from snapd.locations import Locations
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams
+from snapd.model.snapshot import TakenQuery
 from snapd.settings.in_force import Base, Options, SettingsFile
 from snapd.workspaces import Workspaces
 
@@ -56,9 +56,9 @@ class User:
         workspaces = Workspaces(self.locations, None, 0o022, None)
         try:
             workspace = workspaces.acquire(os.fsencode(self.path / name), self.options)
-            workspace.track((), Call())
+            workspace.snapshots.track((), Call())
             former = {(os.path.relpath(each.folder, self.path), each.why) for each in workspace.former_histories()}
-            return len(workspace.taken_snapshots(TakenQuery(), None, 100, Call(), counts=False).views), former
+            return len(workspace.snapshots.taken(TakenQuery(), None, 100, Call(), counts=False).views), former
         finally:
             workspaces.close()
 

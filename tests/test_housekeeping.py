@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import StoreCorrupt
 from snapd.core.workspace import Workspace
 from snapd.housekeeping import AGAIN_SECONDS, INTERVAL_SECONDS, JITTER, Calendar, Housekeeping
+from snapd.model.call import Call
+from snapd.model.errors import StoreCorrupt
 from snapd.store import log
 from snapd.store.repository import ShadowRepository
 from tests.support.git import run_git
@@ -56,13 +56,14 @@ class Clock:
 
 
 class Fake:
-    """A workspace that does as it is told."""
+    """The upkeep of a workspace that does as it is told."""
 
     root = b"/somewhere"
 
     def __init__(self, *answers: int | Exception | None) -> None:
         self.answers = list(answers)
         self.asked: list[float] = []
+        self.upkeep = self
 
     def keep_house(self, now: float) -> int | None:
         self.asked.append(now)
@@ -111,8 +112,8 @@ async def test_it_drops_what_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         task.start()
         await clock.goes_on()
         await task.stop()
-        bench.workspace._store._scheduler._thread.join(PATIENCE)  # type: ignore[attr-defined]
-        assert [bench.workspace._store.knows(tree) for tree in trees] == [False] * 6 + [True] * 6
+        bench.workspace.store._scheduler._thread.join(PATIENCE)  # type: ignore[attr-defined]
+        assert [bench.workspace.store.log.knows(tree) for tree in trees] == [False] * 6 + [True] * 6
         assert run_git(bench.store, "--git-dir=.", "fsck", "--strict", "--full", "--no-dangling") == b""
         assert sum(name.endswith(".pack") for name in os.listdir(os.path.join(bench.store, "objects", "pack"))) == 1
         bench.close()
@@ -133,10 +134,10 @@ def crowded(tmp_path: Path) -> Bench:
 
 def test_who_is_at_work_is_not_disturbed(tmp_path: Path) -> None:
     bench = crowded(tmp_path)
-    with bench.workspace._writer.turn(Call()):
-        assert bench.workspace.keep_house(1.0) is None
-    bench.workspace._store._scheduler.stop()  # type: ignore[attr-defined]
-    assert bench.workspace.keep_house(4e9) == 5
+    with bench.workspace.writer.turn(Call()):
+        assert bench.workspace.upkeep.keep_house(1.0) is None
+    bench.workspace.store._scheduler.stop()  # type: ignore[attr-defined]
+    assert bench.workspace.upkeep.keep_house(4e9) == 5
 
 
 @pytest.mark.parametrize("ask", [Bench.track, Bench.close], ids=["track", "close"])
@@ -160,23 +161,23 @@ def test_it_gives_way_to_whoever_comes(
                 left -= 1
             else:
                 other.start()
-                while not workspace._writer._waiting:
+                while not workspace.writer._waiting:
                     pass
                 came.set()
         return real(self, oid)
 
     monkeypatch.setattr(ShadowRepository, "read_tree", read_tree)
-    assert workspace.keep_house(4e9) is None
+    assert workspace.upkeep.keep_house(4e9) is None
     other.join(PATIENCE)
     assert not other.is_alive()
     assert after == 0
     monkeypatch.undo()
     if ask is Bench.close:
-        assert workspace.keep_house(4e9) is None
+        assert workspace.upkeep.keep_house(4e9) is None
         bench.open()
         bench.keep(0)
     # what it was about to sweep is swept the next time
-    assert bench.workspace.keep_house(4e9) is not None
+    assert bench.workspace.upkeep.keep_house(4e9) is not None
     bench.close()
     bench.open()
     assert run_git(bench.store, "--git-dir=.", "fsck", "--strict", "--full", "--unreachable") == b""

@@ -14,8 +14,8 @@ from snapd.wire.methods import METHODS
 ROOT = Path(snapd.__file__).parent
 CLIENT = ROOT.parent / "clients" / "python" / "snapd_client"
 MODULES = sorted(ROOT.rglob("*.py"))
-MOST_MODULES = 15
-"""In a folder, so that one look takes it in."""
+MOST_LINES = 700
+"""Of a module. A folder may have as many modules as its subject needs."""
 
 
 def name_of(path: Path) -> str:
@@ -65,7 +65,7 @@ BELOW_THE_EDGE = [*room("store"), *room("watch"), *room("worktree"), *room("wire
 
 def test_the_core_is_plain() -> None:
     outside = {"argparse", "asyncio", "json", "logging", "multiprocessing", "pathlib", "socket", "subprocess", "sys"}
-    for path in room("core"):
+    for path in (*room("core"), *room("model")):
         used = {module.partition(".")[0] for module in imports(path)}
         assert used <= {"attrs", "pygit2", "snapd", *sys.stdlib_module_names} - outside, path
         assert attributes(path).isdisjoint(NO_ENVIRONMENT), path
@@ -88,13 +88,7 @@ def test_every_module_is_small_and_says_what_it_is_for() -> None:
     for path in MODULES:
         assert ast.get_docstring(parse(path)), path
         assert path.stem not in ("utils", "util", "helpers", "misc", "common"), path
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 500, path
-
-
-def test_every_folder_is_taken_in_at_one_look() -> None:
-    for folder in sorted({path.parent for path in MODULES}):
-        modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
-        assert len(modules) <= MOST_MODULES, (folder, sorted(modules))
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES, path
 
 
 def test_methods_and_handlers_are_the_same_table() -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import IoError
 from snapd.core.workspace import Workspace
 from snapd.locations import Locations
+from snapd.model.call import Call
+from snapd.model.errors import IoError
 from snapd.settings.in_force import Base, Options, SettingsFile
 from snapd.workspaces import MAX_UNUSED, Workspaces
 
@@ -115,7 +115,7 @@ def test_a_store_that_closes_slowly_holds_up_no_other_and_is_opened_again_after_
         closing.result(PATIENCE)
         new = waiting.result(PATIENCE)
     assert new is not old
-    new.track((), Call())
+    new.snapshots.track((), Call())
 
 
 def test_whoever_waits_for_an_opening_that_fails_is_told_why_and_the_next_one_tries_anew(
@@ -140,7 +140,7 @@ def test_whoever_waits_for_an_opening_that_fails_is_told_why_and_the_next_one_tr
         for future in (first, waiting):
             with pytest.raises(IoError, match="no disk"):
                 future.result(PATIENCE)
-    assert workspaces.acquire(slow, options).track((), Call()).tree
+    assert workspaces.acquire(slow, options).snapshots.track((), Call()).tree
 
 
 def test_many_unused_are_not_kept_open(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from snapd.backend import with_short_ids
-from snapd.core.errors import InvalidParams, NothingToUndo, PlanChanged, UnknownStep
+from snapd.model.errors import InvalidParams, NothingToUndo, PlanChanged, UnknownStep
 
 from .messages import Offer
 from .telling import NOTHING_RECORDED, done, file_lines, turn_lines

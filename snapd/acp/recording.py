@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.errors import IoError, SnapdError, UnknownSession, WorkspaceRefused
 from snapd.folders.root import folder_around
 from snapd.locations import Locations
+from snapd.model.errors import IoError, SnapdError, UnknownSession, WorkspaceRefused
 from snapd.settings import data_dir
 
 if TYPE_CHECKING:

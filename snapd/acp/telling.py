@@ -6,7 +6,7 @@ import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import SnapdError
+from snapd.model.errors import SnapdError
 from snapd.reasons import ELSEWHERE, in_words
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from snapd.core.errors import InvalidParams, IoError, PathOutsideWorkspace, SnapdError
+from snapd.model.errors import InvalidParams, IoError, PathOutsideWorkspace, SnapdError
 
 from . import styles
 from .insertion import inserted, insertions, without_entries, without_insertions, without_pieces

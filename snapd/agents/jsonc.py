@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 BYTE_ORDER_MARK = "\ufeff"
 _DEEPEST = 200

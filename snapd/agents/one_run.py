@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import SnapdError
+from snapd.model.errors import SnapdError
 
 from . import styles
 from .status import Looking

@@ -11,7 +11,7 @@ import stat
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import IoError, os_errors
+from snapd.model.errors import IoError, os_errors
 from snapd.store.files.durable import make_directories, remove_if_there, sync_directory, write_all, write_file
 from snapd.worktree.fs.stable_read import read_bounded
 

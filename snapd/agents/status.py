@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import SnapdError
+from snapd.model.errors import SnapdError
 
 from . import styles
 from .jsonc import parse

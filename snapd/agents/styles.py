@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 from .jsonc import Array, Object, Value, parse, plain
 

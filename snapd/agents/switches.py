@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import InvalidParams, SnapdError
+from snapd.model.errors import InvalidParams, SnapdError
 
 from .jsonc import Array, Object, parse, plain
 from .settings_file import read

@@ -10,7 +10,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -323,7 +323,7 @@ def named(names: list[str]) -> list[Agent]:
     Raises:
         InvalidParams: there is no agent of such a name.
     """
-    from snapd.core.errors import did_you_mean
+    from snapd.model.errors import did_you_mean
 
     for name in names:
         if name not in AGENTS:

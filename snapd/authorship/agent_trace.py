@@ -8,7 +8,7 @@ from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
 from snapd._version import __version__
-from snapd.core.paths import is_utf8
+from snapd.model.paths import is_utf8
 
 from .commits import moment
 

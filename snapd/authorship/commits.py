@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from snapd.core.call import Call
 from snapd.core.compare.edits import edits, split_lines
 from snapd.core.compare.text import DirectDiffer, is_binary
-from snapd.core.errors import InvalidParams, PathOutsideWorkspace
-from snapd.core.model import EXECUTABLE, REGULAR, TEN_MIB
-from snapd.core.paths import to_uri
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, PathOutsideWorkspace
+from snapd.model.paths import to_uri
+from snapd.model.snapshot import EXECUTABLE, REGULAR, TEN_MIB
 from snapd.staging.git import GitFailed
 from snapd.store.objects.codec import batch_objects
 

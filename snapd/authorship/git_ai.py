@@ -7,7 +7,7 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from snapd.core.paths import is_utf8
+from snapd.model.paths import is_utf8
 from snapd.notes.note import NO_MODEL, NOTES, SCHEMA
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from snapd.cli.requests.connection import NoDaemon
 from snapd.cli.terminal.errors import readable
 from snapd.cli.terminal.output import print_error
 from snapd.cli.terminal.streams import take_over
-from snapd.core.errors import Cancelled, SnapdError
+from snapd.model.errors import Cancelled, SnapdError
 
 from .exit_codes import CANNOT_REACH, FAILED, INTERRUPTED, NOBODY_READS, USAGE
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import attrs
 
-from snapd.core.timeline.model import OperationKind
-
-if TYPE_CHECKING:
-    from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.timeline.handover import Signature
-    from snapd.core.timeline.model import FileSummary, Message, Operation, Session, SessionId, Step, StepId
-
-    from .model import FullLook, ObjectId, Outcome, RelPath, Taken, UncapturedChange
+from snapd.core.compare.file_diff import FileDelta
+from snapd.model.handover import Signature
+from snapd.model.snapshot import FullLook, ObjectId, Outcome, RelPath, Taken, UncapturedChange
+from snapd.model.timeline import FileSummary, Message, Operation, OperationKind, Session, SessionId, Step, StepId
 
 View = TypeVar("View")
 

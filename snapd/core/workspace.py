@@ -5,8 +5,9 @@ One request at a time writes; requests that read the store run beside it.
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+
+import attrs
 
 from snapd.core.actions.cleanup import Upkeep
 from snapd.core.actions.compare import Comparison, NetChanges
@@ -30,25 +31,43 @@ from snapd.core.actions.undo.contested import ContestedFiles
 from snapd.core.actions.undo.parts import UndoParts
 from snapd.core.actions.undo.planner import UndoPlanner
 from snapd.core.actions.undo.steps import UndoSteps
+from snapd.core.answers import FormerHistory
+from snapd.core.compare.text import TextDiffer
+from snapd.core.operations.editors import Editors
 from snapd.core.operations.writer import Writer
-from snapd.core.paths import shown
-from snapd.core.ports.sharing import Fetched
 from snapd.core.review.changes import Attributor
 from snapd.core.review.pending import PendingFiles
+from snapd.core.seams import Elsewhere, Fetched, Notes, Policy
+from snapd.model.paths import shown
+from snapd.model.secrets import SecretRules
+from snapd.model.snapshot import RelPath
+from snapd.store.store import Store
+from snapd.worktree.worktree import WorkTree
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
-    from snapd.core.answers import FormerHistory
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import RelPath
-    from snapd.core.operations.editors import Editors
-    from snapd.core.ports.notes import Notes
-    from snapd.core.ports.policy import Policy
-    from snapd.core.ports.sharing import Elsewhere
-    from snapd.core.ports.store import Store
-    from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.rules.secrets import SecretRules
+@attrs.frozen
+class Seams:
+    """What a workspace needs of the rest of snapd.
+
+    Attributes:
+        policy: says what to capture, and what to keep for how long.
+        texts: compares texts.
+        editors: knows what editors have open.
+        elsewhere: the other machines.
+        notes: of the project's git.
+        secret_rules: gives the rules for what may be a secret.
+        is_elsewhere: whether a file belongs to a repository in the folder that has a history of its own.
+        former_histories: lists the histories that the folder may take as its own.
+    """
+
+    policy: Policy
+    texts: TextDiffer
+    editors: Editors
+    elsewhere: Elsewhere
+    notes: Notes
+    secret_rules: Callable[[], SecretRules]
+    is_elsewhere: Callable[[RelPath], bool] = lambda _: False
+    former_histories: Callable[[], Sequence[FormerHistory]] = tuple
 
 
 class Workspace:
@@ -58,126 +77,91 @@ class Workspace:
         project_id: the name of its store.
         work_tree: the folder.
         store: holds its snapshots and events.
-        policy: says what to capture, and what to keep for how long.
-        texts: compares texts.
-        editors: knows what editors have open.
-        elsewhere: the other machines.
-        notes: of the project's git.
-        secret_rules: gives the rules for what may be a secret.
-        is_elsewhere: whether a file belongs to a repository in the folder that has a history of its own.
-        former_histories: lists the histories that the folder may take as its own.
+        seams: what else it needs.
 
     Attributes:
         root: the folder, absolute and canonical.
         event_log: the notifications of the workspace.
-        watch_changes: adds notifications of how the work tree differs from the last snapshot, see `ChangeFeed.listen`.
-        listen_to_trouble: see `Writer.listen`.
-        track, file_at, names, entry, status, taken_snapshots, restore, revert, export: see `Snapshots`.
-        changed, diff, deltas: see `Comparison`.
-        upkeep: purges, checks and repairs the store.
-        cleanup, keep_house: see `Upkeep`.
-        is_ignored: whether a file is ignored, as of the last capture.
+        feed: notifies of how the work tree differs from the last snapshot.
+        snapshots: takes, lists, restores and exports snapshots.
+        comparison: compares snapshots with each other, and with the work tree.
+        upkeep: expires, purges, checks and repairs the store.
+        step_changes: says what steps changed.
         sessions: begins and ends sessions and steps.
         messages: records what people ask of agents.
-        news: says what an agent has to be told, see `SessionNews.tell`.
+        news: says what an agent has to be told.
+        history: lists the history.
         undo_steps: takes steps and operations back and does them again.
         undo_parts: takes back some files of a step, or some hunks.
-        step_changes: says what steps changed.
-        history: lists the history.
-        review: shows what agents left pending, keeps it or reverts it.
-        announce_pending: notifies of how much is pending, from now on.
-        blame: says who wrote each line of a file, see `Blame.lines`.
-        blame_text: says who wrote each line of a text that a file had, see `TextBlame.lines`.
-        made_changes: lists the changes of steps one by one, see `MadeChanges.of`.
-        pushing: pushes sessions to other machines.
-        prune: deletes old sessions from there, see `Prune.prune`.
-        fetched: fetches sessions from there, and reads them.
         net_changes: compares before and after the steps of a session of this folder, or a step.
+        review: shows what agents left pending, keeps it or reverts it.
+        pending_feed: notifies of how much is pending.
+        blame: says who wrote each line of a file.
+        text_blame: says who wrote each line of a text that a file had.
+        made_changes: lists the changes of steps one by one.
         elsewhere: the other machines.
-        hand_over: hands the folder over to another machine, see `HandOver.hand_over`.
-        take_over: takes over what another machine handed over, see `TakeOver.take_over`.
+        pushing: pushes sessions to other machines.
+        pruning: deletes old sessions from there.
+        fetched: fetches sessions from there, and reads them.
         readers: finds who reads a session or a step, of this folder or a fetched one.
-        apply: takes in what steps of fetched sessions changed, see `Apply.apply`.
+        handover: hands the folder over to another machine.
+        takeover: takes over what another machine handed over.
+        applier: takes in what steps of fetched sessions changed.
     """
 
-    def __init__(
-        self,
-        project_id: str,
-        work_tree: WorkTree,
-        store: Store,
-        policy: Policy,
-        texts: TextDiffer,
-        editors: Editors,
-        elsewhere: Elsewhere,
-        notes: Notes,
-        secret_rules: Callable[[], SecretRules],
-        is_elsewhere: Callable[[RelPath], bool] = lambda _: False,
-        former_histories: Callable[[], Sequence[FormerHistory]] = tuple,
-    ) -> None:
-        self.project_id, self.former_histories = project_id, former_histories
-        self.policy = policy
-        self._work_tree = work_tree
-        self._store = store
-        self._writer = writer = Writer(work_tree, store, policy, texts, editors)
-        self.is_ignored = work_tree.is_ignored
-        self.root, self.event_log = work_tree.root, writer.event_log
-        self.watch_changes, self.listen_to_trouble = writer.feed.listen, writer.listen
-        known = KnownSnapshots(store, elsewhere)
-        snapshots = Snapshots(writer, store, known)
-        self.track, self.status = snapshots.track, snapshots.status
-        self.file_at, self.names, self.entry = snapshots.file_at, snapshots.names, snapshots.entry
-        self.taken_snapshots, self.export = snapshots.taken, snapshots.export
-        self.restore, self.revert = snapshots.restore, snapshots.revert
-        self._comparison = comparison = Comparison(writer, known, texts)
-        self.changed, self.diff, self.deltas = comparison.changed, comparison.diff, comparison.deltas
-        self.upkeep = Upkeep(writer, store, policy, elsewhere)
-        self.cleanup, self.keep_house = self.upkeep.cleanup, self.upkeep.keep_house
-        self.step_changes = StepChanges(store, store, texts)
-        self.sessions = Sessions(writer, store, self.step_changes)
-        self.messages = Messages(writer, store.timeline, self.sessions, self.step_changes, policy)
-        knowing = (self.sessions, self.step_changes, policy, former_histories)
-        self.news = SessionNews(writer, store, *knowing).tell
-        self.history = History(store.timeline, self.step_changes, is_elsewhere)
-        planner = UndoPlanner(store, work_tree, self.step_changes)
-        contested = ContestedFiles(writer, store, store.timeline, self.step_changes, planner, texts, is_elsewhere)
-        undoing = (writer, self.sessions, self.step_changes, planner, store.timeline, contested)
+    def __init__(self, project_id: str, work_tree: WorkTree, store: Store, seams: Seams) -> None:
+        self.project_id, self.former_histories = project_id, seams.former_histories
+        self.policy, self.elsewhere = seams.policy, seams.elsewhere
+        self.work_tree, self.store = work_tree, store
+        texts, timeline, is_elsewhere = seams.texts, store.timeline, seams.is_elsewhere
+        self.writer = writer = Writer(work_tree, store, seams.policy, texts, seams.editors)
+        self.root, self.event_log, self.feed = work_tree.root, writer.event_log, writer.feed
+        known = KnownSnapshots(store, seams.elsewhere)
+        self.snapshots = Snapshots(writer, store, known)
+        self.comparison = Comparison(writer, known, texts)
+        self.upkeep = Upkeep(writer, store, seams.policy, seams.elsewhere)
+        self.step_changes = changes = StepChanges(store, timeline, texts)
+        self.sessions = sessions = Sessions(writer, store, changes)
+        self.messages = Messages(writer, timeline, sessions, changes, seams.policy)
+        self.news = SessionNews(writer, store, sessions, changes, seams.policy, seams.former_histories)
+        self.history = History(timeline, changes, is_elsewhere)
+        planner = UndoPlanner(store, work_tree, changes)
+        contested = ContestedFiles(writer, store, changes, planner, texts, is_elsewhere)
+        undoing = (writer, sessions, changes, planner, timeline, contested)
         self.undo_steps = UndoSteps(*undoing)
         self.undo_parts = UndoParts(*undoing, store, texts)
-        self.net_changes = net_changes = NetChanges(store, store.timeline, self.step_changes, self.sessions, texts)
-        attributor = Attributor(store.timeline, self.step_changes.authors, is_elsewhere)
-        pending_files = PendingFiles(store.timeline, store, attributor)
+        self.net_changes = NetChanges(store, timeline, changes, sessions, texts)
+        attributor = Attributor(timeline, changes.authors, is_elsewhere)
         looking = Looking(writer, store, attributor)
-        self.review = Review(writer, store, editors, looking, pending_files, texts)
-        self._pending_feed = PendingFeed(self.review, writer.event_log, writer.report_trouble)
-        self.announce_pending = self._pending_feed.begin
-        self.blame = Blame(writer, store, looking, attributor, texts, Attesting(notes)).lines
-        self.blame_text = TextBlame(writer, store, looking, attributor, texts).lines
-        self.made_changes = MadeChanges(store, self.sessions, self.step_changes).of
-        self.elsewhere = elsewhere
-        self.pushing = Push(store, self.sessions, self.step_changes, elsewhere, secret_rules)
-        self.prune = Prune(store.timeline, elsewhere).prune
-        self.fetched = FetchedSessions(elsewhere, texts)
-        self.readers = Readers(store, Reader(self.sessions, net_changes), self.fetched)
-        self.hand_over = HandOver(writer, store, self.step_changes, elsewhere, self.pushing).hand_over
-        self.take_over = TakeOver(writer, store, self.sessions, planner, elsewhere).take_over
-        self.apply = Apply(writer, store, self.sessions, planner, self.fetched).apply
+        self.review = Review(writer, store, seams.editors, looking, PendingFiles(timeline, store, attributor), texts)
+        self.pending_feed = PendingFeed(self.review, writer.event_log, writer.report_trouble)
+        self.blame = Blame(writer, store, looking, attributor, texts, Attesting(seams.notes))
+        self.text_blame = TextBlame(writer, store, looking, attributor, texts)
+        self.made_changes = MadeChanges(store, sessions, changes)
+        self.pushing = Push(store, sessions, changes, seams.elsewhere, seams.secret_rules)
+        self.pruning = Prune(timeline, seams.elsewhere)
+        self.fetched = FetchedSessions(seams.elsewhere, texts)
+        self.readers = Readers(store, Reader(sessions, self.net_changes), self.fetched)
+        self.handover = HandOver(writer, store, changes, seams.elsewhere, self.pushing)
+        self.takeover = TakeOver(writer, store, sessions, planner, seams.elsewhere)
+        self.applier = Apply(writer, store, sessions, planner, self.fetched)
 
     def for_other_folders(self) -> Fetched:
         """What other folders of this machine can take from this one: its sessions, as they are now."""
-        folder, objects = shown(self.root), os.fsencode(os.path.join(self._store.path, "objects"))
-        return Fetched(folder, folder, self._store, objects, self._store)
+        folder = shown(self.root)
+        return Fetched(folder, folder, self.store, self.store.timeline)
 
     def look_at_edits(self, path: bytes) -> None:
         """Looks at a file that somebody began to type into, or has saved, in an editor: what was typed is the user's.
 
-        If that fails, `listen_to_trouble` is called, and the next look at the folder counts.
+        If that fails, who listens with `Writer.listen` is told, and the next look at the folder counts.
 
         Args:
             path: of the file, absolute and canonical.
         """
         prefix = self.root.rstrip(b"/") + b"/"
         if path.startswith(prefix):
-            self._writer.look_at_edits(path[len(prefix) :])
+            self.writer.look_at_edits(path[len(prefix) :])
 
     def check_present(self) -> None:
         """Makes sure that folder and store are still those that were opened.
@@ -186,12 +170,12 @@ class Workspace:
             WorkspaceGone: the folder was moved, deleted or replaced.
             StoreCorrupt: the store was.
         """
-        self._work_tree.check_present()
-        self._store.check_present()
+        self.work_tree.check_present()
+        self.store.check_present()
 
     def close(self) -> None:
         """Closes the folder and the store, once the operation that runs is done."""
         self.sessions.close()
-        self._pending_feed.close()
+        self.pending_feed.close()
         self.elsewhere.close()
-        self._writer.close()
+        self.writer.close()

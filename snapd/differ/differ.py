@@ -5,23 +5,19 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.compare.text import compare_lines, hunks, known_changes
-from snapd.core.errors import IoError
+from snapd.model.call import Call
+from snapd.model.errors import IoError
 from snapd.workers import processes
 from snapd.workers.pool import WorkerLost, WorkerPool
 from snapd.workers.processes import ChildProcess
 
 from .worker import ANSWER, COUNT, COUNTS, HUNKS, QUESTION
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from snapd.core.call import Call
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +76,7 @@ class ProcessDiffer:
         return None if worker is None else next(iter(worker.pids), None)
 
     def line_changes(self, old: bytes, new: bytes, call: Call) -> tuple[int, int]:
-        """See `ports.TextDiffer.line_changes`."""
+        """See `text.TextDiffer.line_changes`."""
         known = known_changes(old, new)
         if known is not None:
             return known
@@ -91,7 +87,7 @@ class ProcessDiffer:
         return additions, deletions
 
     def hunks(self, old: bytes, new: bytes, call: Call) -> bytes:
-        """See `ports.TextDiffer.hunks`."""
+        """See `text.TextDiffer.hunks`."""
         answer = self._ask(HUNKS, old, new, call)
         return hunks(old, new) if answer is None else answer
 

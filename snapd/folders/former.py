@@ -18,8 +18,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from snapd.core.answers import FormerHistory
-from snapd.core.errors import InvalidParams, os_errors
 from snapd.folders.root import has_history, noted
+from snapd.model.errors import InvalidParams, os_errors
 from snapd.store.files.durable import sync_directory, write_file
 from snapd.store.files.lock import Ownership
 from snapd.store.usage.catalog import remove

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from snapd.core.errors import InvalidParams, PlanChanged, did_you_mean
+from snapd.model.errors import InvalidParams, PlanChanged, did_you_mean
 from snapd.wire import converter as wire
 from snapd.wire.converter import structure, unstructure
 from snapd.wire.methods import Method
@@ -17,8 +17,8 @@ from snapd.wire.values import RequestParams
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from snapd.core.call import Call
     from snapd.core.workspace import Workspace
+    from snapd.model.call import Call
 
 
 @attrs.frozen

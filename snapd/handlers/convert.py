@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import attrs
 
 from snapd.core.compare.file_diff import as_text
-from snapd.core.errors import InvalidParams, PathOutsideWorkspace
 from snapd.core.operations.details import OperationOptions
-from snapd.core.paths import from_text, is_utf8, relative, shown, to_uri
+from snapd.model.errors import InvalidParams, PathOutsideWorkspace
+from snapd.model.paths import from_text, is_utf8, relative, shown, to_uri
 from snapd.reasons import system_error
 from snapd.wire import values as wire
 from snapd.wire.snapshot import DiffResult
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from snapd.core.answers import FormerHistory
     from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.model import (
+    from snapd.model.snapshot import (
         ChangedBy,
         Details,
         Dispute,
@@ -133,7 +133,7 @@ def all_names(context: Context, texts: Iterable[str] | None, field: str) -> list
 
 def in_snapshot(context: Context, hash_: str) -> Callable[[RelPath], bool]:
     """Returns what says whether a snapshot has a file."""
-    return lambda path: context.workspace.entry(tree(hash_), path) is not None
+    return lambda path: context.workspace.snapshots.entry(tree(hash_), path) is not None
 
 
 def claims(

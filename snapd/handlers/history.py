@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.core.feed.event_log import MovedAway, Reviewed, SessionMoved, Tracked
-from snapd.core.paths import shown, to_uri
+from snapd.model.paths import shown, to_uri
 from snapd.wire import message as message_wire
 from snapd.wire import methods
 from snapd.wire import session as wire
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import MessageView, Origin, SessionView, StepView
     from snapd.core.feed.event_log import NumberedNotice
-    from snapd.core.timeline.handover import Signature
-    from snapd.core.timeline.model import FileSummary, Operation
+    from snapd.model.handover import Signature
+    from snapd.model.timeline import FileSummary, Operation
 
     from .binding import Context
 

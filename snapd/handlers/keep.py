@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import InvalidParams
-from snapd.core.paths import shown, to_uri
-from snapd.core.ports.policy import SettingInUse
+from snapd.core.seams import SettingInUse
+from snapd.model.errors import InvalidParams
+from snapd.model.paths import shown, to_uri
 from snapd.wire import check as check_wire
 from snapd.wire import methods
 from snapd.wire import snapshot as wire
@@ -20,9 +20,9 @@ from .binding import handles
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from snapd.core import check_report as checkup
     from snapd.core.answers import Status, StepView
-    from snapd.core.model import OnConflict, RelPath
+    from snapd.model import check_report as checkup
+    from snapd.model.snapshot import OnConflict, RelPath
     from snapd.wire.values import Patch
 
     from .binding import Context
@@ -34,7 +34,7 @@ def track(context: Context, params: wire.TrackParams) -> wire.TrackResult:
     forced = convert.paths(context, params.force, "force")
     if not context.enabled:
         return wire.TrackResult(hash=None, reason="disabled", skipped=[])
-    tracked = context.workspace.track(forced, context.call)
+    tracked = context.workspace.snapshots.track(forced, context.call)
     return wire.TrackResult(hash=tracked.tree.hex(), skipped=convert.skipped(context.workspace.root, tracked.skipped))
 
 
@@ -42,7 +42,7 @@ def track(context: Context, params: wire.TrackParams) -> wire.TrackResult:
 def status(context: Context, params: wire.StatusParams) -> wire.StatusResult:
     """Describes the state of a workspace."""
     workspace = context.workspace
-    found = workspace.status()
+    found = workspace.snapshots.status()
     in_use = workspace.policy.in_use(context.client)
     if found.folder_excludes:
         in_use += (SettingInUse("exclude", found.folder_excludes, "folder"),)
@@ -51,7 +51,9 @@ def status(context: Context, params: wire.StatusParams) -> wire.StatusResult:
         enabled=context.enabled,
         workspace_uri=to_uri(workspace.root),
         within=_within(context),
-        ignored=None if params.file is None else workspace.is_ignored(convert.path(context, params.file, "file")),
+        ignored=None
+        if params.file is None
+        else workspace.work_tree.is_ignored(convert.path(context, params.file, "file")),
         project_id=workspace.project_id,
         files=found.files,
         watcher=found.watcher,
@@ -96,7 +98,7 @@ def _json(value: bool | float | str | tuple[str, ...] | None) -> bool | float | 
 @handles(methods.CLEANUP)
 def cleanup(context: Context, params: wire.CleanupParams) -> wire.CleanupResult:
     """Removes what the retention does not keep."""
-    removed, freed = context.workspace.cleanup(params.older_than_days, context.call, dry_run=params.dry_run)
+    removed, freed = context.workspace.upkeep.cleanup(params.older_than_days, context.call, dry_run=params.dry_run)
     return wire.CleanupResult(removed=removed, freed_bytes=freed)
 
 
@@ -143,7 +145,7 @@ _DEFAULT: OnConflict = "overwrite"
 def restore(context: Context, params: RestoreParams) -> Outcome:
     """Makes the working tree exactly a snapshot."""
     asked = convert.options(params, _DEFAULT)
-    result = context.workspace.restore(convert.tree(params.hash), asked, context.call)
+    result = context.workspace.snapshots.restore(convert.tree(params.hash), asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
 
@@ -154,7 +156,7 @@ def revert(context: Context, params: RevertParams) -> Outcome:
         (convert.tree(patch.hash), [_path(context, patch, text, f"patches[{at}].files") for text in patch.files])
         for at, patch in enumerate(params.patches)
     ]
-    result = context.workspace.revert(patches, convert.options(params, _DEFAULT), context.call)
+    result = context.workspace.snapshots.revert(patches, convert.options(params, _DEFAULT), context.call)
     return convert.outcome(context.workspace.root, result)
 
 

@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from snapd.core.compare.text import is_binary
-from snapd.core.errors import InvalidParams
-from snapd.core.model import TakenQuery
-from snapd.core.paths import absolute, is_utf8, shown
+from snapd.model.errors import InvalidParams
+from snapd.model.paths import absolute, is_utf8, shown
+from snapd.model.snapshot import TakenQuery
 from snapd.wire import methods
 from snapd.wire import snapshot as wire
 from snapd.wire.values import Patch
@@ -41,7 +41,7 @@ def list_snapshots(context: Context, params: wire.ListParams) -> wire.ListResult
         params.prefix or "", None if params.before is None else convert.seconds(params.before, "before")
     )
     paged = convert.PagedRequest(params)
-    page = context.workspace.taken_snapshots(
+    page = context.workspace.snapshots.taken(
         wanted, paged.number(), params.limit or _SNAPSHOTS, context.call, counts=params.counts
     )
     return wire.ListResult(
@@ -65,7 +65,7 @@ def _taken(view: TakenView) -> wire.TakenSnapshot:
 def file_at(context: Context, params: wire.FileAtParams) -> wire.FileAtResult:
     """Returns the exact bytes of a file."""
     path = convert.path(context, params.file, "file", convert.in_snapshot(context, params.hash))
-    found = context.workspace.file_at(convert.tree(params.hash), path)
+    found = context.workspace.snapshots.file_at(convert.tree(params.hash), path)
     binary = is_binary(found.data)
     encoding: Literal["utf-8", "base64"] = "base64" if binary or not is_utf8(found.data) else "utf-8"
     content = base64.b64encode(found.data).decode() if encoding == "base64" else found.data.decode("utf-8")
@@ -86,7 +86,9 @@ def list_files(context: Context, params: wire.ListFilesParams) -> wire.ListFiles
     prefix = params.prefix or ""
     paged = convert.PagedRequest(params)
     after = paged.position()
-    page = context.workspace.names(tree, context.call, lambda path: shown(path).startswith(prefix), after, params.limit)
+    page = context.workspace.snapshots.names(
+        tree, context.call, lambda path: shown(path).startswith(prefix), after, params.limit
+    )
     root = context.workspace.root
     return wire.ListFilesResult(
         files=[convert.exact_name(root, path) for path in page.paths],
@@ -98,7 +100,7 @@ def list_files(context: Context, params: wire.ListFilesParams) -> wire.ListFiles
 def file_exists(context: Context, params: wire.FileExistsParams) -> wire.FileExistsResult:
     """Says whether a snapshot has a file."""
     path = convert.path(context, params.file, "file", convert.in_snapshot(context, params.hash))
-    return wire.FileExistsResult(exists=context.workspace.entry(convert.tree(params.hash), path) is not None)
+    return wire.FileExistsResult(exists=context.workspace.snapshots.entry(convert.tree(params.hash), path) is not None)
 
 
 @handles(methods.EXPORT)
@@ -106,7 +108,7 @@ def export(context: Context, params: wire.ExportParams) -> wire.ExportResult:
     """Writes a snapshot to another folder."""
     only = None if params.files is None else convert.paths(context, params.files, "files")
     directory = convert.absolute(params.directory, "directory")
-    result = context.workspace.export(convert.tree(params.hash), directory, only, context.call)
+    result = context.workspace.snapshots.export(convert.tree(params.hash), directory, only, context.call)
     return wire.ExportResult(files=result.files, bytes=result.size)
 
 
@@ -117,7 +119,7 @@ TREE_BYTES = 20
 def patch(context: Context, params: wire.PatchParams) -> Patch:
     """Lists the files that differ."""
     workspace = context.workspace
-    changes = workspace.changed(convert.tree(params.hash), convert.optional_tree(params.to), context.call)
+    changes = workspace.comparison.changed(convert.tree(params.hash), convert.optional_tree(params.to), context.call)
     return Patch(hash=params.hash, files=[absolute(workspace.root, change.path) for change in changes])
 
 
@@ -128,7 +130,9 @@ def diff(context: Context, params: wire.DiffParams) -> wire.DiffResult:
     if params.files is not None and not only:
         return wire.DiffResult(diff="")
     old, new = convert.tree(params.hash), convert.optional_tree(params.to)
-    parts = context.workspace.diff(old, new, only, context.call, renames=params.renames, binary=params.binary)
+    parts = context.workspace.comparison.diff(
+        old, new, only, context.call, renames=params.renames, binary=params.binary
+    )
     return convert.diff(parts, exact=params.exact)
 
 
@@ -143,7 +147,7 @@ def diff_full(context: Context, params: wire.DiffFullParams) -> wire.DiffFullRes
     if (position := paged.position()) is not None:
         # all pages compare with the same tree, however the folder changes
         new, after = position[:TREE_BYTES], position[TREE_BYTES:]
-    page = context.workspace.deltas(
+    page = context.workspace.comparison.deltas(
         convert.tree(params.from_),
         new,
         context.call,

@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from snapd.core.actions.review.text_blame import Blamed, GivenText
-from snapd.core.errors import InvalidParams
-from snapd.core.paths import shown
 from snapd.core.review.choice import Choice
+from snapd.model.errors import InvalidParams
+from snapd.model.paths import shown
 from snapd.wire import methods
 from snapd.wire import review as wire
 from snapd.wire.values import Outcome
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from snapd.core.actions.review.review import PendingPage
     from snapd.core.actions.review.text_blame import BlamedLines
-    from snapd.core.model import RelPath
-    from snapd.core.ports.notes import NotedCommit
     from snapd.core.review.fold import PendingFile
-    from snapd.core.timeline.model import Step, StepId
+    from snapd.core.seams import NotedCommit
+    from snapd.model.snapshot import RelPath
+    from snapd.model.timeline import Step, StepId
 
     from .binding import Context
 
@@ -38,7 +38,7 @@ def list_(context: Context, params: wire.ReviewListParams) -> wire.ReviewListRes
     """Lists the files with pending changes."""
     request = convert.PagedRequest(params)
     choice = Choice(is_owner=_of_session(context, params.session_id))
-    context.workspace.announce_pending()
+    context.workspace.pending_feed.begin()
     page = context.workspace.review.page(choice, context.call, after=request.position(), limit=params.limit)
     return _listed(context, page, None if page.after is None else request.cursor(page.after))
 
@@ -46,7 +46,7 @@ def list_(context: Context, params: wire.ReviewListParams) -> wire.ReviewListRes
 @handles(methods.REVIEW_FILE)
 def file(context: Context, params: wire.ReviewFileParams) -> wire.ReviewFileResult:
     """Shows the pending changes of a file."""
-    context.workspace.announce_pending()
+    context.workspace.pending_feed.begin()
     path = convert.path(context, params.file, "file", _pending_in(context))
     found = context.workspace.review.file(path, context.call)
     summary = found.file.summary
@@ -104,9 +104,9 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
     lines = None if params.range is None else (params.range.start, params.range.count)
     text = _given(params)
     if text is None:
-        blamed = context.workspace.blame(path, convert.optional_tree(params.hash), lines, context.call)
+        blamed = context.workspace.blame.lines(path, convert.optional_tree(params.hash), lines, context.call)
     else:
-        blamed = Blamed(context.workspace.blame_text(path, text, lines, context.call))
+        blamed = Blamed(context.workspace.text_blame.lines(path, text, lines, context.call))
     found = blamed.lines
     # a step may have written a thousand lines: look it up once
     steps = {name: context.workspace.sessions.known_step(name) for each in found for name in each.writer.steps[:1]}

@@ -76,7 +76,7 @@ def messages(context: Context, params: message_wire.SessionMessagesParams) -> me
 def news(context: Context, params: message_wire.SessionNewsParams) -> message_wire.SessionNewsResult:
     """Says what an agent has to be told."""
     context.need_snapshots("compare the folder with")
-    found = context.workspace.news(params.session_id, context.call)
+    found = context.workspace.news.tell(params.session_id, context.call)
     root = context.workspace.root
     return message_wire.SessionNewsResult(
         undone=[history.step(root, view) for view in found.undone],

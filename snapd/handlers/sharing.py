@@ -9,7 +9,7 @@ import attrs
 
 from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.actions.sharing.push import PruneOptions, PushOptions, Signing
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 from snapd.wire import methods
 from snapd.wire import sharing as wire
 
@@ -18,7 +18,7 @@ from .binding import handles
 
 if TYPE_CHECKING:
     from snapd.core.actions.sharing.push import Pushed
-    from snapd.core.ports.sharing import Carrier
+    from snapd.core.seams import Carrier
 
     from .binding import Context
 
@@ -115,7 +115,7 @@ def _prune(context: Context, params: wire.SessionPushParams) -> wire.SessionPush
             "prune, olderThanDays: give both, or neither", hint="say from how many days on", field="olderThanDays"
         )
     options = PruneOptions(params.older_than_days, params.all_, params.dry_run)
-    remote, pruned = context.workspace.prune(params.remote, options, context.call)
+    remote, pruned = context.workspace.pruning.prune(params.remote, options, context.call)
     return wire.SessionPushResult(
         applied=not params.dry_run,
         remote=remote,
@@ -169,7 +169,9 @@ def apply(context: Context, params: wire.SessionApplyParams) -> wire.SessionAppl
     """Takes in what fetched steps changed."""
     asked = convert.options(params)
     folder = None if params.from_ is None else convert.absolute(params.from_, "from")
-    applied = context.workspace.apply(params.session_id, params.step_ids or (), asked, context.call, folder=folder)
+    applied = context.workspace.applier.apply(
+        params.session_id, params.step_ids or (), asked, context.call, folder=folder
+    )
     return convert.outcome_of(
         wire.SessionApplyResult,
         context.workspace.root,
@@ -190,7 +192,7 @@ def handover(context: Context, params: wire.SessionHandoverParams) -> wire.Sessi
         dry_run=params.dry_run,
         signing=_signing(params),
     )
-    made = context.workspace.hand_over(_carrier(context, params.remote, params.file), options, context.call)
+    made = context.workspace.handover.hand_over(_carrier(context, params.remote, params.file), options, context.call)
     return wire.SessionHandoverResult(
         applied=made.applied,
         name=made.name,
@@ -206,7 +208,7 @@ def takeover(context: Context, params: wire.SessionTakeoverParams) -> wire.Sessi
     """Takes over what another machine handed over."""
     asked = convert.options(params)
     there = _carrier(context, params.remote, params.file)
-    taken = context.workspace.take_over(there, params.name, asked, context.call)
+    taken = context.workspace.takeover.take_over(there, params.name, asked, context.call)
     return convert.outcome_of(
         wire.SessionTakeoverResult,
         context.workspace.root,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.compare.file_diff import as_text
-from snapd.core.errors import InvalidParams
-from snapd.core.paths import shown
-from snapd.core.timeline.queries import StepQuery
+from snapd.model.errors import InvalidParams
+from snapd.model.paths import shown
+from snapd.model.timeline import StepQuery
 from snapd.watch.agents import AgentAtWork
 from snapd.wire import changes as changes_wire
 from snapd.wire import methods
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from snapd.core.actions.made_changes import MadeChange
     from snapd.core.answers import Turning
-    from snapd.core.model import RelPath
-    from snapd.core.timeline.model import StepId
+    from snapd.model.snapshot import RelPath
+    from snapd.model.timeline import StepId
 
     from .binding import Context
 
@@ -68,13 +68,15 @@ def end(context: Context, params: wire.StepEndParams) -> wire.StepEndResult:
     )
     step, workspace = view.step, context.workspace
     assert step.to is not None
-    unnamed = () if view.files or not claims else workspace.changed(step.from_.tree, step.to.tree, context.call)
+    unnamed = (
+        () if view.files or not claims else workspace.comparison.changed(step.from_.tree, step.to.tree, context.call)
+    )
     return wire.StepEndResult(
         step_id=step.step_id,
         from_=step.from_.tree.hex(),
         to=step.to.tree.hex(),
         files=history.files(workspace.root, view.files or ()),
-        ignored=[shown(path) for path in claims or () if workspace.is_ignored(path)] or None,
+        ignored=[shown(path) for path in claims or () if workspace.work_tree.is_ignored(path)] or None,
         unnamed=[shown(change.path) for change in unnamed[:_UNNAMED]] or None,
         outside=outside or None,
     )
@@ -112,7 +114,7 @@ def diff(context: Context, params: wire.StepDiffParams) -> DiffResult:
 def changes(context: Context, params: changes_wire.StepChangesParams) -> changes_wire.StepChangesResult:
     """Lists the changes of steps one by one."""
     root = context.workspace.root
-    made = context.workspace.made_changes(params.session_ids or (), params.step_ids or (), context.call)
+    made = context.workspace.made_changes.of(params.session_ids or (), params.step_ids or (), context.call)
     return changes_wire.StepChangesResult(
         files=[
             changes_wire.ChangedFile(**convert.name(root, path), changes=[_change(root, each) for each in chain])
@@ -201,7 +203,7 @@ def revert(context: Context, params: wire.SessionRevertParams) -> wire.RevertOut
     asked = convert.options(params)
     result = workspace.undo_steps.revert(params.session_id, params.message_id, params.part_id, asked, context.call)
     same = result.before == result.after
-    changed = () if same else workspace.diff(result.before, result.after, (), context.call)
+    changed = () if same else workspace.comparison.diff(result.before, result.after, (), context.call)
     return convert.outcome_of(
         wire.RevertOutcome,
         workspace.root,

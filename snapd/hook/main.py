@@ -323,9 +323,9 @@ def _connected(environment: Mapping[str, str], *, starts: bool) -> Link:
         if not starts:
             raise
         # imported late: a daemon runs almost always
-        from snapd.core.errors import IoError
         from snapd.launch import ensure_daemon
         from snapd.locations import Locations
+        from snapd.model.errors import IoError
 
         try:
             ensure_daemon(Locations.from_environment(environment), path).close()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from snapd.core.errors import IoError, SnapdError, StoreLocked
-from snapd.core.paths import is_utf8, to_uri
+from snapd.model.errors import IoError, SnapdError, StoreLocked
+from snapd.model.paths import is_utf8, to_uri
 from snapd.wire.converter import unstructure
 from snapd.wire.methods import METHODS
 

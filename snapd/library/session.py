@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.errors import SnapdError, UnknownStep
+from snapd.model.errors import SnapdError, UnknownStep
 from snapd.wire import session as wire
 from snapd.wire.message import (
     Message,

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from snapd.backend import file_bytes
-from snapd.core.paths import to_uri
+from snapd.model.paths import to_uri
 from snapd.wire import snapshot as wire
 from snapd.wire.message import Entry, HistoryParams
 from snapd.wire.session import Session as SessionInfo

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 from snapd_client import Cancellation
 
-from snapd.core.errors import Cancelled
+from snapd.model.errors import Cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

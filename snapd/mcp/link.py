@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd_client import ConnectionLost
 
-from snapd.core.errors import Cancelled, IoError
+from snapd.model.errors import Cancelled, IoError
 from snapd.wire.methods import METHODS
 
 if TYPE_CHECKING:

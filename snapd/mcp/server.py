@@ -6,10 +6,10 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import Cancelled, SnapdError
 from snapd.mcp.tools.results import Failure
 from snapd.mcp.tools.table import TOOLS
 from snapd.mcp.tools.texts import failure_text
+from snapd.model.errors import Cancelled, SnapdError
 from snapd.rpc.transport.streams import take_stdout
 from snapd.wire.converter import unstructure
 from snapd.wire.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND

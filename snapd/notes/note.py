@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 
-from snapd.core.ports.notes import Claim
+from snapd.core.seams import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import IoError, os_errors
-from snapd.core.model import TEN_MIB
-from snapd.core.paths import is_utf8
-from snapd.core.ports.notes import NotedCommit, NotedLines, NoteProblem
+from snapd.core.seams import NotedCommit, NotedLines, NoteProblem
+from snapd.model.errors import IoError, os_errors
+from snapd.model.paths import is_utf8
+from snapd.model.snapshot import TEN_MIB
 from snapd.remotes.program import Bounds
 from snapd.store.objects.codec import batch_objects
 from snapd.store.sharing.outgoing import make_bare
@@ -34,9 +34,9 @@ from .note import NOTES, BadNoteError, Note
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from snapd.core.call import Call
-    from snapd.core.model import RelPath
-    from snapd.core.ports.notes import Claim
+    from snapd.core.seams import Claim
+    from snapd.model.call import Call
+    from snapd.model.snapshot import RelPath
     from snapd.remotes.program import Finished, GitProgram
     from snapd.worktree.git.repository import Repository
 
@@ -187,7 +187,7 @@ def _brought(told: bytes) -> Iterator[Brought]:
 
 
 class ProjectNotes:
-    """The notes of a project; implements `core.ports.notes.Notes`. Safe to use from several threads.
+    """The notes of a project; implements `core.seams.Notes`. Safe to use from several threads.
 
     Args:
         root: the folder, absolute and canonical.
@@ -203,7 +203,7 @@ class ProjectNotes:
         self._known: OrderedDict[tuple[str, ...], _CommittedFile] = OrderedDict()
 
     def of(self, names: Sequence[RelPath], call: Call) -> _CommittedFile | None:
-        """See `core.ports.notes.Notes`."""
+        """See `core.seams.Notes`."""
         repository = self._repository(names[0])
         if repository is None or not may_have(repository, NOTES):
             return None
@@ -247,7 +247,7 @@ def _places(root: bytes, top: bytes, names: Sequence[RelPath]) -> dict[RelPath, 
 
 
 class _CommittedFile:
-    """Implements `core.ports.notes.CommittedFile`; what git said once, it would say again."""
+    """Implements `core.seams.CommittedFile`; what git said once, it would say again."""
 
     def __init__(
         self,
@@ -267,7 +267,7 @@ class _CommittedFile:
         self._noted: dict[RelPath, NotedLines] = {}
 
     def texts(self, call: Call) -> Mapping[RelPath, bytes]:
-        """See `core.ports.notes.CommittedFile`."""
+        """See `core.seams.CommittedFile`."""
         with call.holding(self._lock):
             if self._texts is not None:
                 return self._texts
@@ -278,7 +278,7 @@ class _CommittedFile:
             return found
 
     def noted(self, name: RelPath, call: Call) -> NotedLines:
-        """See `core.ports.notes.CommittedFile`."""
+        """See `core.seams.CommittedFile`."""
         with call.holding(self._lock):
             if name not in self._noted:
                 with History.of(self._repository, self._git, self._bounds) as history:

@@ -11,7 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

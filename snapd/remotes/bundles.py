@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
 
-from snapd.core.errors import FULL, StorageFull, Untrusted
+from snapd.model.errors import FULL, StorageFull, Untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId
+    from snapd.model.call import Call
+    from snapd.model.snapshot import ObjectId
 
     from .program import GitProgram
 

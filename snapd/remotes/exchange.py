@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
-from snapd.core.errors import RemoteChanged, RemoteFailed, StorageFull, Untrusted
+from snapd.model.errors import RemoteChanged, RemoteFailed, StorageFull, Untrusted
 
 from .address import without_secret
 from .program import Bounds
@@ -15,8 +15,8 @@ from .program import Bounds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId
+    from snapd.model.call import Call
+    from snapd.model.snapshot import ObjectId
 
     from .program import Finished, GitProgram
 

@@ -16,14 +16,14 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 import attrs
 
-from snapd.core.errors import IoError
+from snapd.model.errors import IoError
 
 from .address import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from snapd.core.call import Call
+    from snapd.model.call import Call
 
 
 _CHUNK = 1 << 16

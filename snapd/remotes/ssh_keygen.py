@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from snapd.core.errors import SigningFailed, os_errors
+from snapd.model.errors import SigningFailed, os_errors
 
 from .program import Bounds, finished, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from snapd.core.call import Call
+    from snapd.model.call import Call
 
     from .program import Finished
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import IoError
+from snapd.model.errors import IoError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId
+    from snapd.model.call import Call
+    from snapd.model.snapshot import ObjectId
 
     from .program import GitProgram
 

@@ -14,9 +14,9 @@ import attrs
 import orjson
 
 from snapd._version import __version__
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams, SnapdError, Unauthorized
 from snapd.handlers import HANDLERS, Context
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, SnapdError, Unauthorized
 from snapd.rpc.scheduling.workspace_queue import Access
 from snapd.rpc.transport.framing import HttpRequest, Notification, Request, RpcError, encode, parse, read_frame
 from snapd.rpc.transport.streams import Outbox

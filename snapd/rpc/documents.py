@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import SnapdError
 from snapd.core.operations.editors import Changed, Closed, FileOnDisk, Opened, Saved
-from snapd.core.paths import from_uri
+from snapd.model.errors import SnapdError
+from snapd.model.paths import from_uri
 from snapd.rpc.scheduling.workspace_queue import Access
 
 if TYPE_CHECKING:

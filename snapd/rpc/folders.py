@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.call import Call
-from snapd.core.errors import SnapdError, WorkspaceNotOpen
-from snapd.core.paths import from_uri, to_uri
+from snapd.model.call import Call
+from snapd.model.errors import SnapdError, WorkspaceNotOpen
+from snapd.model.paths import from_uri, to_uri
 from snapd.rpc.scheduling.workspace_queue import Access, Ticket
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import asyncio
 import logging
 from typing import Any
 
-from snapd.core.errors import Cancelled, InvalidParams, IoError, SnapdError
 from snapd.handlers.binding import structured
+from snapd.model.errors import Cancelled, InvalidParams, IoError, SnapdError
 from snapd.rpc.transport.framing import RpcError
 from snapd.wire.errors import ERRORS, INTERNAL_ERROR, REQUEST_CANCELLED
 from snapd.wire.methods import METHODS

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import attrs
 
-from snapd.core.errors import SnapdError
+from snapd.model.errors import SnapdError
 from snapd.rpc.scheduling.turns import Turns
 from snapd.rpc.scheduling.workspace_queue import WorkspaceQueues
 from snapd.rpc.transport.framing import encode, frame
@@ -108,7 +108,7 @@ class Hub:
                 self._loop.call_soon_threadsafe(self._publish, workspace.root, framed)
 
         workspace.event_log.listen(send_event)
-        workspace.listen_to_trouble(partial(_log_trouble, workspace.root))
+        workspace.writer.listen(partial(_log_trouble, workspace.root))
 
     def subscribe(self, workspace: Workspace, subscriber: Subscriber, changes: bool) -> None:
         """Sends a workspace's events to a client from now on; `changes` is as for `want_changes`."""
@@ -143,7 +143,7 @@ class Hub:
 def _switch(workspace: Workspace, feed: _Feed) -> None:
     with feed.switching:
         try:
-            workspace.watch_changes(bool(feed.subscribers))
+            workspace.feed.listen(bool(feed.subscribers))
         except (OSError, RuntimeError) as error:
             logger.warning("%s: changes of the files are not reported: %s", os.fsdecode(workspace.root), error)
 

@@ -1,1 +1,1 @@
-"""The list of rules about secrets that snapd brings, `rules.toml`; `core/rules/secrets.py` says what each has."""
+"""The list of rules about secrets that snapd brings, `rules.toml`; `model/secrets.py` says what each has."""

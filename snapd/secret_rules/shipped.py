@@ -6,7 +6,7 @@ import functools
 import tomllib
 from importlib import resources
 
-from snapd.core.rules.secrets import SecretRules
+from snapd.model.secrets import SecretRules
 
 
 @functools.cache

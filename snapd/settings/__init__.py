@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 
 def data_dir(config_file: str) -> str | None:

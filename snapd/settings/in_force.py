@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.errors import InvalidParams
-from snapd.core.ports.policy import SettingInUse
+from snapd.core.seams import SettingInUse
+from snapd.model.errors import InvalidParams
 from snapd.worktree.fs.stat_cache import StatCache
 
 from .sources import read_file
@@ -22,9 +22,9 @@ from .table import SETTINGS, Settings
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
-    from snapd.core.model import CaptureSettings
-    from snapd.core.ports.policy import SettingSource
-    from snapd.core.rules.retention import Retention
+    from snapd.core.seams import SettingSource
+    from snapd.model.retention import Retention
+    from snapd.model.snapshot import CaptureSettings
 
     from .table import Layer
 

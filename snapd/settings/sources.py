@@ -5,8 +5,8 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import InvalidParams, did_you_mean
 from snapd.environment import NO_SETTINGS
+from snapd.model.errors import InvalidParams, did_you_mean
 
 from .table import SETTINGS, Layer
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from snapd.core.model import CaptureSettings
-from snapd.core.rules.retention import Retention
+from snapd.model.retention import Retention
+from snapd.model.snapshot import CaptureSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ import stat
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
-from snapd.core.errors import InvalidParams, RemoteFailed, os_errors
-from snapd.core.paths import shown
+from snapd.model.errors import InvalidParams, RemoteFailed, os_errors
+from snapd.model.paths import shown
 from snapd.remotes.bundles import Header, read_header, unpack
 from snapd.remotes.weighing import Weighing
 from snapd.store.files.durable import PRIVATE_FILE, write_all
@@ -26,12 +26,11 @@ from .fetched import ListedSession, chosen
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId
-    from snapd.core.ports.sharing import FetchedHandover
-    from snapd.core.timeline.model import SessionId
+    from snapd.model.call import Call
+    from snapd.model.snapshot import ObjectId
+    from snapd.model.timeline import SessionId
     from snapd.remotes.program import GitProgram
-    from snapd.store.sharing.mirror import Mirror
+    from snapd.store.sharing.mirror import FetchedHandover, Mirror
 
     from .commits import ProjectCommits
     from .fetched import Here
@@ -45,7 +44,7 @@ _OTHER_NAME = "give the name of a file that does not exist yet"
 
 
 class BundledCopies(Prepared):
-    """Copies of sessions for a file; implements `core.ports.sharing.Outgoing`.
+    """Copies of sessions for a file; implements `core.seams.Outgoing`.
 
     The file leaves out what one commit of the project has, if others likely have this commit and it makes a difference.
     `git bundle create` cannot be asked for that: it leaves out only what the sessions go on from, and a session goes on
@@ -106,7 +105,7 @@ def _chunks(header: bytes, pack: str) -> Iterator[bytes]:
 
 
 class Bundle:
-    """A file; implements `core.ports.sharing.Carrier`.
+    """A file; implements `core.seams.Carrier`.
 
     Args:
         path: of the file, absolute.
@@ -122,13 +121,13 @@ class Bundle:
 
     @contextmanager
     def outgoing(self) -> Iterator[BundledCopies]:
-        """See `core.ports.sharing.Carrier`."""
+        """See `core.seams.Carrier`."""
         check_new(self.address, os.path.dirname(self._store))
         with OutgoingRepository(self._here.borrowed(), self._here.host) as repository:
             yield BundledCopies(repository, self._here.git, self._here.project, self.address)
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
-        """See `core.ports.sharing.Carrier`; raises also `StorageFull`, `IoError`.
+        """See `core.seams.Carrier`; raises also `StorageFull`, `IoError`.
 
         The file may build on a commit of the project that this machine does not have; that is a `RemoteFailed`.
         """
@@ -141,7 +140,7 @@ class Bundle:
         return [ListedSession.of(self._shown, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
-        """See `core.ports.sharing.Carrier`; raises as `fetch`, too."""
+        """See `core.seams.Carrier`; raises as `fetch`, too."""
         mirror, _ = self._take(lambda reference: reference.startswith(HANDOVERS), call)
         with os_errors(self.address), self._opened() as file:
             there = read_header(file, self._shown).heads

@@ -1,4 +1,4 @@
-"""The commits of a project, as its git tells them; implements `core.ports.sharing.ProjectCommits`."""
+"""The commits of a project, as its git tells them; implements `core.seams.ProjectCommits`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from snapd.worktree.git.objects import own_object_directories
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId
+    from snapd.model.call import Call
+    from snapd.model.snapshot import ObjectId
     from snapd.remotes.program import GitProgram
     from snapd.worktree.git.repository import Repository
 

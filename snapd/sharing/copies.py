@@ -6,23 +6,23 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import RemoteChanged, SigningFailed, StoreCorrupt
-from snapd.core.model import EMPTY_TREE, TREE
-from snapd.core.sharing.continuation import identities
+from snapd.model.errors import RemoteChanged, SigningFailed, StoreCorrupt
+from snapd.model.snapshot import EMPTY_TREE, TREE
 from snapd.remotes.address import without_secret
 from snapd.remotes.weighing import Weighing
+from snapd.store.sharing.continuation import identities
 from snapd.store.sharing.formats import HANDOVERS, SIGNATURES, signature_of
 from snapd.store.sharing.outgoing import look_at_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.sharing import Signer
-    from snapd.core.timeline.handover import Handover
-    from snapd.core.timeline.model import Event
-    from snapd.core.trees import ReadTree
+    from snapd.core.seams import Signer
+    from snapd.model.call import Call
+    from snapd.model.handover import Handover
+    from snapd.model.snapshot import ObjectId, RelPath
+    from snapd.model.timeline import Event
+    from snapd.model.trees import ReadTree
     from snapd.remotes.exchange import Exchange
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.formats import SignatureTag
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Prepared(ABC):
-    """Copies of sessions: what of `core.ports.sharing.Outgoing` has nothing to do with where they go.
+    """Copies of sessions: what of `core.seams.Outgoing` has nothing to do with where they go.
 
     Args:
         repository: holds them.
@@ -49,12 +49,12 @@ class Prepared(ABC):
         self.add_session, self.finish = repository.add_session, repository.finish
 
     def add_handover(self, handover: Handover, events: Iterable[Event], replaced: Collection[str]) -> None:
-        """Adds a handover; see `core.ports.sharing.Outgoing`."""
+        """Adds a handover; see `core.seams.Outgoing`."""
         del replaced
         self._repository.add_handover(handover, events)
 
     def sign(self, signer: Signer, call: Call) -> None:
-        """Signs each session, and a handover; see `core.ports.sharing.Outgoing`."""
+        """Signs each session, and a handover; see `core.seams.Outgoing`."""
         for name in tuple(self._repository.heads):
             call.check()
             payload = self._repository.payload(name, time.time_ns() // 1_000_000_000)
@@ -71,7 +71,7 @@ class Prepared(ABC):
             ) from error
 
     def new_files(self, read_tree: ReadTree, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
-        """The files that whoever gets the copies did not have; see `core.ports.sharing.Outgoing`."""
+        """The files that whoever gets the copies did not have; see `core.seams.Outgoing`."""
         public, weighing = self._public(call), self._weighing()
         blobs, trees = weighing.new_objects(public, call)
         found = {(path, oid) for path, oid in self._repository.effects if oid in blobs}
@@ -99,7 +99,7 @@ class Prepared(ABC):
 
 
 class Copies(Prepared):
-    """Copies of sessions for one remote; implements `core.ports.sharing.Outgoing`.
+    """Copies of sessions for one remote; implements `core.seams.Outgoing`.
 
     Args:
         repository: holds them.

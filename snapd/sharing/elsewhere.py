@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import InvalidParams, os_errors
-from snapd.core.paths import shown
-from snapd.core.ports.sharing import Fetched
+from snapd.core.seams import Fetched
+from snapd.model.errors import InvalidParams, os_errors
+from snapd.model.paths import shown
 from snapd.remotes.address import is_relative, resolve, without_secret
 from snapd.remotes.program import GitProgram
 from snapd.store.files.durable import make_directories, write_file
@@ -38,12 +38,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.sharing import Listed
-    from snapd.core.timeline.handover import Handover, Signature
-    from snapd.core.timeline.model import SessionId
-    from snapd.core.timeline.queries import StepQuery
+    from snapd.core.seams import Listed
+    from snapd.model.call import Call
+    from snapd.model.handover import Handover, Signature
+    from snapd.model.snapshot import ObjectId, RelPath
+    from snapd.model.timeline import SessionId, StepQuery
     from snapd.store.sharing.index import Indexed
     from snapd.store.store import Store
     from snapd.store.timeline.view import FetchedTimeline
@@ -80,14 +79,14 @@ class Elsewhere:
         root: the folder.
         store: of the workspace.
         machine: this one.
-        beside: opens the sessions of another folder of this machine, see `core.ports.sharing.Elsewhere.beside`.
+        beside: opens the sessions of another folder of this machine, see `core.seams.Elsewhere.beside`.
         limits: the most that is fetched at once.
 
     Attributes:
         beside: as given.
         host: the name of this machine.
         lineage: the handovers of the folder.
-        note_sent: see `core.ports.sharing.Elsewhere`.
+        note_sent: see `core.seams.Elsewhere`.
         sent: as well.
     """
 
@@ -114,7 +113,7 @@ class Elsewhere:
         self._sessions: OrderedDict[tuple[str, str, ObjectId], tuple[Fetched, FetchedTimeline]] = OrderedDict()
 
     def remote(self, named: str, mirror: Callable[[], Mirror] | None = None) -> Remote:
-        """See `core.ports.sharing.Elsewhere`; with a mirror, that takes what is fetched."""
+        """See `core.seams.Elsewhere`; with a mirror, that takes what is fetched."""
         repository = self._repository()
         user = self._machine.user
         address = resolve(named, {} if repository is None else _addresses(repository, user))
@@ -125,7 +124,7 @@ class Elsewhere:
         )
 
     def foretell(self, named: str, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         self._refresh()
         known = {(indexed.chain, indexed.head) for indexed in self._index.page(0, _ALL)}
         with tempfile.TemporaryDirectory(prefix="snapd-fetch-") as path, ExitStack() as stack:
@@ -137,7 +136,7 @@ class Elsewhere:
         return [each for each in found if (each.indexed.chain, each.indexed.head) not in known]
 
     def bundle(self, path: str) -> Bundle:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         if not os.path.isabs(path) or "\0" in path:
             raise InvalidParams(
                 f"file: {path!r} is no absolute path", hint="give the whole path, from the root on", field="file"
@@ -157,13 +156,13 @@ class Elsewhere:
         )
 
     def signer(self, key: str | None) -> Signer:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         settings = signing_settings(self._machine.user)
         program = program_of(settings, self._machine.environment)
         return signer_of(key, settings, program, self._machine.user.home)
 
     def signatures(self, listed: Sequence[Listed], call: Call) -> Sequence[Signature | None]:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         mirrors = self._known_mirrors()
         chains: dict[str, list[Indexed]] = {}
         for each in listed:
@@ -188,31 +187,31 @@ class Elsewhere:
 
     @property
     def project(self) -> ProjectCommits:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         return ProjectCommits(self._root, self._repository(), GitProgram(self._machine.environment, protocols=()))
 
     def page(self, after: int, limit: int) -> Sequence[ListedSession]:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         self._refresh()
         return self._listed(self._index.page(after, limit))
 
     def with_steps(self, wanted: StepQuery, after: int, limit: int) -> Sequence[ListedSession]:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         self._refresh()
         return self._listed(self._index.with_steps(wanted, after, limit))
 
     def neighbours(self, name: str) -> tuple[str, ...]:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         return self._index.neighbours(name) if self._known_mirrors() else ()
 
     def session(self, session_id: SessionId) -> ListedSession | None:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         self._refresh()
         found = self._index.of_session(session_id)
         return None if found is None else self._listed([found])[0]
 
     def read(self, listed: Listed) -> Fetched:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         assert isinstance(listed, ListedSession)
         indexed = listed.indexed
         key = (indexed.mirror, indexed.chain, indexed.head)
@@ -220,9 +219,9 @@ class Elsewhere:
             found = self._sessions.get(key)
             if found is None:
                 mirror = self._known_mirrors()[indexed.mirror]
-                log = mirror.log(indexed.chain, indexed.head)
-                fetched = Fetched(listed.remote, listed.host, mirror.objects, mirror.directory, log)
-                found = self._sessions[key] = fetched, log.timeline
+                timeline = mirror.timeline(indexed.chain, indexed.head)
+                fetched = Fetched(listed.remote, listed.host, mirror.repository, timeline)
+                found = self._sessions[key] = fetched, timeline
             self._sessions.move_to_end(key)
             while len(self._sessions) > MOST_OPEN:
                 _, (_, oldest) = self._sessions.popitem(last=False)
@@ -231,7 +230,7 @@ class Elsewhere:
             return found[0]
 
     def handovers(self) -> Sequence[tuple[str, Handover]]:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         return [
             (self._shown(address), handover)
             for name, mirror in sorted(self._known_mirrors().items())
@@ -240,11 +239,11 @@ class Elsewhere:
         ]
 
     def clean(self, before: int, call: Call) -> int:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         return sum(upkeep.keep(before, call) for upkeep in self._upkeeps().values())
 
     def clean_in_background(self, before: int, call: Call) -> int:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         return sum(upkeep.keep_in_background(before, call) for upkeep in self._upkeeps().values())
 
     def purge(
@@ -256,7 +255,7 @@ class Elsewhere:
         *,
         dry_run: bool,
     ) -> tuple[int, Collection[str]]:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         dropped, remotes = 0, self.sent([*contents, *(message.encode() for message in messages)])
         for name, upkeep in self._upkeeps().items():
             names = upkeep.with_any(paths, contents, messages, call)
@@ -271,7 +270,7 @@ class Elsewhere:
         return dropped, sorted(remotes)
 
     def close(self) -> None:
-        """See `core.ports.sharing.Elsewhere`."""
+        """See `core.seams.Elsewhere`."""
         with self._lock:
             for upkeep in self._upkeep.values():
                 upkeep.close()

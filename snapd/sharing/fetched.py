@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import InvalidParams
-from snapd.core.ports.sharing import Listed
-from snapd.core.timeline.handover import HandedOver
+from snapd.core.seams import Listed
+from snapd.model.errors import InvalidParams
+from snapd.model.handover import HandedOver
 from snapd.store.files.durable import write_file
 from snapd.store.files.walking import read_if_there
 from snapd.store.sharing.formats import HANDOVERS
@@ -18,12 +18,11 @@ from snapd.store.sharing.formats import HANDOVERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from snapd.core.call import Call
-    from snapd.core.ports.sharing import FetchedHandover
+    from snapd.model.call import Call
     from snapd.remotes.program import GitProgram
     from snapd.store.sharing.index import Indexed
     from snapd.store.sharing.inspection import Limits
-    from snapd.store.sharing.mirror import Mirror
+    from snapd.store.sharing.mirror import FetchedHandover, Mirror
 
     from .commits import ProjectCommits
     from .signing import Checks

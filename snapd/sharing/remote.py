@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import IoError, RemoteChanged, StoreCorrupt, UnknownSession
-from snapd.core.ports.sharing import PrunedSession
-from snapd.core.timeline.handover import Taken
+from snapd.core.seams import PrunedSession
+from snapd.model.errors import IoError, RemoteChanged, StoreCorrupt, UnknownSession
+from snapd.model.handover import Taken
 from snapd.remotes.address import without_secret
 from snapd.remotes.exchange import Exchange
 from snapd.remotes.program import Bounds
@@ -27,12 +27,11 @@ from .fetched import ListedSession, chosen
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId
-    from snapd.core.ports.sharing import FetchedHandover
-    from snapd.core.timeline.model import SessionId
+    from snapd.model.call import Call
+    from snapd.model.snapshot import ObjectId
+    from snapd.model.timeline import SessionId
     from snapd.remotes.program import GitProgram
-    from snapd.store.sharing.mirror import Mirror
+    from snapd.store.sharing.mirror import FetchedHandover, Mirror
 
     from .fetched import Here
 
@@ -151,7 +150,7 @@ def _seen(lot: Iterable[Tip]) -> dict[str, ObjectId]:
 
 
 class Remote:
-    """A git repository at an address; implements `core.ports.sharing.Remote`.
+    """A git repository at an address; implements `core.seams.Remote`.
 
     Args:
         address: as git takes it.
@@ -196,7 +195,7 @@ class Remote:
     def prune(
         self, before: int, ours: Collection[SessionId], call: Call, *, everybody: bool, dry_run: bool
     ) -> Sequence[PrunedSession]:
-        """Deletes sessions that nobody added to since a time; see `core.ports.sharing.Remote`."""
+        """Deletes sessions that nobody added to since a time; see `core.seams.Remote`."""
         mirror = self._here.mirror()
         pruning = Pruning(self._here.git, self._exchange)
         old = pruning.old(before, call)

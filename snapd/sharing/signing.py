@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import InvalidParams, IoError, StorageFull, StoreCorrupt
-from snapd.core.timeline.handover import Signature
+from snapd.model.errors import InvalidParams, IoError, StorageFull, StoreCorrupt
+from snapd.model.handover import Signature
 from snapd.remotes.ssh_keygen import PROGRAM, Signers, SshKeygen, literal_key, public_key
 from snapd.store.sharing.formats import NAMESPACE, fingerprint
 from snapd.store.sharing.signatures import Verdict
@@ -17,7 +17,7 @@ from snapd.store.sharing.signatures import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from snapd.core.call import Call
+    from snapd.model.call import Call
     from snapd.store.sharing.mirror import Mirror
     from snapd.store.sharing.signatures import IndexedSignature
     from snapd.worktree.git.elsewhere import SigningSettings
@@ -27,7 +27,7 @@ _HINT = "name an ssh key: the path of its file, or a public key that your ssh ag
 
 @attrs.frozen
 class Signer:
-    """Signs with one key; implements `core.ports.sharing.Signer`.
+    """Signs with one key; implements `core.seams.Signer`.
 
     Attributes:
         program: that signs.

@@ -14,16 +14,16 @@ import pygit2
 from pygit2.enums import MergeFavor
 
 from snapd.backend import file_bytes
+from snapd.core.compare.merging import merged
 from snapd.core.compare.text import is_binary
-from snapd.core.model import EMPTY_BLOB, SYMLINK, Entry
-from snapd.core.paths import from_uri
-from snapd.store.merging import merged
+from snapd.model.paths import from_uri
+from snapd.model.snapshot import EMPTY_BLOB, SYMLINK, Entry
 from snapd.store.objects.codec import object_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from snapd.core.model import ObjectId
+    from snapd.model.snapshot import ObjectId
 
     Ask = Callable[[str, dict[str, Any]], Any]
 

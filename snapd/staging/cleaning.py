@@ -11,7 +11,7 @@ import tempfile
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from snapd.core.paths import parents
+from snapd.model.paths import parents
 
 from .index import blobs
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.paths import parents
+from snapd.model.paths import parents
 from snapd.store.objects.codec import batch_objects
 
 from .git import GitFailed, GitOperationUnderWay, IndexChanged, IndexLocked, failed

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.core.attribution import Delta
 from snapd.core.compare.threeway import Overlap, three_way
-from snapd.core.timeline.attribution import Delta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from snapd.core.model import Entry
+    from snapd.model.snapshot import Entry
 
     from .changes import Chain, Change, Merging
 

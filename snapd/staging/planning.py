@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.core.compare.threeway import Overlap
-from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Entry
-from snapd.core.paths import parents
+from snapd.model.paths import parents
+from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, Entry
 
 from .changes import Change, Merging, Unit, units
 from .cleaning import CannotCleanError, Cleaner

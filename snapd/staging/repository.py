@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import os_errors
-from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK
+from snapd.model.errors import os_errors
+from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK
 from snapd.worktree.fs.stable_read import regular
 
 from .git import GitFailed, GitOperationUnderWay, NoGitRepository

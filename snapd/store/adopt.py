@@ -14,28 +14,22 @@ import re
 import secrets
 import shutil
 import stat
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from snapd.core.errors import FULL, StoreCorrupt, os_errors
-from snapd.core.model import Entry, ObjectId, RelPath, TreeEntry
-from snapd.core.trees import file_at
 from snapd.failpoints import failpoint
+from snapd.model.errors import FULL, StoreCorrupt, os_errors
+from snapd.model.snapshot import Entry, ObjectId, RelPath, TreeEntry
+from snapd.model.trees import file_at
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there, sync_directory, sync_if_there
 from snapd.store.files.walking import Damaged, ignoring_unreadable
-from snapd.store.objects.codec import decode_tree
+from snapd.store.objects.codec import ObjectKind, decode_tree
 from snapd.store.objects.loose import check_loose, describe, loose_files, move_in, object_path, read_whole
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_index import PackIndex, PackIndexes
 from snapd.store.objects.pack_writer import PackWriter
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from snapd.store.objects.codec import ObjectKind
-
-    from .repository import ShadowRepository
-
+from .repository import ShadowRepository
 
 COPY_BYTES = 64 << 20
 COPY_BYTES_EACH = 16 << 10
@@ -277,6 +271,10 @@ def _copy(source: str, target: str, budget: int) -> bool:
     return True
 
 
+Adopt = Callable[[Sequence[bytes], Collection[ObjectId]], frozenset[ObjectId]]
+"""Copies wanted objects from other git `objects` directories, as `adopt` does; gives those stored now."""
+
+
 class ProjectBlobs:
     """Objects that may be missing, damaged or malicious.
 
@@ -369,3 +367,7 @@ class ProjectBlobs:
 def _read_loose(path: str, oid: ObjectId, most: int) -> tuple[ObjectKind, bytes] | None:
     stated = describe(path, oid)
     return None if stated is None or stated[1] > most else read_whole(path, oid)
+
+
+OpenBlobs = Callable[[Sequence[bytes]], ProjectBlobs]
+"""Opens the blobs in git `objects` directories; reads nothing yet."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from snapd.core.model import ObjectId
+from snapd.model.snapshot import ObjectId
 from snapd.store.objects.codec import ObjectKind, object_id
 from snapd.store.objects.loose import LooseWriter, encode_loose
 from snapd.store.objects.pack_entry import pack_object, packed_blob
+from snapd.store.objects.pack_index import KnownPacks
 from snapd.store.objects.pack_writer import PackWriter
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from snapd.store.objects.pack_index import KnownPacks
-
-    from .repository import ShadowRepository
+from .repository import ShadowRepository
 
 LOOSE_COUNT = 32
 LOOSE_BYTES = 4 << 20
@@ -132,15 +128,3 @@ class ObjectBatch:
         self._pending.clear()
         self._pending_bytes = 0
         return pack
-
-
-def store_blob(repository: ShadowRepository, data: bytes) -> ObjectId:
-    """Stores the bytes of one file, through the journal.
-
-    Raises:
-        StorageFull, IoError: the journal was full and could not be written.
-    """
-    with ObjectBatch(repository) as batch:
-        oid = batch.blob(data)
-        batch.commit()
-    return oid

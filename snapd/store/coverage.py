@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import Coverage, ObjectId, Origin, RuleText, Skip, SkipReason
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import Coverage, ObjectId, Origin, RuleText, Skip, SkipReason
 from snapd.store.objects.cache import RecentCache
 from snapd.store.objects.codec import object_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _AT_HAND = 8
 
 
 class Coverages:
-    """Translates between coverages and blobs. Only one thread at a time may use it."""
+    """Translates between coverages and blobs. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._last: tuple[Coverage, ObjectId] | None = None

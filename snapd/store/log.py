@@ -12,32 +12,25 @@ import re
 import threading
 import time
 from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt, UnknownSnapshot
-from snapd.core.model import ObjectId, RecordKind, Snapshot, Taken
-from snapd.core.timeline.model import SnapshotId
 from snapd.failpoints import failpoint
+from snapd.model.errors import StoreCorrupt, UnknownSnapshot
+from snapd.model.snapshot import Coverage, ObjectId, RecordKind, Snapshot, Taken, TakenQuery
+from snapd.model.timeline import SnapshotId
 from snapd.store.batch import ObjectBatch
 from snapd.store.files.walking import WrittenByNewer
 from snapd.store.objects.codec import encode_commit, object_id
 from snapd.store.objects.loose import encode_loose, prepare
 from snapd.store.refs.database import read_references
 
-from .coverage import Coverages, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
-    from snapd.core.model import Coverage, TakenQuery
-
-    from .repository import ShadowRepository
-
+from .coverage import encode
+from .object_store import ObjectStore
 
 _DIGITS = 40
 """Of a tree's name in hexadecimal."""
@@ -153,7 +146,7 @@ class SnapshotLog:
         StoreCorrupt: the log itself cannot be read.
     """
 
-    def __init__(self, repository: ShadowRepository) -> None:
+    def __init__(self, repository: ObjectStore) -> None:
         self._repository = repository
         self._lock = threading.Lock()
         self._index = RecordIndex()
@@ -161,25 +154,24 @@ class SnapshotLog:
         self._heads: dict[str, ObjectId] = {}
         self._seq = 0
         self._coverage_known: set[ObjectId] = set()
-        self._coverages = Coverages()
         self._load()
         self._is_read = True
 
     def find(self, tree: ObjectId) -> Snapshot:
-        """See `core.ports.store.SnapshotLog`."""
+        """The latest snapshot with this tree; raises `UnknownSnapshot`, and `StoreCorrupt` if it cannot be read."""
         with self._read():
             record = self._index.of(tree)
             if record is None:
                 raise UnknownSnapshot(f"no snapshot {tree.hex()} in this workspace", hash=tree.hex())
-            return Snapshot(tree, self._coverages.decoded(record.coverage, self._repository.read_blob))
+            return Snapshot(tree, self._repository.coverages.decoded(record.coverage, self._repository.read_blob))
 
     def knows(self, tree: ObjectId) -> bool:
-        """See `core.ports.store.SnapshotLog`."""
+        """Whether there is a snapshot with this tree."""
         with self._read():
             return self._index.of(tree) is not None
 
     def taken(self, wanted: TakenQuery, below: int | None, limit: int) -> tuple[Taken, ...]:
-        """See `core.ports.store.SnapshotLog`."""
+        """Lists up to `limit` snapshots, newest first; only those with a `seq` below `below` unless that is None."""
         with self._read():
             if wanted.prefix:
                 found = iter(self._index.beginning(wanted.prefix))
@@ -201,7 +193,7 @@ class SnapshotLog:
 
     @property
     def last(self) -> ObjectId | None:
-        """See `core.ports.store.SnapshotLog`."""
+        """The tree of the newest snapshot that a client asked for or that an operation left."""
         with self._read():
             return self._newest.tree if self._newest is not None else None
 
@@ -212,15 +204,10 @@ class SnapshotLog:
             StorageFull, IoError: its coverage could not be stored.
         """
         with self._read():
-            coverage = self._coverages.blob_id(snapshot.coverage)
+            coverage = self._repository.coverages.blob_id(snapshot.coverage)
             if coverage not in self._coverage_known:
                 self._store(snapshot.coverage)
         return SnapshotId(snapshot.tree, coverage)
-
-    def load(self, snapshot: SnapshotId) -> Snapshot:
-        """See `core.ports.store.SnapshotLog`."""
-        with self._read():
-            return Snapshot(snapshot.tree, self._coverages.decoded(snapshot.coverage, self._repository.read_blob))
 
     def append(
         self, snapshot: Snapshot, kind: RecordKind, references: Mapping[str, ObjectId] = MappingProxyType({})
@@ -240,7 +227,7 @@ class SnapshotLog:
         """
         now = int(time.time())
         with self._read():
-            coverage = self._coverages.blob_id(snapshot.coverage)
+            coverage = self._repository.coverages.blob_id(snapshot.coverage)
             record = Record(self._seq + 1, kind, snapshot.tree, coverage, now)
             newest = self._newest
             if (
@@ -408,7 +395,7 @@ class SnapshotLog:
             elif name.startswith(SNAPSHOTS):
                 heads[name[len(SNAPSHOTS) :]] = target
                 records += [record for _, record in self._chain(target)]
-        self._heads, self._coverage_known, self._coverages = heads, coverages, Coverages()
+        self._heads, self._coverage_known = heads, coverages
         self._index, self._newest = RecordIndex(), None
         for record in sorted(records, key=lambda record: record.seq):
             self._take(record)

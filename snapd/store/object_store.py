@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import pygit2
 from pygit2.enums import DeltaStatus, DiffFind, DiffOption
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import SYMLINK, TREE, Snapshot, TreeEntry
-from snapd.core.paths import parents
-from snapd.core.trees import changes, in_sight
+from snapd.model.errors import StoreCorrupt
+from snapd.model.paths import parents
+from snapd.model.snapshot import SYMLINK, TREE, Change, Entry, ObjectId, RelPath, Snapshot, TreeEntry
+from snapd.model.timeline import SnapshotId, State
+from snapd.model.trees import changes, in_sight
+from snapd.store.coverage import Coverages
 from snapd.store.objects.codec import NUMBERS, encode_tree, object_id
 from snapd.store.objects.libgit2 import Supplied, supplied
 
 from .adopt import adopt
-from .batch import ObjectBatch, store_blob
-from .merging import merge
+from .batch import ObjectBatch
 from .repository import ShadowRepository
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from snapd.core.model import Change, Entry, ObjectId, RelPath
-    from snapd.core.timeline.model import State
-
 
 _SIMILAR_PERCENT = 50
 _CANDIDATES = 1000
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 def renames(
@@ -118,47 +108,23 @@ def _moved_links(diff: pygit2.Diff) -> dict[RelPath, RelPath]:
     }
 
 
-def part(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[ObjectStore, P], T]:
-    """The method of a store that calls a method of one of its parts.
-
-    Args:
-        name: of the attribute that holds the part.
-        method: of the class of the part.
-    """
-
-    @wraps(method)
-    def call(store: ObjectStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return method(getattr(store, name), *args, **kwargs)
-
-    return call
-
-
 def _tree(state: State) -> ObjectId:
     return state if isinstance(state, bytes) else state.tree
 
 
-class ObjectStore:
-    """The objects of a repository; implements `core.ports.Objects`.
+class ObjectStore(ShadowRepository):
+    """A repository whose objects are read, compared, and stored together.
 
-    Args:
-        repository: holds them.
+    Args and errors as of `ShadowRepository`.
     """
 
-    def __init__(self, repository: ShadowRepository) -> None:
-        self._repository = repository
-
-    check_present = part("_repository", ShadowRepository.check_present)
-    read_tree = part("_repository", ShadowRepository.read_tree)
-    entry_in = part("_repository", ShadowRepository.entry_in)
-    differing = part("_repository", ShadowRepository.differing)
-    read_blob = part("_repository", ShadowRepository.read_blob)
-    read_small_blob = part("_repository", ShadowRepository.read_small_blob)
-    blob_size = part("_repository", ShadowRepository.blob_size)
-    blob_chunks = part("_repository", ShadowRepository.blob_chunks)
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.coverages = Coverages()
 
     def batch(self) -> ObjectBatch:
         """A batch of objects to be stored together."""
-        return ObjectBatch(self._repository)
+        return ObjectBatch(self)
 
     def adopt(self, directories: Sequence[bytes], wanted: Collection[ObjectId]) -> frozenset[ObjectId]:
         """Copies or links objects of the user's own git into the store, durably.
@@ -173,10 +139,16 @@ class ObjectStore:
         Raises:
             StorageFull, IoError: the store could not be written.
         """
-        return adopt(self._repository, directories, wanted)
+        return adopt(self, directories, wanted)
+
+    def load(self, snapshot: SnapshotId) -> Snapshot:
+        """The snapshot that an event names; raises `StoreCorrupt`."""
+        return Snapshot(snapshot.tree, self.coverages.decoded(snapshot.coverage, self.read_blob))
 
     def left_out(self, state: State) -> Mapping[RelPath, ObjectId]:
         """What a snapshot left out because of its rules; see `Coverage`."""
+        if isinstance(state, SnapshotId):
+            state = self.load(state)
         return dict(state.coverage.left_out) if isinstance(state, Snapshot) else {}
 
     def changes(
@@ -192,16 +164,15 @@ class ObjectStore:
 
     def renames(self, old: State, new: State) -> dict[RelPath, RelPath]:
         """The old path of each file that was moved, by its new one."""
-        return renames(self._repository, _tree(old), _tree(new), self.changes(old, new))
-
-    def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-        """Merges a file three ways and stores the result; None if the changes overlap."""
-        return merge(self._repository, base, ours, theirs)
+        return renames(self, _tree(old), _tree(new), self.changes(old, new))
 
     def store_blob(self, data: bytes) -> ObjectId:
         """Stores the bytes of a file that no work tree had."""
-        return store_blob(self._repository, data)
+        with self.batch() as batch:
+            oid = batch.blob(data)
+            batch.commit()
+        return oid
 
     def discard(self) -> frozenset[ObjectId]:
         """Drops objects that were added and could not be made durable; returns their ids."""
-        return self._repository.journal.discard()
+        return self.journal.discard()

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import pygit2
 
-from snapd.core.errors import StoreCorrupt, os_errors
-from snapd.core.model import EMPTY_TREE
+from snapd.model.errors import StoreCorrupt, os_errors
+from snapd.model.snapshot import EMPTY_TREE, ObjectId, TreeEntry
 from snapd.store.files.durable import make_directories, write_file
 from snapd.store.files.space import TotalSize
 from snapd.store.files.walking import Damaged, reading
 from snapd.store.journal.journal import JOURNAL, Journal
 from snapd.store.objects.cache import RecentCache
-from snapd.store.objects.codec import decode_commit, decode_tree, differing_entries
+from snapd.store.objects.codec import ObjectKind, decode_commit, decode_tree, differing_entries
 from snapd.store.objects.loose import describe, expand_loose, object_path, read_chunks, read_whole
-from snapd.store.objects.pack_index import PackIndexes
+from snapd.store.objects.pack_index import KnownPacks, PackIndexes
 from snapd.store.refs.database import ReferenceDatabase
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from snapd.core.model import ObjectId, TreeEntry
-    from snapd.store.objects.codec import ObjectKind
-    from snapd.store.objects.pack_index import KnownPacks
 
 T = TypeVar("T")
 

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from snapd.core.errors import SnapdError
-from snapd.core.model import RecordKind
-from snapd.core.timeline.model import SnapshotId
 from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.check_report import CheckReport
+from snapd.model.errors import SnapdError
+from snapd.model.snapshot import ObjectId, RecordKind, RelPath, Snapshot
+from snapd.model.timeline import Event, Intent, State
 from snapd.store.files.lock import Ownership
 from snapd.store.journal.journal import refuse_newer_journal
 from snapd.store.maintenance.erase import erase_noted, note_erasing
 from snapd.store.maintenance.purge import PurgePlan
+from snapd.store.maintenance.purge import PurgePlan as AnyPurgePlan
 from snapd.store.maintenance.retention_run import Maintenance
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
 
 from .adopt import ProjectBlobs
 from .log import SnapshotLog
-from .object_store import ObjectStore, part
-from .repository import ShadowRepository, refuse_newer
+from .object_store import ObjectStore
+from .repository import refuse_newer
 from .timeline.small_files import IntentFile
 from .timeline.timeline import Timeline
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.check_report import CheckReport
-    from snapd.core.model import ObjectId, RelPath, Snapshot
-    from snapd.core.ports import store as ports
-    from snapd.core.ports.store import PurgePlan as AnyPurgePlan
-    from snapd.core.timeline.model import Event, Intent, State
-
 
 logger = logging.getLogger(__name__)
 
@@ -62,11 +54,11 @@ class Store(ObjectStore):
         self._ownership = Ownership(path, socket)
         try:
             erase_noted(path)
-            super().__init__(ShadowRepository(path))
-            self._log = SnapshotLog(self._repository)
-            self._scheduler = MaintenanceScheduler(self._repository)
-            self.timeline = Timeline(self._repository)
-            self._maintenance = Maintenance(self._repository, self._log, self.timeline, self._scheduler)
+            super().__init__(path)
+            self.log = SnapshotLog(self)
+            self._scheduler = MaintenanceScheduler(self)
+            self.timeline = Timeline(self)
+            self.maintenance = Maintenance(self, self.log, self.timeline, self._scheduler)
             self._intent = IntentFile(path)
             self._is_erasing = False
         except BaseException:
@@ -79,8 +71,8 @@ class Store(ObjectStore):
         self._scheduler.stop()
         self.timeline.close()
         try:
-            self._repository.check_present()
-            self._repository.journal.checkpoint()
+            self.check_present()
+            self.journal.checkpoint()
         except SnapdError as error:
             # nothing is lost: the next opening of the store replays the journal
             logger.warning(
@@ -91,40 +83,25 @@ class Store(ObjectStore):
         finally:
             self._ownership.release()
 
-    bytes_on_disk = part("_repository", ShadowRepository.bytes_on_disk)
-    find = part("_log", SnapshotLog.find)
-    knows = part("_log", SnapshotLog.knows)
-    taken = part("_log", SnapshotLog.taken)
-    neighbours = part("_log", SnapshotLog.neighbours)
-    identify = part("_log", SnapshotLog.identify)
-    load = part("_log", SnapshotLog.load)
-
     def left_out(self, state: State) -> Mapping[RelPath, ObjectId]:
         """What a snapshot left out because of its rules; see `Coverage`."""
-        if isinstance(state, SnapshotId):
-            state = self.load(state)
-        elif isinstance(state, bytes):
-            if not self.knows(state):
+        if isinstance(state, bytes):
+            if not self.log.knows(state):
                 return {}
-            state = self.find(state)
+            state = self.log.find(state)
         return super().left_out(state)
 
-    def project_blobs(self, directories: Sequence[bytes]) -> ports.ProjectBlobs:
+    def project_blobs(self, directories: Sequence[bytes]) -> ProjectBlobs:
         """The blobs in `objects` directories of the user's own git; they are only read, and only when needed."""
         return ProjectBlobs(directories)
 
-    @property
-    def last(self) -> ObjectId | None:
-        """See `core.ports.store.SnapshotLog`."""
-        return self._log.last
-
     def settle(self) -> None:
         """Writes what waits in the journal into the repository, where git finds it; raises `StorageFull`, `IoError`."""
-        self._repository.journal.checkpoint()
+        self.journal.checkpoint()
 
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        """See `core.ports.store.SnapshotLog`."""
-        self._log.append(snapshot, kind)
+        """Records a snapshot, durably with all objects that were stored before."""
+        self.log.append(snapshot, kind)
         self._scheduler.consider()
 
     def append_event(
@@ -134,19 +111,37 @@ class Store(ObjectStore):
         kind: RecordKind = RecordKind.TRACK,
         following: Sequence[Event] = (),
     ) -> None:
-        """See `core.ports.store.SnapshotLog`."""
-        if snapshot is not None and event.head != self.identify(snapshot):
+        """Adds events to the timeline, and records the snapshot that is the first one's `head`: all or none, durably.
+
+        Args:
+            event: the next event; the objects to which it refers are stored, or wait to be.
+            snapshot: its head, if that is to be recorded too.
+            kind: why the snapshot was taken.
+            following: the events after it.
+
+        Raises:
+            ValueError: an event cannot follow the previous ones, or the snapshot is not its head.
+            InvalidParams: a text in an event is not valid Unicode.
+            StoreCorrupt: one refers to an object that is not stored.
+            StorageFull, IoError: nothing was recorded.
+        """
+        if snapshot is not None and event.head != self.log.identify(snapshot):
             raise ValueError("the snapshot to be recorded is not the head of the event")
         with self.timeline.adding((event, *following)) as references:
             if snapshot is not None:
-                self._log.append(snapshot, kind, references)
+                self.log.append(snapshot, kind, references)
             else:
-                self._repository.journal.flush(references)
+                self.journal.flush(references)
         self._scheduler.consider()
 
     def intend(self, intent: Intent) -> None:
-        """See `core.ports.store.SnapshotLog`."""
-        self._repository.journal.flush()
+        """Keeps durably what an operation is about to do to the work tree, and everything that was stored before.
+
+        Raises:
+            InvalidParams: a text in it is not valid Unicode.
+            StorageFull, IoError: it was not kept.
+        """
+        self.journal.flush()
         self._intent.keep(intent)
 
     def intent(self) -> Intent | None:
@@ -172,52 +167,59 @@ class Store(ObjectStore):
         """
         self._intent.forget(durably=not is_recorded)
 
-    expire = part("_maintenance", Maintenance.clean)
-    expirable = part("_maintenance", Maintenance.foretell)
-    expire_in_background = part("_maintenance", Maintenance.clean_in_background)
-
     def purge_plan(self, paths: Collection[RelPath], messages: Collection[str], call: Call) -> PurgePlan:
-        """See `core.ports.store.Maintenance`."""
-        return PurgePlan(self._repository, self._log, self.timeline, self.load, paths, messages, call)
-
-    @property
-    def is_unpurged(self) -> bool:
-        """See `core.ports.store.Maintenance`."""
-        return self._maintenance.is_unpurged
+        """Finds the contents that a purge of some files and messages removes, and where they occur."""
+        return PurgePlan(self, self.log, self.timeline, self.load, paths, messages, call)
 
     def purge(self, purge_plan: AnyPurgePlan | None, call: Call) -> int:
-        """See `core.ports.store.Maintenance`."""
+        """Takes contents out of all snapshots and events and removes them; gives the bytes freed.
+
+        Args:
+            purge_plan: what to remove; None to finish an earlier purge.
+            call: the request; can be cancelled until the first change.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError: nothing was changed, or the contents are gone from every snapshot, and
+                the next purge or cleanup removes those that are still on the disk.
+        """
         self._scheduler.stop()
         call.check()
-        self._repository.journal.checkpoint()
+        self.journal.checkpoint()
         call.check()
-        before = self._repository.bytes_on_disk()
+        before = self.bytes_on_disk()
         call.commit()
         if purge_plan is not None:
-            self._maintenance.note_wholly()
+            self.maintenance.note_wholly()
             try:
                 purge_plan.take_out()
                 # the journal holds contents too
-                self._repository.journal.checkpoint()
+                self.journal.checkpoint()
             finally:
-                self._log.reload()
+                self.log.reload()
                 self.timeline.reload()
-        self._maintenance.sweep_wholly(call)
-        return max(0, before - self._repository.bytes_on_disk())
+        self.maintenance.sweep_wholly(call)
+        return max(0, before - self.bytes_on_disk())
 
     def erase(self, call: Call) -> int:
-        """See `core.ports.store.Maintenance`."""
+        """Removes all snapshots, sessions and operations with all their contents; gives the bytes freed.
+
+        Args:
+            call: the request; can be cancelled until the first change.
+
+        Raises:
+            StorageFull, IoError: nothing was changed, or a part is left, which `finish_erasing` removes.
+        """
         self._scheduler.stop()
-        self._repository.journal.checkpoint()
-        before = self._repository.bytes_on_disk()
+        self.journal.checkpoint()
+        before = self.bytes_on_disk()
         call.commit()
         note_erasing(self.path)
         self._is_erasing = True
         self.finish_erasing()
-        return max(0, before - self._repository.bytes_on_disk())
+        return max(0, before - self.bytes_on_disk())
 
     def finish_erasing(self) -> None:
-        """See `core.ports.store.Maintenance`."""
+        """Finishes an `erase` that failed halfway, before every write; cheap if there was none; raises `IoError`."""
         if not self._is_erasing:
             return
         try:
@@ -225,24 +227,34 @@ class Store(ObjectStore):
             erase_noted(self.path)
             self._is_erasing = False
         finally:
-            self._repository.forget_packs()
-            self._log.reload()
+            self.forget_packs()
+            self.log.reload()
             # a reader may have loaded the timeline meanwhile
             self.timeline.reload()
 
     def counts(self) -> tuple[int, int]:
-        """See `core.ports.store.SnapshotLog`."""
-        return len(self._log.records()), len(self.timeline.sessions())
+        """Counts the snapshots and the sessions."""
+        return len(self.log.records()), len(self.timeline.sessions())
 
     def check(self, call: Call, *, quick: bool, alone: bool) -> CheckReport:
-        """See `core.ports.store.Integrity`."""
+        """Checks every object against its id, and that everything named exists; changes nothing.
+
+        Args:
+            call: the request.
+            quick: read only records and events, no other objects.
+            alone: whether nobody writes during the check; if not, an object that just moved may seem to be missing.
+
+        Raises:
+            StoreCorrupt: the store is gone.
+            IoError, StorageFull, Cancelled: the check was not finished.
+        """
         # imported late: a twentieth of the daemon's code, and hardly ever needed
         from snapd.store.fsck.checkers import check, check_apart
 
-        self._repository.check_present()
+        self.check_present()
         if alone:
             self._scheduler.stop()
-            self._repository.journal.checkpoint()
+            self.journal.checkpoint()
         if quick:
             return check(self.path, call, quick=True, agrees=self.timeline.agrees)
         return check_apart(self.path, call, self.timeline.agrees)
@@ -250,17 +262,28 @@ class Store(ObjectStore):
     def repair(
         self, directories: tuple[bytes, ...], work_tree: Callable[[RelPath], bytes | None], call: Call
     ) -> CheckReport:
-        """See `core.ports.store.Integrity`."""
+        """Repairs what can be repaired; reports what was wrong. Nobody may write to the store meanwhile.
+
+        Args:
+            directories: absolute `objects` directories that may have what is lost; only read.
+            work_tree: gives the bytes of a file, None if there is no such file.
+            call: the request; may be cancelled until the first file is moved to quarantine.
+
+        Raises:
+            StoreCorrupt: the store is gone.
+            StorageFull, IoError: everything that could be read before can still be read.
+            Cancelled: nothing was changed.
+        """
         from snapd.store.fsck.checkers import repair
 
-        self._repository.check_present()
+        self.check_present()
         self._scheduler.stop()
-        settle = self._repository.journal.checkpoint
+        settle = self.journal.checkpoint
         try:
             found = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)
         finally:
-            self._repository.forget_packs()
+            self.forget_packs()
         if found.problems:
             self.timeline.forget()
-            self._log.reload()
+            self.log.reload()
         return found

@@ -7,11 +7,8 @@ import re
 import select
 import stat
 import threading
+from collections.abc import Callable, Collection
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
 
 SECONDS = 0.2
 _MOST_BYTES = 1 << 20

@@ -6,20 +6,17 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from .clock import Marks
+from .clock import Clock, Marks, WatchedDirectory
 from .inotify import Unsupported
 from .inotify_clock import InotifyClock
 from .mounts import file_system, reports_all_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    # loaded only where there is no better watcher
     from watchdog.observers.api import BaseObserver
-
-    from .clock import Clock, WatchedDirectory
-
 
 _POLL_SECONDS = 2.0
 _BLIND = "no watcher reports what changed"

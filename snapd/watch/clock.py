@@ -6,12 +6,10 @@ A clock may err on one side only: what it does not mark has not changed. Where i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 import attrs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class WatchedDirectory(Protocol):

@@ -13,13 +13,10 @@ import ctypes
 import errno
 import os
 import struct
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from .inotify import Inotify, Unsupported, last_error, library
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 HANDLE = struct.Struct("=Ii")
 """The head of a handle: its length in bytes, and its type."""

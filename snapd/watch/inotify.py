@@ -11,11 +11,9 @@ import errno
 import os
 import struct
 import sys
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import NamedTuple
 
 MODIFY = 0x00000002
 ATTRIB = 0x00000004

@@ -7,20 +7,25 @@ import logging
 import os
 import select
 import threading
+from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING
 
-from .clock import ITSELF, Marks
+from .clock import ITSELF, Marks, WatchedDirectory
 from .fanotify import Fanotify, Overflow, layout_of
-from .inotify import CREATE, DELETE, DIRECTORY, IGNORED, MOVED_FROM, MOVED_TO, OVERFLOW, UNMOUNT, Inotify, Unsupported
+from .inotify import (
+    CREATE,
+    DELETE,
+    DIRECTORY,
+    IGNORED,
+    MOVED_FROM,
+    MOVED_TO,
+    OVERFLOW,
+    UNMOUNT,
+    Event,
+    Inotify,
+    Unsupported,
+)
 from .mounts import Mounts, file_system
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .clock import WatchedDirectory
-    from .inotify import Event
-
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route as Dispatched
 
-from snapd.core.errors import InvalidParams, SnapdError
+from snapd.model.errors import InvalidParams, SnapdError
 from snapd.web.api.asking import Asked, as_json, body_of
 from snapd.web.api.openapi import document
 from snapd.web.api.routes import WORKSPACE

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import orjson
 from starlette.responses import Response
 
-from snapd.core.errors import SnapdError
+from snapd.model.errors import SnapdError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

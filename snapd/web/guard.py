@@ -11,7 +11,7 @@ import hmac
 import secrets
 from typing import TYPE_CHECKING
 
-from snapd.core.errors import SnapdError
+from snapd.model.errors import SnapdError
 from snapd.web.errors import problem
 
 from . import errors

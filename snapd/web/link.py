@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from snapd_client import ConnectionLost
 from snapd_client.notifications import DISCONNECTED
 
-from snapd.core.errors import Cancelled, InvalidParams, IoError, SnapdError
-from snapd.core.paths import from_uri
+from snapd.model.errors import Cancelled, InvalidParams, IoError, SnapdError
+from snapd.model.paths import from_uri
 from snapd.wire.methods import METHODS
 
 from .errors import Busy

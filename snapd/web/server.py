@@ -16,7 +16,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from snapd.core.errors import IoError
+from snapd.model.errors import IoError
 from snapd.web.api.asking import Service
 
 from .app import Page, application

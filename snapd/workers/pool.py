@@ -8,12 +8,10 @@ from __future__ import annotations
 import os
 import select
 from collections import deque
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from .processes import ChildProcess
+from .processes import ChildProcess
 
 T = TypeVar("T")
 A = TypeVar("A")

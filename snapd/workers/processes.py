@@ -19,17 +19,15 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import attrs
 
-from snapd.core.errors import IoError, SnapdError, StorageFull, StoreCorrupt, os_errors
+from snapd.model.errors import IoError, SnapdError, StorageFull, StoreCorrupt, os_errors
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    Report = Callable[[str, int, int | None], None]
-    """Takes a message, the units done, and the units in all (None if unknown)."""
+Report = Callable[[str, int, int | None], None]
+"""Takes a message, the units done, and the units in all (None if unknown)."""
 
 
 _BOOT = (

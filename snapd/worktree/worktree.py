@@ -4,47 +4,41 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
-from snapd.core.errors import IoError, WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
-from snapd.core.model import NO_COVERAGE
-from snapd.core.paths import parents
-from snapd.core.plan import CapturedFile
-from snapd.watch.choose import open_clock
+from snapd.model.call import Call
+from snapd.model.errors import IoError, WorkspaceGone, WorkspaceRefused, from_os_error, os_errors
+from snapd.model.paths import parents
+from snapd.model.plan import CapturedFile, Plan
+from snapd.model.snapshot import (
+    NO_COVERAGE,
+    CaptureSettings,
+    Coverage,
+    Drift,
+    DriftQuery,
+    Entry,
+    FileOutcome,
+    FullLook,
+    ObjectId,
+    Origin,
+    RelPath,
+    Snapshot,
+    UncapturedChange,
+)
+from snapd.store.adopt import Adopt, OpenBlobs
+from snapd.store.batch import ObjectBatch
+from snapd.watch.choose import WatcherSetting, open_clock
 from snapd.worktree.apply.applier import Applier
 from snapd.worktree.apply.recovery import sweep
 from snapd.worktree.export.exporter import Destination, export
 from snapd.worktree.fs.stable_read import content, lstat_at
 from snapd.worktree.git.objects import elsewhere, own_object_directories
-from snapd.worktree.ignore.rules import WORKSPACE_FILE, RuleSource
+from snapd.worktree.ignore.rules import WORKSPACE_FILE, GitUser, RuleSource
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
 from snapd.worktree.snapshot.scanner import Scanner
 from snapd.worktree.state.file_state import entry_of, signature_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from snapd.core.call import Call
-    from snapd.core.model import (
-        CaptureSettings,
-        Coverage,
-        Drift,
-        DriftQuery,
-        Entry,
-        FileOutcome,
-        FullLook,
-        ObjectId,
-        Origin,
-        RelPath,
-        Snapshot,
-        UncapturedChange,
-    )
-    from snapd.core.plan import Plan
-    from snapd.core.ports.store import Adopt, ObjectBatch, OpenBlobs
-    from snapd.watch.choose import WatcherSetting
-    from snapd.worktree.ignore.rules import GitUser
 
 
 class WorkTree:
@@ -176,7 +170,7 @@ class WorkTree:
 
     @property
     def unreadable_rules(self) -> tuple[RelPath, ...]:
-        """See the port."""
+        """The files with ignore rules, and of the project's git, that the last capture could not read."""
         captured = self._scanner.captured
         return () if captured is None else tuple(r.base for r in captured.coverage.rules if r.kind == "unreadable")
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from snapd.acp.conversation import Conversation
-from snapd.core.errors import UnknownSession, UnknownStep
+from snapd.model.errors import UnknownSession, UnknownStep
 from tests.acp.streams import Line
 
 WAIT = 60.0

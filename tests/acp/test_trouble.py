@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from snapd.acp import conversation, recording
-from snapd.core.errors import IoError
+from snapd.model.errors import IoError
 from tests.acp.ledger import Ledger, Talk
 from tests.acp.peers import Proxied, until
 from tests.acp.streams import opening, prompt, result, said

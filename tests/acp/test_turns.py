@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from snapd.acp import recording
-from snapd.core.errors import IoError, WorkspaceRefused
+from snapd.model.errors import IoError, WorkspaceRefused
 from tests.acp.ledger import Ledger, Talk
 from tests.acp.streams import Line, opening, prompt, request, result, said, update
 

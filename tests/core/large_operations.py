@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.call import Call
 from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, make
 
@@ -68,13 +68,15 @@ def restoring(folder: Path, count: int) -> Ready:
 def foreseeing(folder: Path, count: int) -> Ready:
     bench, then = changed(folder, count)
     names = [name.encode() for name in flat(count, b"")]
-    return Ready(bench, lambda call: bench.workspace.revert([(then, names)], request(dry_run=True), call))
+    return Ready(bench, lambda call: bench.workspace.snapshots.revert([(then, names)], request(dry_run=True), call))
 
 
 def reverting(folder: Path, count: int) -> Ready:
     bench, then = changed(folder, count)
     names = [name.encode() for name in flat(count, b"")]
-    return Ready(bench, lambda call: bench.workspace.revert([(then, names)], request(), call), (flat(count, b"one"),))
+    return Ready(
+        bench, lambda call: bench.workspace.snapshots.revert([(then, names)], request(), call), (flat(count, b"one"),)
+    )
 
 
 def deleting(folder: Path, count: int) -> Ready:
@@ -165,12 +167,12 @@ def showing_a_session(folder: Path, count: int) -> Ready:
 
 def comparing(folder: Path, count: int) -> Ready:
     bench, then = changed(folder, count)
-    return Ready(bench, lambda call: bench.workspace.diff(then, None, (), call))
+    return Ready(bench, lambda call: bench.workspace.comparison.diff(then, None, (), call))
 
 
 def cleaning_up(folder: Path, count: int) -> Ready:
     bench, _ = changed(folder, count)
-    return Ready(bench, lambda call: bench.workspace.cleanup(0, call))
+    return Ready(bench, lambda call: bench.workspace.upkeep.cleanup(0, call))
 
 
 def purging(folder: Path, count: int) -> Ready:

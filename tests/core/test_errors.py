@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from snapd.core.errors import IoError, StorageFull, from_os_error
+from snapd.model.errors import IoError, StorageFull, from_os_error
 
 
 @pytest.mark.parametrize("name", ["EACCES", "EROFS", "EMFILE", "EIO"])

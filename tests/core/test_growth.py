@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from snapd.core.call import Call
+from snapd.model.call import Call
 from tests.core.large_operations import (
     changed,
     flat,
@@ -70,7 +70,7 @@ def emptying_directories(folder: Path, count: int) -> Work:
 
 def reading_many_files(folder: Path, count: int) -> Work:
     bench, then, names = two_states(folder, count)
-    return lambda: [bench.workspace.file_at(then, os.fsencode(name)) for name in names]
+    return lambda: [bench.workspace.snapshots.file_at(then, os.fsencode(name)) for name in names]
 
 
 def finding_beside_skipped_files(folder: Path, count: int) -> Work:

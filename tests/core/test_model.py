@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from snapd.core.call import Call
+from snapd.model.call import Call
 from tests.support.amounts import amount
 from tests.support.workspace import Executable, Item, Symlink, close_all, git_tree_hash, make, outcomes
 
@@ -134,7 +134,7 @@ class Machine(RuleBasedStateMachine):
     @rule(dice=st.randoms(use_true_random=False))
     def revert(self, dice: object) -> None:
         tree, wanted = dice.choice(self.taken)
-        changed = [os.fsdecode(change.path) for change in self.bench.workspace.changed(tree, None, Call())]
+        changed = [os.fsdecode(change.path) for change in self.bench.workspace.comparison.changed(tree, None, Call())]
         some = sorted(name for name in changed if dice.random() < 0.6)
         self.look()
         before, kept, inodes = self.model, self.ignored, self.stats()
@@ -177,8 +177,8 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.taken)
     @rule()
     def clean_up(self) -> None:
-        last = self.bench.workspace.status().last
-        self.bench.workspace.cleanup(0, Call())
+        last = self.bench.workspace.snapshots.status().last
+        self.bench.workspace.upkeep.cleanup(0, Call())
         self.taken = [(tree, model) for tree, model in self.taken if tree == last]
 
     @invariant()

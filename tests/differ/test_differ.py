@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
 from snapd.core.compare.text import DirectDiffer, hunks, line_changes
-from snapd.core.errors import Cancelled, IoError
 from snapd.differ.differ import Limits, ProcessDiffer
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, IoError
 from snapd.workers import processes
 from tests.core.compare.test_diffs import PAIRS, agrees_with_git, both, edited, random_text
 from tests.rpc.machine import wait_until
@@ -51,7 +51,7 @@ def pid_of(differ: ProcessDiffer) -> int:
 @pytest.mark.parametrize(("before", "after"), PAIRS.values(), ids=PAIRS.keys())
 def test_a_difference_is_gits(tmp_path: Path, shared_differ: ProcessDiffer, before: Items, after: Items) -> None:
     bench = make(tmp_path)
-    bench.workspace._comparison.texts = shared_differ
+    bench.workspace.comparison.texts = shared_differ
     old, new = both(bench, before, after)
     agrees_with_git(bench, old, new)
     agrees_with_git(bench, new, old)
@@ -65,7 +65,7 @@ def test_random_edits(tmp_path: Path, differ: ProcessDiffer) -> None:
         before[f"d{at % 7}/{at}"] = random_text(dice, lines)
         after[f"d{at % 7}/{at}"] = random_text(dice, edited(dice, lines))
     bench = make(tmp_path)
-    bench.workspace._comparison.texts = differ
+    bench.workspace.comparison.texts = differ
     agrees_with_git(bench, *both(bench, before, after))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from snapd.core.call import Call
+from snapd.model.call import Call
 from tests.support import workspace
 from tests.support.git import run_git
 from tests.support.processes import descriptors
@@ -164,7 +164,7 @@ def verify(scenario: Scenario, folder: Path, history: History, hashes: Mapping[s
     same(bench.read(), {**found, "afterwards": b"afterwards\n"}, "afterwards")
     store = bench.store
     if leftovers(folder):
-        bench.workspace.cleanup(7.0, Call())
+        bench.workspace.upkeep.cleanup(7.0, Call())
     scenario.after(act)
     bench.close()
     holds(not leftovers(folder), f"left behind: {leftovers(folder)}")
@@ -177,15 +177,15 @@ def verify(scenario: Scenario, folder: Path, history: History, hashes: Mapping[s
 
 
 def _check_timeline(act: Act, scenario: Scenario, tree: str, names: list[str], history: History) -> None:
-    timeline = act.bench.workspace._store.timeline
+    timeline = act.bench.workspace.store.timeline
     events = timeline.events(None, 10_000)[::-1]
     numbers = [event.seq for event in events]
     holds(numbers == sorted(set(numbers)), f"events {numbers}")
     # what it says it is, is there: all snapshots that events name can be read
     for event in events:
         if event.head is not None:
-            act.bench.workspace._store.load(event.head)
-            act.bench.workspace._store.read_tree(event.head.tree)
+            act.bench.workspace.store.load(event.head)
+            act.bench.workspace.store.read_tree(event.head.tree)
     if scenario.name in ("restore", "undo", "redo"):
         operated = [event for event in events if type(event.what).__name__ == "Operated"]
         if operated and timeline.head is not None and (scenario.name != "restore" or not history.undecided):
@@ -208,4 +208,6 @@ def _check_timeline(act: Act, scenario: Scenario, tree: str, names: list[str], h
     if scenario.name == "steps":
         for step in act.agents.steps(SESSION) if SESSION in {s.session_id for s in timeline.sessions()} else ():
             for snapshot in (step.step.from_, step.step.to):
-                holds(snapshot is None or act.bench.workspace._store.knows(snapshot.tree), "a step's snapshot is gone")
+                holds(
+                    snapshot is None or act.bench.workspace.store.log.knows(snapshot.tree), "a step's snapshot is gone"
+                )

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from snapd.core.errors import SnapdError, StorageFull
+from snapd.model.errors import SnapdError, StorageFull
 from tests.support.workspace import Bench, Items
 
 from .checks import holds, leftovers, same

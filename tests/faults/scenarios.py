@@ -21,10 +21,10 @@ from typing import Any
 import attrs
 
 from snapd.core.actions.sharing.handover import HandoverOptions
-from snapd.core.call import Call
-from snapd.core.errors import FileNotInSnapshot
 from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
+from snapd.model.call import Call
+from snapd.model.errors import FileNotInSnapshot
 from snapd.store import adopt, batch, log
 from snapd.store.journal import journal
 from snapd.store.maintenance import scheduler
@@ -278,7 +278,7 @@ def _export(act: Act) -> None:
         # only who was killed left anything, and not beside the store
         assert not act.again
         shutil.rmtree(out)
-    act.bench.workspace.export(act.hash("first"), os.fsencode(out), None, Call())
+    act.bench.workspace.snapshots.export(act.hash("first"), os.fsencode(out), None, Call())
     assert read(out) == act.states["first"]
     shutil.rmtree(out)
     act.bench.close()
@@ -360,7 +360,7 @@ def _handed_over(act: Act) -> None:
     other.become(act.states["second"])
     agents.end(step)
     carrier = other.workspace.elsewhere.bundle(str(folder / "handed.bundle"))
-    other.workspace.hand_over(carrier, HandoverOptions(), Call())
+    other.workspace.handover.hand_over(carrier, HandoverOptions(), Call())
     other.close()
 
 
@@ -372,7 +372,7 @@ def _take_over(act: Act) -> None:
     def take_over() -> Any:
         workspace = act.bench.workspace
         carrier = workspace.elsewhere.bundle(str(act.bench.folder / "handed.bundle"))
-        return workspace.take_over(carrier, None, OperationOptions("fail", True, False), Call()).outcome
+        return workspace.takeover.take_over(carrier, None, OperationOptions("fail", True, False), Call()).outcome
 
     act.change(now, "second", take_over)
     act.bench.close()
@@ -478,7 +478,7 @@ def _prepare_old(act: Act) -> None:
 
 def _cleanup(act: Act) -> None:
     act.open()
-    act.bench.workspace.cleanup(-1.0, Call())
+    act.bench.workspace.upkeep.cleanup(-1.0, Call())
     act.bench.close()
 
 
@@ -515,7 +515,7 @@ def _maintain(act: Act) -> None:
     for state in ("second", "many", "third", "large", "second"):
         act.become(state)
         act.track(state)
-        keeper = act.bench.workspace._store._scheduler
+        keeper = act.bench.workspace.store._scheduler
         thread = keeper._thread
         if thread is not None:
             thread.join()

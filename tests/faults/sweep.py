@@ -19,7 +19,7 @@ from typing import Any
 
 import attrs
 
-from snapd.core.errors import SnapdError, WorkspaceNotOpen
+from snapd.model.errors import SnapdError, WorkspaceNotOpen
 from tests.support.git import run_git
 from tests.support.processes import descriptors
 from tests.support.workspace import git_tree_hash
@@ -305,11 +305,11 @@ class _Others:
 
         def client() -> None:
             try:
-                last = workspace.status().last
+                last = workspace.snapshots.status().last
                 if last is not None:
                     names = bench.names(last)
                     for name in names:
-                        workspace.file_at(last, os.fsencode(name))
+                        workspace.snapshots.file_at(last, os.fsencode(name))
                 read.set()
                 tree = bench.track().hex()
                 if tree not in self._hashes.values():

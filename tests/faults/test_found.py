@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from snapd import failpoints
-from snapd.core.call import Call
-from snapd.core.errors import IoError, StorageFull, WorkspaceNotOpen
+from snapd.model.call import Call
+from snapd.model.errors import IoError, StorageFull, WorkspaceNotOpen
 from snapd.store.files import space as room
 from snapd.worktree.apply.applier import Applier
 from snapd.worktree.apply.new_files import NewFiles
@@ -121,7 +121,7 @@ def test_a_request_that_waited_while_the_workspace_was_closed(tmp_path: Path) ->
     workspace = bench.workspace
     bench.close()
     with pytest.raises(WorkspaceNotOpen):
-        workspace.track((), Call())
+        workspace.snapshots.track((), Call())
 
 
 def test_a_store_without_room_to_tell_of_an_operation_refuses_it(
@@ -218,7 +218,7 @@ def test_a_file_with_the_name_of_a_directory_that_went_is_told_as_written(
     found = bench.read()
     told = {name for name, what in outcome.items() if what in ("restored", "deleted")}
     assert ("gone" in told) == (found.get("gone") == b"a file now\n"), outcome
-    timeline = bench.workspace._store.timeline
+    timeline = bench.workspace.store.timeline
     head = timeline.head
     assert head is not None
     assert bench.track() == head.tree

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapd.core.errors import SnapdError
-from snapd.core.model import Coverage
+from snapd.model.errors import SnapdError
+from snapd.model.snapshot import Coverage
 from snapd.store.coverage import encode
 from snapd.store.sharing.formats import signature_of
 from tests.fuzz.properties import how

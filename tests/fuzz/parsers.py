@@ -15,11 +15,11 @@ import attrs
 
 from snapd.acp import messages as acp
 from snapd.agents import jsonc, styles
-from snapd.core.errors import InvalidParams, SnapdError, did_you_mean
-from snapd.core.paths import from_uri
-from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile
 from snapd.hook import json_text
 from snapd.mcp import messages as mcp
+from snapd.model.errors import InvalidParams, SnapdError, did_you_mean
+from snapd.model.ignore import RULES_BYTES, IgnoreFile
+from snapd.model.paths import from_uri
 from snapd.notes.note import BadNoteError, Note
 from snapd.remotes import address
 from snapd.rpc.transport import framing as rpc

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd.cli.admin.serve import _address
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 from snapd.wire.methods import METHODS
 from tests.hazards.hostile import HostileMachine
 from tests.rpc.machine import error_of, framed, initialize, notification, request

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from snapd_client import SnapdError
 
-from snapd.core.errors import StorageFull
+from snapd.model.errors import StorageFull
 from tests.hazards.hostile import HostileMachine
 from tests.hazards.mounts import mounted, needs_root
 from tests.hazards.whole import contents, look, touched

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import StoreCorrupt, StoreLocked
+from snapd.model.call import Call
+from snapd.model.errors import StoreCorrupt, StoreLocked
 from snapd.store.store import Store
 from tests.hazards.mounts import mounted, needs_root
 from tests.hazards.whole import contents, look, touched
@@ -126,9 +126,9 @@ def test_a_torn_ref_config_or_database(build: Build, tmp_path: Path, what: str, 
             assert agents.undo("agent") == {"a": "restored"}
     # the one beside it in the same data directory is what it was
     workspace = bench.workspaces.acquire(os.fsencode(other), bench.options)
-    tree = workspace.track([], Call()).tree
+    tree = workspace.snapshots.track([], Call()).tree
     (other / "b").write_bytes(b"changed")
-    assert workspace.changed(tree, None, Call())
+    assert workspace.comparison.changed(tree, None, Call())
     bench.workspaces.release(workspace, bench.options)
 
 
@@ -251,7 +251,7 @@ def test_the_clock_jumps_by_years(build: Build, monkeypatch: pytest.MonkeyPatch)
         assert [view.step.step_id for view in agents.steps("agent")] == steps
         _store_knows(bench, trees)
         # the clock is right again: none of them is a week old
-        bench.workspace.cleanup(7, Call())
+        bench.workspace.upkeep.cleanup(7, Call())
         _store_knows(bench, trees)
         bench.reopen()
     assert agents.undo("agent") == {"a": "restored"}
@@ -261,7 +261,7 @@ def test_the_clock_jumps_by_years(build: Build, monkeypatch: pytest.MonkeyPatch)
 def _store_knows(bench: Bench, trees: list[bytes]) -> None:
     for tree in trees:
         assert "a" in bench.names(tree)
-    assert bench.workspace.status().last == trees[-1]
+    assert bench.workspace.snapshots.status().last == trees[-1]
 
 
 @pytest.mark.hazard(45)

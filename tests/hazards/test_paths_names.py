@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from snapd_client import SnapdError, from_uri
 
-from snapd.core.call import Call
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import REGULAR, SYMLINK, TREE, Coverage, RecordKind, Skip, SkipReason, Snapshot, TreeEntry
+from snapd.model.call import Call
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import REGULAR, SYMLINK, TREE, Coverage, RecordKind, Skip, SkipReason, Snapshot, TreeEntry
 from snapd.store.store import Store
 from tests.hazards.whole import contents, look, touched
 from tests.support.trees import encode_tree
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from snapd.core.model import ObjectId
+    from snapd.model.snapshot import ObjectId
     from tests.hazards.conftest import Build
     from tests.rpc.machine import Machine
     from tests.support.workspace import Bench

@@ -48,7 +48,7 @@ def test_what_is_ignored_where_a_file_is_to_be_written_is_captured_before(build:
     bench.write({".gitignore": b"/a\n", "a": b"not captured so far", "b": b"2", "c": b""})
     outcome = bench.restore(then) if ask == "restore" else bench.revert((then, ["a", "b"]))
     assert (outcomes(outcome)["a"], outcomes(outcome)["b"]) == ("restored", "restored")
-    assert bench.workspace.file_at(outcome.before, b"a").data == b"not captured so far"
+    assert bench.workspace.snapshots.file_at(outcome.before, b"a").data == b"not captured so far"
 
 
 @pytest.mark.hazard(21)

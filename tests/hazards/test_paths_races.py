@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.errors import SnapdError
-from snapd.core.model import SkipReason
+from snapd.model.errors import SnapdError
+from snapd.model.snapshot import SkipReason
 from tests.hazards.races import rounds, swapping
 from tests.support.workspace import Symlink, outcomes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from snapd.core.model import ObjectId
+    from snapd.model.snapshot import ObjectId
     from tests.hazards.conftest import Build
     from tests.support.workspace import Bench, Item
 
@@ -122,7 +122,7 @@ def test_a_fifo_swapped_in_after_the_lstat(build: Build, tmp_path: Path) -> None
             if at >= wanted and seen["captured"] and seen["special"]:
                 break
             # so that the file is asked for, and not only looked at
-            bench.workspace._writer.work_tree.forget_all()
+            bench.workspace.writer.work_tree.forget_all()
             taken = bench.take()
             skipped = {skip.path: skip.reason for skip in taken.skipped}
             if taken.tree == whole:
@@ -161,14 +161,14 @@ def test_a_file_that_is_written_while_it_is_read_is_captured_as_it_was_at_one_mo
                 seen["unstable"] += 1
                 continue
             seen["captured"] += 1
-            assert _is_of_one_moment(bench.workspace.file_at(taken.tree, b"f").data)
+            assert _is_of_one_moment(bench.workspace.snapshots.file_at(taken.tree, b"f").data)
     finally:
         os.kill(pid, 9)
         os.waitpid(pid, 0)
     # it is quiet again: nothing is left of the doubt
     last = (bench.root / "f").read_bytes()
     tree = bench.track()
-    assert bench.workspace.file_at(tree, b"f").data == last
+    assert bench.workspace.snapshots.file_at(tree, b"f").data == last
 
 
 def _fork_writer(path: str, size: int) -> int:

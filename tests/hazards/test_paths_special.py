@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.model import Skip, SkipReason
+from snapd.model.snapshot import Skip, SkipReason
 from tests.hazards.mounts import done, mounted, needs_root
 from tests.hazards.whole import contents, look, touched
 from tests.support.workspace import Executable, make, outcomes, without_rights

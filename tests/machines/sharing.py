@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from snapd.core.actions.sharing.push import Pushed, PushOptions
-from snapd.core.call import Call
+from snapd.model.call import Call
 from tests.support.sessions import Agents
 
 
@@ -26,4 +26,4 @@ def delete(agents: Agents, remote: str, *sessions: str) -> tuple[str, ...]:
 def steps(agents: Agents, session: str) -> list[str]:
     """The names of the steps of a fetched session."""
     reader = agents.bench.workspace.fetched.known_session(session)
-    return [step.step_id for step in reader.fetched.log.timeline.steps(session)]
+    return [step.step_id for step in reader.fetched.timeline.steps(session)]

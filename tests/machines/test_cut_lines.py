@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.errors import RemoteFailed
+from snapd.model.errors import RemoteFailed
 from tests.support.amounts import amount
 from tests.support.git import run_git
 from tests.support.sessions import Agents, text
@@ -128,5 +128,5 @@ def proxy_cuts(proxy: CuttingProxy, asked: Callable[[], object]) -> bool:
 
 
 def check_mirrors(agents: Agents) -> None:
-    for mirror in Path(agents.bench.workspace._store.path, "mirrors").iterdir():
+    for mirror in Path(agents.bench.workspace.store.path, "mirrors").iterdir():
         assert run_git(mirror, "--git-dir=.", "fsck", "--strict", "--no-dangling") == b""

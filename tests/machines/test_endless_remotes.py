@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, Untrusted
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, Untrusted
 from snapd.store.sharing.inspection import Limits
 from snapd.store.timeline.chain import chain_of_session
 from tests.support.processes import own_children

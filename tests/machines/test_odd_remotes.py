@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, RemoteFailed, StorageFull
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, RemoteFailed, StorageFull
 from snapd.store.timeline.chain import chain_of_session
 from tests.hazards.mounts import mounted, needs_root
 from tests.support.git import run_git

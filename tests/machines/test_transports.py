@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from snapd.core.errors import RemoteChanged, RemoteFailed
+from snapd.model.errors import RemoteChanged, RemoteFailed
 from snapd.store.timeline.chain import chain_of_session
 from tests.core.sharing.test_projection import told
 from tests.support.sessions import Agents, text
@@ -64,8 +64,8 @@ def test_there_and_further(between: Between) -> None:
     workspace = here.bench.workspace
     for reader in there.bench.workspace.fetched.readers():
         session = reader.view().session.session_id
-        said = told(workspace._store.timeline, workspace.step_changes, session)
-        assert told(reader.fetched.log.timeline, reader.changes, session) == said
+        said = told(workspace.store.timeline, workspace.step_changes, session)
+        assert told(reader.fetched.timeline, reader.changes, session) == said
     remote.check()
     assert delete(here, between.address, "one", "nothing") == ("one",)
     assert list(remote.references()) == [chain_of_session("two")]
@@ -87,7 +87,7 @@ def test_two_machines(between: Between) -> None:
         assert remote.references() == had
     # this machine forgot what it pushed, as one does whose store was copied
     there.step("one", {"b.txt": text(l2=b"later")})
-    store = Path(there.bench.workspace._store.path)
+    store = Path(there.bench.workspace.store.path)
     there.bench.workspace.close()
     shutil.rmtree(store / "mirrors")
     (store / "mirrors.db").unlink()

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from snapd.core.errors import FileChanged
 from snapd.mcp.tools.looking import blame
 from snapd.mcp.tools.params import BlameParams
 from snapd.mcp.tools.results import MAX_LINE, MAX_RANGES, MAX_TEXT, Blame
+from snapd.model.errors import FileChanged
 from tests.notes.noting import KEY, PERSON, PERSON_KEY, note
 from tests.support.git import run_git
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from snapd.core.errors import Cancelled, IoError
 from snapd.mcp.call import Call, Questions
 from snapd.mcp.revisions import Terms
 from snapd.mcp.tools.table import TOOLS
+from snapd.model.errors import Cancelled, IoError
 
 from .peer import MIDDLE
 

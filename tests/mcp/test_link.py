@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from snapd_client import ConnectionLost
 
-from snapd.core.errors import IoError, NothingToUndo
 from snapd.mcp.link import Link
+from snapd.model.errors import IoError, NothingToUndo
 
 if TYPE_CHECKING:
     from snapd.backend import RemoteBackend

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd._version import __version__
-from snapd.core.errors import Cancelled, IoError
 from snapd.mcp.link import Link
 from snapd.mcp.messages import Output, read_lines
 from snapd.mcp.server import MAX_CALLS, Server
+from snapd.model.errors import Cancelled, IoError
 from tests.rpc.machine import wait_until
 
 from .peer import MIDDLE, NEW, OLD, VERSIONS, Peer

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.call import Call
 from snapd.handlers import HANDLERS, Context
+from snapd.model.call import Call
 from snapd.wire.converter import structure, unstructure
 from snapd.wire.methods import METHODS
 from tests.support.git import run_git

@@ -11,7 +11,7 @@ import pytest
 
 from snapd.authorship import git_ai
 from snapd.authorship.commits import AttributedFile, Author, Commit, LineRange
-from snapd.core.ports.notes import Claim
+from snapd.core.seams import Claim
 from snapd.notes.note import BadNoteError, Note
 from tests.authorship import notes as strict
 from tests.support.amounts import amount

@@ -14,8 +14,8 @@ from random import Random
 import pytest
 
 from snapd.authorship import git_ai
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, IoError
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, IoError
 from snapd.notes.note import NOTES
 from snapd.notes.project import ProjectNotes
 from snapd.remotes.program import Bounds, GitProgram

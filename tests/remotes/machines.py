@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from snapd.core.actions.steps.step_changes import StepChanges
-from snapd.core.call import Call
-from snapd.core.model import ObjectId
-from snapd.core.ports.store import Store
 from snapd.core.sharing.projection import Projection
+from snapd.model.call import Call
+from snapd.model.snapshot import ObjectId
 from snapd.remotes.exchange import Exchange
 from snapd.remotes.program import GitProgram
 from snapd.store.sharing.index import SessionIndex
 from snapd.store.sharing.inspection import Limits
 from snapd.store.sharing.mirror import Mirror
 from snapd.store.sharing.outgoing import OutgoingRepository
+from snapd.store.store import Store
 from snapd.store.timeline.view import FetchedTimeline
 from tests.support.git import run_git
 from tests.support.sessions import Agents
@@ -45,19 +45,20 @@ class Machine:
 
     @property
     def store(self) -> Store:
-        return self.agents.bench.workspace._store
+        return self.agents.bench.workspace.store
 
     @property
     def borrowed(self) -> list[str]:
-        project = [os.fsdecode(each) for each in self.agents.bench.workspace._work_tree.object_directories()]
+        project = [os.fsdecode(each) for each in self.agents.bench.workspace.work_tree.object_directories()]
         return [os.path.join(self.store.path, "objects"), *project]
 
     def push(self, address: str, *sessions: str, seen: dict[str, ObjectId] | None = None) -> dict[str, ObjectId]:
         workspace = self.agents.bench.workspace
-        self.store._repository.journal.checkpoint()  # type: ignore[attr-defined]
+        self.store.journal.checkpoint()
         with OutgoingRepository(self.borrowed, self.name) as outgoing:
             for session in sessions:
-                projection = Projection([session], self.store, self.store, workspace.step_changes.authors, outgoing)
+                authors = workspace.step_changes.authors
+                projection = Projection([session], self.store.timeline, self.store, authors, outgoing)
                 outgoing.add_session(session, projection.events(Call()))
             outgoing.finish()
             Exchange(self.git, address).push(outgoing.path, outgoing.heads, seen or {}, Call())
@@ -66,13 +67,13 @@ class Machine:
     def fetch(
         self, address: str, names: Sequence[str] = ("refs/snapd/sessions/",), limits: Limits | None = None
     ) -> dict[str, ObjectId]:
-        self.store._repository.journal.checkpoint()  # type: ignore[attr-defined]
+        self.store.journal.checkpoint()
         with self.mirror.quarantine(self.borrowed) as quarantine:
             Exchange(self.git, address).fetch(quarantine, names, Call())
             return self.mirror.take(quarantine, lambda _: True, self.borrowed, limits or Limits(), Call())
 
     def fetched(self, name: str, head: ObjectId) -> tuple[FetchedTimeline, StepChanges]:
         """What a fetched session says."""
-        log = self.mirror.log(name, head)
+        timeline = self.mirror.timeline(name, head)
         texts = self.agents.bench.workspace.step_changes._texts
-        return log.timeline, StepChanges(self.mirror.objects, log, texts)
+        return timeline, StepChanges(self.mirror.repository, timeline, texts)

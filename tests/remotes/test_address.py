@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 from snapd.remotes.address import is_relative, resolve, without_secret
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.errors import RemoteChanged, RemoteFailed, Untrusted
+from snapd.model.errors import RemoteChanged, RemoteFailed, Untrusted
 from snapd.store.sharing.inspection import Limits
 from tests.core.sharing.test_projection import told
 from tests.support.git import run_git
@@ -41,7 +41,7 @@ def test_a_session_arrives_as_it_is(tmp_path: Path, here: Machine, there: Machin
     for name, head in pushed.items():
         timeline, changes = there.fetched(name, head)
         (session,) = timeline.sessions()
-        said = told(here_says._store.timeline, here_says.step_changes, session.session_id)
+        said = told(here_says.store.timeline, here_says.step_changes, session.session_id)
         assert told(timeline, changes, session.session_id) == said
     run_git(Path(there.mirror.repository.path), "--git-dir=.", "fsck", "--strict", "--full")
     # nothing is left to fetch

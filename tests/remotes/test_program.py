@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, IoError
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, IoError
 from snapd.remotes import program
 from snapd.remotes.program import Bounds, GitProgram
 from tests.support.git import run_git

@@ -289,15 +289,16 @@ class Now:
 
 
 class Watched:
-    """What of a workspace the hub asks for."""
+    """What of a workspace the hub asks for: its feed."""
 
     root = b"/w"
 
     def __init__(self) -> None:
         self.wanted: list[bool] = []
         self.raises: Exception | None = None
+        self.feed = self
 
-    def watch_changes(self, wanted: bool) -> None:
+    def listen(self, wanted: bool) -> None:
         self.wanted.append(wanted)
         if self.raises is not None:
             raise self.raises

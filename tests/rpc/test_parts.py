@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.core import errors
-from snapd.core.errors import InvalidParams, IoError
+from snapd.model import errors
+from snapd.model.errors import InvalidParams, IoError
 from snapd.rpc import progress
 from snapd.rpc.language_server import CONVERTER, Feature
 from snapd.rpc.params import as_rpc_error

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.core.errors import InvalidParams
 from snapd.handlers.binding import structured
+from snapd.model.errors import InvalidParams
 from snapd.wire.methods import METHODS
 
 if TYPE_CHECKING:

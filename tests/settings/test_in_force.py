@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 from snapd.settings.in_force import Base, FolderSettings, Options, SettingsFile
 from tests.support.workspace import make
 
@@ -119,9 +119,9 @@ def test_how_a_folder_is_watched_ends_with_the_last_who_has_it_open(tmp_path: Pa
     assert bench.workspaces.acquire(folder, again) is first
     bench.workspaces.release(first, plain)
     bench.workspaces.release(first, again)
-    assert first.status().watcher == "none"
+    assert first.snapshots.status().watcher == "none"
     anew = bench.workspaces.acquire(folder, plain)
-    assert (anew is first, anew.status().watcher) == (False, "inotify")
+    assert (anew is first, anew.snapshots.status().watcher) == (False, "inotify")
 
 
 def test_a_copy_is_given_more_by_itself(file: Path) -> None:

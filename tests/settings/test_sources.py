@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.core.errors import InvalidParams
 from snapd.locations import Locations
+from snapd.model.errors import InvalidParams
 from snapd.settings.sources import as_options, read_environment, read_file, read_options
 from snapd.settings.table import Settings
 

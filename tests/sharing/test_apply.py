@@ -9,10 +9,10 @@ import pytest
 
 from snapd.core.actions.sharing.apply import Applied
 from snapd.core.actions.sharing.push import PushOptions
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams, NothingToRedo, UnknownSession, UnknownStep
-from snapd.core.model import OnConflict
 from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, NothingToRedo, UnknownSession, UnknownStep
+from snapd.model.snapshot import OnConflict
 from tests.remotes.machines import bare
 from tests.support.sessions import TEXT, Agents, at_work, text
 from tests.support.workspace import outcomes, read
@@ -33,7 +33,7 @@ def here(tmp_path: Path) -> Agents:
 @pytest.fixture
 def there(tmp_path: Path) -> Agents:
     agents = at_work(tmp_path / "there", START)
-    agents.bench.workspace.track((), Call())
+    agents.bench.workspace.snapshots.track((), Call())
     return agents
 
 
@@ -51,7 +51,7 @@ def apply(
     dry_run: bool = False,
 ) -> Applied:
     options = OperationOptions(on_conflict, False, dry_run)
-    return agents.bench.workspace.apply(session, steps, options, Call())
+    return agents.bench.workspace.applier.apply(session, steps, options, Call())
 
 
 def test_a_step_is_taken_in_and_undone(here: Agents, there: Agents, remote: str) -> None:

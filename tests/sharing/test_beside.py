@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from snapd.core.actions.sharing.apply import Applied
-from snapd.core.call import Call
-from snapd.core.errors import (
+from snapd.core.operations.details import OperationOptions
+from snapd.folders.root import store_of
+from snapd.model.call import Call
+from snapd.model.errors import (
     InvalidParams,
     NothingToRedo,
     StoreLocked,
     UnknownSession,
     UnknownStep,
 )
-from snapd.core.model import ObjectId, OnConflict
-from snapd.core.operations.details import OperationOptions
-from snapd.folders.root import store_of
+from snapd.model.snapshot import ObjectId, OnConflict
 from snapd.settings.in_force import Options
 from snapd.store import adopt as adopting
 from tests.support.git import run_git
@@ -81,11 +81,11 @@ def apply(
     dry_run: bool = False,
 ) -> Applied:
     options = OperationOptions(on_conflict, False, dry_run)
-    return agents.bench.workspace.apply(session, steps, options, Call(), folder=os.fsencode(folder))
+    return agents.bench.workspace.applier.apply(session, steps, options, Call(), folder=os.fsencode(folder))
 
 
 def events(agents: Agents) -> int:
-    return agents.bench.workspace._store.timeline.next_seq
+    return agents.bench.workspace.store.timeline.next_seq
 
 
 def test_a_step_is_taken_in_and_undone(here: Agents, there: Agents) -> None:
@@ -193,7 +193,7 @@ def test_from_a_folder_that_is_not_open(here: Agents, there: Agents) -> None:
 def test_the_other_store_is_packed_meanwhile(here: Agents, there: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its loose objects go into a pack after the packs were looked through, and before the loose files are."""
     step = there.step("one", {"a.txt": text(l2=b"1")})
-    store = Path(there.bench.workspace._store.path)
+    store = Path(there.bench.workspace.store.path)
     look = adopting._adopt_loose
     packed = []
 
@@ -237,7 +237,7 @@ def test_what_cannot_be_taken_in(here: Agents, there: Agents, tmp_path: Path) ->
         apply(here, there.bench.root, "nothing")
     # without `from`, nobody looks there
     with pytest.raises(UnknownStep, match="was fetched"):
-        here.bench.workspace.apply(None, [step], OperationOptions("merge", False, False), Call())
+        here.bench.workspace.applier.apply(None, [step], OperationOptions("merge", False, False), Call())
 
 
 def test_a_folder_that_another_process_has_open(here: Agents, there: Agents) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.sharing.push import Pushed, PushOptions
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, InvalidParams, RemoteFailed, StorageFull, UnknownSession, Untrusted
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, InvalidParams, RemoteFailed, StorageFull, UnknownSession, Untrusted
 from snapd.sharing import bundle
 from snapd.store.files.durable import write_all
 from tests.core.sharing.test_projection import told
@@ -80,7 +80,7 @@ def cloned(agents: Agents, path: Path) -> Agents:
 
 
 def mirrors(agents: Agents) -> list[Path]:
-    return list(Path(agents.bench.workspace._store.path, "mirrors").glob("*"))
+    return list(Path(agents.bench.workspace.store.path, "mirrors").glob("*"))
 
 
 def three_steps(agents: Agents) -> None:
@@ -109,8 +109,8 @@ def test_there_and_read(small: Agents, there: Agents, file: str, tmp_path: Path)
     assert sorted(import_(there, file)) == ["one", "two"]
     for reader in there.bench.workspace.fetched.readers():
         workspace, session = small.bench.workspace, reader.view().session.session_id
-        said = told(workspace._store.timeline, workspace.step_changes, session)
-        assert told(reader.fetched.log.timeline, reader.changes, session) == said
+        said = told(workspace.store.timeline, workspace.step_changes, session)
+        assert told(reader.fetched.timeline, reader.changes, session) == said
         assert reader.origin.remote == file
     assert import_(there, file) == []
     (mirror,) = mirrors(there)
@@ -129,7 +129,7 @@ def test_a_session_that_went_on(small: Agents, there: Agents, file: str) -> None
     export(small, file)
     assert sorted(import_(there, file)) == ["one", "two"]
     reader = there.bench.workspace.fetched.known_session("one")
-    assert len(reader.fetched.log.timeline.steps("one")) == 2
+    assert len(reader.fetched.timeline.steps("one")) == 2
 
 
 def test_it_costs_what_the_project_does_not_have(here: Agents, there: Agents, file: str, tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_where_it_cannot_be_written(small: Agents, file: str, tmp_path: Path) ->
     os.symlink("nowhere", tmp_path / "link")
     (tmp_path / ".git").mkdir()
     run_git(tmp_path, "init", "--quiet", "--bare", "repository")
-    stores = os.path.dirname(small.bench.workspace._store.path)
+    stores = os.path.dirname(small.bench.workspace.store.path)
     for path, why in (
         ("s.bundle", "no absolute path"),
         (file, "exists already"),
@@ -276,7 +276,7 @@ def test_where_it_cannot_be_written(small: Agents, file: str, tmp_path: Path) ->
         (str(tmp_path / ".git" / "s.bundle"), "lies in a .git"),
         (str(tmp_path / "repository" / "hooks" / "s.bundle"), "git repository"),
         (os.path.join(stores, "s.bundle"), "snapd's own stores"),
-        (os.path.join(small.bench.workspace._store.path, "s.bundle"), "store"),
+        (os.path.join(small.bench.workspace.store.path, "s.bundle"), "store"),
     ):
         for options in (DRY, None):
             with pytest.raises(InvalidParams, match=why) as caught:

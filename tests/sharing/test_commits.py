@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
+from snapd.model.call import Call
 from snapd.remotes.program import GitProgram
 from snapd.sharing.commits import ProjectCommits
 from snapd.worktree.git.repository import find_repository

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.sharing.push import PushOptions
-from snapd.core.call import Call
-from snapd.core.errors import UnknownSession, UnknownSnapshot
-from snapd.core.model import ObjectId, TakenQuery
+from snapd.model.call import Call
+from snapd.model.errors import UnknownSession, UnknownSnapshot
+from snapd.model.snapshot import ObjectId, TakenQuery
 from tests.remotes.machines import bare
 from tests.support.sessions import Agents, at_work
 from tests.support.workspace import outcomes, read
@@ -42,39 +42,49 @@ def test_they_are_read_without_a_trace_in_the_store(there: Agents, tmp_path: Pat
     workspace = there.bench.workspace
     begin, end = hashes(there)
     before = there.bench.git("count-objects", "-v")
-    assert workspace.file_at(end, b"a.txt").data == b"three\n"
-    assert workspace.entry(begin, b"sub/b.txt") is not None
-    assert workspace.names(begin, Call(), lambda _: True, None, None).paths == (b"a.txt", b"sub/b.txt")
-    changed = {delta.path: (delta.before, delta.after) for delta in workspace.deltas(begin, end, Call()).deltas}
+    assert workspace.snapshots.file_at(end, b"a.txt").data == b"three\n"
+    assert workspace.snapshots.entry(begin, b"sub/b.txt") is not None
+    assert workspace.snapshots.names(begin, Call(), lambda _: True, None, None).paths == (b"a.txt", b"sub/b.txt")
+    changed = {
+        delta.path: (delta.before, delta.after) for delta in workspace.comparison.deltas(begin, end, Call()).deltas
+    }
     assert changed == {b"a.txt": ("one\n", "three\n"), b"new.txt": ("", "new\n"), b"sub/b.txt": ("b\n", "")}
-    assert b"-one\n+three\n" in b"".join(workspace.diff(begin, end, (), Call()))
-    workspace.export(begin, os.fsencode(tmp_path / "out"), None, Call())
+    assert b"-one\n+three\n" in b"".join(workspace.comparison.diff(begin, end, (), Call()))
+    workspace.snapshots.export(begin, os.fsencode(tmp_path / "out"), None, Call())
     assert read(tmp_path / "out") == FILES
     assert there.bench.git("count-objects", "-v") == before
     with pytest.raises(UnknownSnapshot):
-        workspace.entry(b"\1" * 20, b"a.txt")
+        workspace.snapshots.entry(b"\1" * 20, b"a.txt")
 
 
 def test_they_are_compared_with_the_folder_and_brought_back(there: Agents) -> None:
     workspace, own = there.bench.workspace, there.bench.track()
     begin, end = hashes(there)
-    assert [change.path for change in workspace.changed(end, None, Call())] == [b"a.txt", b"new.txt", b"own.txt"]
-    assert [change.path for change in workspace.changed(own, begin, Call())] == [b"a.txt", b"own.txt", b"sub/b.txt"]
+    assert [change.path for change in workspace.comparison.changed(end, None, Call())] == [
+        b"a.txt",
+        b"new.txt",
+        b"own.txt",
+    ]
+    assert [change.path for change in workspace.comparison.changed(own, begin, Call())] == [
+        b"a.txt",
+        b"own.txt",
+        b"sub/b.txt",
+    ]
     assert outcomes(there.bench.restore(begin)) == {"a.txt": "restored", "own.txt": "deleted", "sub/b.txt": "restored"}
     assert there.bench.read() == FILES
     # the folder has been like that by now
-    assert workspace.file_at(begin, b"a.txt").data == b"one\n"
+    assert workspace.snapshots.file_at(begin, b"a.txt").data == b"one\n"
     assert there.bench.track() == begin
 
 
 def test_the_beginning_of_a_hash_finds_them(there: Agents) -> None:
     workspace = there.bench.workspace
     for tree, kind in zip(hashes(there), ("begin", "end"), strict=True):
-        (found,) = workspace.taken_snapshots(TakenQuery(tree.hex()[:6]), None, 5, Call(), counts=True).views
+        (found,) = workspace.snapshots.taken(TakenQuery(tree.hex()[:6]), None, 5, Call(), counts=True).views
         assert (found.taken.tree, found.kind, found.session_id, found.agent) == (tree, kind, "s", "agent")
     there.bench.restore(hashes(there)[0])
     # now that it is one of the folder, it is listed once
-    (found,) = workspace.taken_snapshots(TakenQuery(hashes(there)[0].hex()[:6]), None, 5, Call(), counts=False).views
+    (found,) = workspace.snapshots.taken(TakenQuery(hashes(there)[0].hex()[:6]), None, 5, Call(), counts=False).views
     assert found.session_id is None
 
 
@@ -106,9 +116,9 @@ def test_a_dry_run_says_what_would_go_and_keeps_all_of_it(tmp_path: Path) -> Non
         agents.bench.track()
     workspace = agents.bench.workspace
     before = agents.bench.git("count-objects", "-v")
-    removed, freed = workspace.cleanup(0, Call(), dry_run=True)
-    assert workspace.cleanup(0, Call(), dry_run=True) == (removed, freed)
+    removed, freed = workspace.upkeep.cleanup(0, Call(), dry_run=True)
+    assert workspace.upkeep.cleanup(0, Call(), dry_run=True) == (removed, freed)
     assert agents.bench.git("count-objects", "-v") == before
     assert freed > 15_000
-    assert workspace.cleanup(0, Call())[0] == removed > 0
-    assert workspace.cleanup(0, Call(), dry_run=True) == (0, 0)
+    assert workspace.upkeep.cleanup(0, Call())[0] == removed > 0
+    assert workspace.upkeep.cleanup(0, Call(), dry_run=True) == (0, 0)

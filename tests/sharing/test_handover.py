@@ -9,11 +9,11 @@ import pytest
 
 from snapd.core.actions.sharing.handover import HandoverOptions, MadeHandover
 from snapd.core.actions.sharing.takeover import TakenOver
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams, RemoteChanged
-from snapd.core.model import OnConflict
 from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, RemoteChanged
+from snapd.model.snapshot import OnConflict
 from tests.core.sharing.test_projection import told
 from tests.remotes.machines import bare
 from tests.support.git import run_git
@@ -53,21 +53,23 @@ def git(agents: Agents, *words: str) -> bytes:
 
 def hand_over(agents: Agents, remote: str, name: str | None = None, include: Sequence[bytes] = ()) -> MadeHandover:
     workspace = agents.bench.workspace
-    return workspace.hand_over(workspace.elsewhere.remote(remote), HandoverOptions(name=name, include=include), Call())
+    return workspace.handover.hand_over(
+        workspace.elsewhere.remote(remote), HandoverOptions(name=name, include=include), Call()
+    )
 
 
 def take_over(
     agents: Agents, remote: str, name: str | None = None, on_conflict: OnConflict = "merge", *, dry_run: bool = False
 ) -> TakenOver:
     workspace = agents.bench.workspace
-    return workspace.take_over(
+    return workspace.takeover.take_over(
         workspace.elsewhere.remote(remote), name, OperationOptions(on_conflict, True, dry_run), Call()
     )
 
 
 def blamed(agents: Agents, file: str) -> dict[int, str]:
     """The step of each line that one wrote."""
-    found = agents.bench.workspace.blame(file.encode(), None, None, Call())
+    found = agents.bench.workspace.blame.lines(file.encode(), None, None, Call())
     return {
         line: lines.writer.steps[0]
         for lines in found.lines
@@ -88,7 +90,7 @@ def taken_over(agents: Agents) -> dict[str, str]:
 
 def says(agents: Agents, session: str) -> object:
     workspace = agents.bench.workspace
-    return told(workspace._store.timeline, workspace.step_changes, session)
+    return told(workspace.store.timeline, workspace.step_changes, session)
 
 
 def test_a_clean_clone_goes_on(here: Agents, there: Agents, remote: str) -> None:

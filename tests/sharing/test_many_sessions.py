@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.crowd import Member, Project, found, populate
-from snapd.core.call import Call
-from snapd.core.errors import IoError
-from snapd.core.timeline.queries import StepQuery
+from snapd.model.call import Call
+from snapd.model.errors import IoError
+from snapd.model.timeline import StepQuery
 from snapd.sharing.elsewhere import MOST_OPEN
 from snapd.store.repository import ShadowRepository
 from snapd.store.sharing import mirror
@@ -168,7 +168,7 @@ def test_the_index_is_made_again(here: Agents, remote: str, damage: str) -> None
     fetch(here, remote)
     before = sorted(listed(here, None))
     here.bench.workspace.elsewhere.close()
-    index = Path(here.bench.workspace._store.path, "mirrors.db")
+    index = Path(here.bench.workspace.store.path, "mirrors.db")
     data = index.read_bytes()
     if damage == "missing":
         index.unlink()
@@ -189,7 +189,7 @@ def test_the_index_is_made_again(here: Agents, remote: str, damage: str) -> None
 def test_references_that_moved_without_it(here: Agents, remote: str, work: Counter[str]) -> None:
     """As after a crash between the references and the index, or a git run by hand."""
     fetch(here, remote)
-    (folder,) = Path(here.bench.workspace._store.path, "mirrors").iterdir()
+    (folder,) = Path(here.bench.workspace.store.path, "mirrors").iterdir()
     names = run_git(folder, "for-each-ref", "--format=%(refname)").decode().split()
     here.bench.workspace.elsewhere.close()
     run_git(folder, "update-ref", "-d", names[0])
@@ -207,28 +207,28 @@ def test_references_that_moved_without_it(here: Agents, remote: str, work: Count
 def test_what_was_fetched_goes_like_anything_else(here: Agents, remote: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(30):
         fetch(here, remote, member(number).session_id)
-    (folder,) = Path(here.bench.workspace._store.path, "mirrors").iterdir()
+    (folder,) = Path(here.bench.workspace.store.path, "mirrors").iterdir()
     packs = folder / "objects" / "pack"
     assert len(list(packs.glob("*.pack"))) == 30
     workspace = here.bench.workspace
     # many small packs become one
-    workspace.cleanup(None, Call())
+    workspace.upkeep.cleanup(None, Call())
     assert len(list(packs.glob("*.pack"))) == 1
     assert len(listed(here, None)) == 30
     whole = count(folder)
     # one goes that is gone from the remote as well, and the others stay whole
     mirrored = workspace.elsewhere._known_mirrors()[folder.name]  # type: ignore[attr-defined]
     assert mirrored.drop([name(member(3))]) == 1
-    workspace.cleanup(None, Call())
+    workspace.upkeep.cleanup(None, Call())
     assert count(folder) < whole
     assert run_git(folder, "--git-dir=.", "fsck", "--strict", "--no-dangling") == b""
     assert workspace.fetched.of_session(member(3).session_id) is None
     assert workspace.fetched.of_step(member(3).step_id) is None
     assert workspace.fetched.of_step(member(4).step_id) is not None
     # they were fetched today, so they stay for as long as a snapshot of today
-    workspace.cleanup(1, Call())
+    workspace.upkeep.cleanup(1, Call())
     assert len(listed(here, None)) == 29
-    workspace.cleanup(0, Call())
+    workspace.upkeep.cleanup(0, Call())
     assert listed(here, None) == []
     assert count(folder) == 0
     # and can be fetched again
@@ -238,7 +238,7 @@ def test_what_was_fetched_goes_like_anything_else(here: Agents, remote: str, mon
 def test_packs_are_put_together_in_the_background(here: Agents, remote: str) -> None:
     for number in range(12):
         fetch(here, remote, member(number).session_id)
-    (folder,) = Path(here.bench.workspace._store.path, "mirrors").iterdir()
+    (folder,) = Path(here.bench.workspace.store.path, "mirrors").iterdir()
     elsewhere = here.bench.workspace.elsewhere
     assert elsewhere.clean_in_background(0, Call()) == 0
     (upkeep,) = elsewhere._upkeep.values()  # type: ignore[attr-defined]

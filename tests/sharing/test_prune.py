@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.crowd import DAY, Member, Project, found, populate
 from snapd.core.actions.sharing.push import PruneOptions, PushOptions
-from snapd.core.call import Call
-from snapd.core.errors import RemoteFailed
+from snapd.model.call import Call
+from snapd.model.errors import RemoteFailed
 from snapd.remotes.exchange import Exchange
 from snapd.sharing import remote as pushing
 from snapd.store.timeline.chain import chain_of_session
@@ -45,7 +45,7 @@ def member(number: int, days: float, host: str = "there.example.com") -> Member:
 
 
 def prune(agents: Agents, remote: str, days: float = OLD, *, everybody: bool = False, dry: bool = False) -> list[str]:
-    address, sessions = agents.bench.workspace.prune(remote, PruneOptions(days, everybody, dry), Call())
+    address, sessions = agents.bench.workspace.pruning.prune(remote, PruneOptions(days, everybody, dry), Call())
     assert address == remote
     return [session.reference for session in sessions]
 
@@ -82,7 +82,7 @@ def test_a_session_of_this_folder_is_ours_whoever_added_to_it(here: Agents, remo
     here.start(member(7, 0).session_id)
     populate(remote, project, [member(7, 40), member(8, 40)])
     workspace = here.bench.workspace
-    _, (pruned,) = workspace.prune(remote, PruneOptions(OLD), Call())
+    _, (pruned,) = workspace.pruning.prune(remote, PruneOptions(OLD), Call())
     assert (pruned.session_id, pruned.host) == (member(7, 0).session_id, "there.example.com")
     assert references(remote) == set(names(member(8, 40)))
 
@@ -93,7 +93,7 @@ def test_every_machine_keeps_its_own(here: Agents, remote: str, project: Project
     workspace = here.bench.workspace
     workspace.pushing.push(remote, None, PushOptions(), Call())
     workspace.fetched.fetch(remote, [member(1, 40).session_id], Call())
-    _, pruned = workspace.prune(remote, PruneOptions(0, everybody=True), Call())
+    _, pruned = workspace.pruning.prune(remote, PruneOptions(0, everybody=True), Call())
     assert len(pruned) == 3
     # the names are told as far as this machine has the sessions
     assert {session.session_id for session in pruned} == {"one", member(1, 40).session_id, None}
@@ -160,4 +160,4 @@ def test_what_is_no_session_stays(here: Agents, remote: str, project: Project) -
 def test_an_empty_remote_and_none(here: Agents, remote: str, tmp_path: Path) -> None:
     assert prune(here, remote, 0, everybody=True) == []
     with pytest.raises(RemoteFailed):
-        here.bench.workspace.prune(str(tmp_path / "no"), PruneOptions(1), Call())
+        here.bench.workspace.pruning.prune(str(tmp_path / "no"), PruneOptions(1), Call())

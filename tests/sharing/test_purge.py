@@ -10,8 +10,8 @@ import pytest
 from snapd.core.actions.cleanup import Purged
 from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.actions.sharing.push import PushOptions
-from snapd.core.call import Call
-from snapd.core.errors import FileNotInSnapshot
+from snapd.model.call import Call
+from snapd.model.errors import FileNotInSnapshot
 from tests.remotes.machines import bare
 from tests.support.secrets import check_gone
 from tests.support.sessions import TEXT, Agents, at_work
@@ -60,7 +60,7 @@ def test_what_was_fetched_goes_and_remotes_are_named(here: Agents, remote: str, 
     push(here, second, redact=[b"token.txt"], without_prompts=True)
     file = str(tmp_path / "s.bundle")
     here.bench.workspace.pushing.export(file, ["one"], PushOptions(), Call())
-    here.bench.workspace.hand_over(here.bench.workspace.elsewhere.remote(remote), HandoverOptions(), Call())
+    here.bench.workspace.handover.hand_over(here.bench.workspace.elsewhere.remote(remote), HandoverOptions(), Call())
     assert sorted(fetch(here, remote)) == ["clean", "one", "other", "two"]
     here.bench.workspace.elsewhere.remote(remote).fetch_handover(None, Call())
     told = purge(here, "token.txt", dry_run=True)

@@ -11,10 +11,10 @@ import pytest
 
 from snapd.core.actions.sharing.handover import HandoverOptions, MadeHandover
 from snapd.core.actions.sharing.push import NewFile, Pushed, PushOptions, SecretText
-from snapd.core.call import Call
-from snapd.core.errors import FileNotInSnapshot, InvalidParams, RemoteChanged, RemoteFailed, UnknownSession
-from snapd.core.rules.secrets import Report, SecretRules
-from snapd.core.timeline.queries import StepQuery
+from snapd.model.call import Call
+from snapd.model.errors import FileNotInSnapshot, InvalidParams, RemoteChanged, RemoteFailed, UnknownSession
+from snapd.model.secrets import Report, SecretRules
+from snapd.model.timeline import StepQuery
 from tests.core.sharing.test_projection import told
 from tests.remotes.machines import bare
 from tests.support.git import run_git
@@ -88,8 +88,8 @@ def test_there_and_read(here: Agents, there: Agents, remote: str) -> None:
     readers = {reader.view().session.session_id: reader for reader in there.bench.workspace.fetched.readers()}
     for session, reader in readers.items():
         workspace = here.bench.workspace
-        said = told(workspace._store.timeline, workspace.step_changes, session)
-        assert told(reader.fetched.log.timeline, reader.changes, session) == said
+        said = told(workspace.store.timeline, workspace.step_changes, session)
+        assert told(reader.fetched.timeline, reader.changes, session) == said
         assert reader.view().origin is not None
         assert reader.view().origin.remote == remote
     reader = readers["one"]
@@ -197,7 +197,7 @@ def test_it_costs_what_the_remote_does_not_have(here: Agents, there: Agents, rem
     clone = at_work(there.bench.folder / "clone", {"a.txt": TEXT}, git=True)
     run_git(clone.bench.root, "fetch", "--quiet", remote, "refs/heads/main:refs/remotes/origin/main")
     fetch(clone, remote)
-    (mirror,) = Path(clone.bench.workspace._store.path, "mirrors").iterdir()
+    (mirror,) = Path(clone.bench.workspace.store.path, "mirrors").iterdir()
     packs = [pack.stat() for pack in (mirror / "objects" / "pack").glob("*.pack")]
     # and has the rest by links to the project's own
     assert sum(pack.st_size for pack in packs if pack.st_nlink == 1) < 20_000
@@ -215,7 +215,7 @@ def test_pushing_again(here: Agents, remote: str) -> None:
     push(here, remote)
     assert first.decode().strip() in run_git(Path(remote), "rev-list", name).decode().split()
     # even if this machine does not remember what it pushed
-    index = Path(here.bench.workspace._store.path, "mirrors.db")
+    index = Path(here.bench.workspace.store.path, "mirrors.db")
     here.bench.workspace.elsewhere.close()
     index.unlink()
     here.step("one", {"a.txt": text(l2=b"3")})
@@ -250,7 +250,7 @@ def test_what_another_mirror_has_already(here: Agents, there: Agents, remote: st
     push(here, remote)
     fetch(there, remote)
     assert fetch(there, f"file://{remote}") == ["one"]
-    mirrors = list(Path(there.bench.workspace._store.path, "mirrors").iterdir())
+    mirrors = list(Path(there.bench.workspace.store.path, "mirrors").iterdir())
     assert len(mirrors) == 2
     for mirror in mirrors:
         assert run_git(mirror, "--git-dir=.", "fsck", "--strict", "--no-dangling") == b""
@@ -264,7 +264,7 @@ def test_several_fetches_at_once(here: Agents, there: Agents, remote: str) -> No
         with ThreadPoolExecutor(6) as threads:
             found = [each for each in threads.map(lambda _: fetch(there, remote), range(6)) if each]
         assert found == [["one"]]
-        (mirror,) = Path(there.bench.workspace._store.path, "mirrors").iterdir()
+        (mirror,) = Path(there.bench.workspace.store.path, "mirrors").iterdir()
         assert run_git(mirror, "--git-dir=.", "fsck", "--strict", "--no-dangling") == b""
 
 
@@ -373,8 +373,8 @@ def test_contents_and_prompts_stay_here(here: Agents, there: Agents, remote: str
     assert b"token" not in everything
     fetch(there, remote)
     reader = there.bench.workspace.fetched.known_session("one")
-    assert len(reader.fetched.log.timeline.steps("one")) == 4
-    assert reader.fetched.log.timeline.message("one", "m").text is None
+    assert len(reader.fetched.timeline.steps("one")) == 4
+    assert reader.fetched.timeline.message("one", "m").text is None
     with pytest.raises(FileNotInSnapshot):
         push(here, remote, options=PushOptions(redact=[b"never"]))
 
@@ -434,7 +434,7 @@ def test_texts_with_likely_secrets_are_in_the_plan(here: Agents, remote: str) ->
 
 def hand_over(agents: Agents, remote: str) -> MadeHandover:
     workspace = agents.bench.workspace
-    return workspace.hand_over(workspace.elsewhere.remote(remote), HandoverOptions(dry_run=True), Call())
+    return workspace.handover.hand_over(workspace.elsewhere.remote(remote), HandoverOptions(dry_run=True), Call())
 
 
 def test_nothing_is_pushed_where_there_is_no_session(remote: str, tmp_path: Path) -> None:

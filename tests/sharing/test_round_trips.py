@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import NothingToRedo, NothingToUndo
+from snapd.model.call import Call
+from snapd.model.errors import NothingToRedo, NothingToUndo
 from tests.core.sharing.test_projection import told
 from tests.remotes.machines import bare
 from tests.sharing.test_handover import blamed, hand_over, pending, take_over
@@ -105,4 +105,4 @@ def test_the_story_stays_the_same(tmp_path: Path, seed: int) -> None:
 
 def says(agents: Agents, session: str) -> object:
     workspace = agents.bench.workspace
-    return told(workspace._store.timeline, workspace.step_changes, session)
+    return told(workspace.store.timeline, workspace.step_changes, session)

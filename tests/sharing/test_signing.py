@@ -16,10 +16,10 @@ from snapd.core.actions.sharing.apply import Applied
 from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.actions.sharing.push import PruneOptions, Pushed, PushOptions, Signing
 from snapd.core.actions.sharing.takeover import TakenOver
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, InvalidParams, SigningFailed, Untrusted
 from snapd.core.operations.details import OperationOptions
-from snapd.core.timeline.handover import Signature
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, InvalidParams, SigningFailed, Untrusted
+from snapd.model.handover import Signature
 from snapd.remotes.ssh_keygen import SshKeygen
 from snapd.sharing import signing
 from snapd.store.sharing.formats import payload_of
@@ -64,7 +64,7 @@ def there(tmp_path: Path, allowed: str) -> Agents:
 
 def work(agents: Agents, session: str, files: dict[str, bytes]) -> None:
     """A step of a session, which begins with it if there is none."""
-    if agents.bench.workspace._store.timeline.session(session) is None:
+    if agents.bench.workspace.store.timeline.session(session) is None:
         agents.start(session)
     agents.step(session, files)
 
@@ -100,7 +100,7 @@ def states(found: dict[str, Signature | None]) -> dict[str, str | None]:
 
 
 def apply(agents: Agents, session: str) -> Applied:
-    return agents.bench.workspace.apply(session, (), OperationOptions("merge", True, False), Call())
+    return agents.bench.workspace.applier.apply(session, (), OperationOptions("merge", True, False), Call())
 
 
 def unsigned() -> PushOptions:
@@ -148,7 +148,7 @@ def test_it_is_signed_as_git_signs(here: Agents, there: Agents, remote: str, key
     # another process knows that, too, as long as git finds nothing wrong with what it has
     there.bench.reopen()
     assert listed(there) == found
-    mirror = next((Path(there.bench.workspace._store.path) / "mirrors").iterdir())  # type: ignore[attr-defined]
+    mirror = next((Path(there.bench.workspace.store.path) / "mirrors").iterdir())  # type: ignore[attr-defined]
     assert run_git(mirror, "fsck", "--strict", "--no-dangling") == b""
     applied = apply(there, "one")
     assert applied.signature == one
@@ -533,7 +533,7 @@ def test_a_copy_without_a_file_takes_the_signature_along(here: Agents, there: Ag
 def test_a_machine_that_lost_its_memory_pushes_again(here: Agents, there: Agents, remote: str) -> None:
     work(here, "one", {"a.txt": text(l2=b"1")})
     push(here, remote)
-    index = Path(here.bench.workspace._store.path) / "mirrors.db"  # type: ignore[attr-defined]
+    index = Path(here.bench.workspace.store.path) / "mirrors.db"  # type: ignore[attr-defined]
     here.bench.workspace.elsewhere.close()
     index.unlink()
     push(here, remote)
@@ -553,7 +553,7 @@ def test_the_index_is_made_again(here: Agents, there: Agents, remote: str) -> No
     found = fetch(there, remote)
     assert states(found) == {"one": "good", "two": "partial"}
     there.bench.workspace.elsewhere.close()
-    (Path(there.bench.workspace._store.path) / "mirrors.db").unlink()  # type: ignore[attr-defined]
+    (Path(there.bench.workspace.store.path) / "mirrors.db").unlink()  # type: ignore[attr-defined]
     assert listed(there) == found
     assert fetch(there, remote) == {}
 
@@ -568,7 +568,7 @@ def test_what_goes_takes_its_signature_along(here: Agents, there: Agents, remote
     # who fetched it keeps it, and its signature
     fetch(there, remote)
     assert states(listed(there)) == {"one": "good", "two": "good", "three": "good"}
-    pruned = here.bench.workspace.prune(remote, PruneOptions(0, everybody=False, dry_run=False), Call())[1]
+    pruned = here.bench.workspace.pruning.prune(remote, PruneOptions(0, everybody=False, dry_run=False), Call())[1]
     assert {session.session_id for session in pruned} == {"two", "three"}
     assert references(remote) == []
     push(here, remote, "two")
@@ -582,7 +582,7 @@ def test_a_signature_that_is_left_is_in_nobodys_way(here: Agents, there: Agents,
     run_git(Path(remote), "update-ref", "-d", chain_of_session("one"))
     assert fetch(there, remote) == {}
     here.bench.workspace.elsewhere.close()
-    (Path(here.bench.workspace._store.path) / "mirrors.db").unlink()  # type: ignore[attr-defined]
+    (Path(here.bench.workspace.store.path) / "mirrors.db").unlink()  # type: ignore[attr-defined]
     work(here, "one", {"a.txt": text(l2=b"2")})
     push(here, remote)
     assert states(fetch(there, remote)) == {"one": "good"}
@@ -596,7 +596,7 @@ def swept(agents: Agents, session: str) -> None:
     assert workspace.elsewhere.clean(0, Call()) == 0
     assert b"missing" not in run_git(Path(mirror.repository.path), "fsck", "--strict", "--no-dangling")
     workspace.elsewhere.close()
-    (Path(workspace._store.path) / "mirrors.db").unlink()  # type: ignore[attr-defined]
+    (Path(workspace.store.path) / "mirrors.db").unlink()  # type: ignore[attr-defined]
 
 
 def test_what_is_dropped_here_takes_its_signature_along(here: Agents, there: Agents, remote: str) -> None:
@@ -608,7 +608,7 @@ def test_what_is_dropped_here_takes_its_signature_along(here: Agents, there: Age
     assert states(listed(there)) == {"one": "good"}
     assert fetch(there, remote, "one") == {}
     assert there.bench.workspace.elsewhere.clean(1 << 52, Call()) == 1
-    mirror = next((Path(there.bench.workspace._store.path) / "mirrors").iterdir())  # type: ignore[attr-defined]
+    mirror = next((Path(there.bench.workspace.store.path) / "mirrors").iterdir())  # type: ignore[attr-defined]
     assert run_git(mirror, "for-each-ref") == b""
     assert run_git(mirror, "count-objects", "-v").decode().splitlines()[2] == "in-pack: 0"
     assert states(fetch(there, remote)) == {"one": "good", "two": "good"}
@@ -674,13 +674,15 @@ def taking(folder: Path, allowed: str) -> Agents:
 def take_over(agents: Agents, remote: str, *, file: bool = False) -> TakenOver:
     elsewhere = agents.bench.workspace.elsewhere
     carrier = elsewhere.bundle(remote) if file else elsewhere.remote(remote)
-    return agents.bench.workspace.take_over(carrier, None, OperationOptions("merge", True, False), Call())
+    return agents.bench.workspace.takeover.take_over(carrier, None, OperationOptions("merge", True, False), Call())
 
 
 def hand_over(agents: Agents, remote: str, options: HandoverOptions | None = None, *, file: bool = False) -> str:
     elsewhere = agents.bench.workspace.elsewhere
     carrier = elsewhere.bundle(remote) if file else elsewhere.remote(remote)
-    return agents.bench.workspace.hand_over(carrier, options or HandoverOptions(signing=Signing()), Call()).name
+    return agents.bench.workspace.handover.hand_over(
+        carrier, options or HandoverOptions(signing=Signing()), Call()
+    ).name
 
 
 def test_a_handover_is_signed(here: Agents, taker: Agents, remote: str, allowed: str, tmp_path: Path) -> None:
@@ -694,11 +696,11 @@ def test_a_handover_is_signed(here: Agents, taker: Agents, remote: str, allowed:
     # the note that it was taken over is not for the signer to sign
     third = taking(tmp_path / "third", allowed)
     carrier = third.bench.workspace.elsewhere.remote(remote)
-    again = third.bench.workspace.take_over(carrier, name, OperationOptions("merge", True, False), Call())
+    again = third.bench.workspace.takeover.take_over(carrier, name, OperationOptions("merge", True, False), Call())
     assert states({"": again.signature}) == {"": "good"}
     fetch(third, remote)
     swept(third, "one")
-    again = third.bench.workspace.take_over(carrier, name, OperationOptions("merge", True, False), Call())
+    again = third.bench.workspace.takeover.take_over(carrier, name, OperationOptions("merge", True, False), Call())
     assert states({"": again.signature}) == {"": "good"}
     # without a signature, the next one is not signed by that of the one before
     work(here, "one", {"a.txt": text(l2=b"2")})

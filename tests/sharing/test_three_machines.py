@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.errors import NothingToRedo
+from snapd.model.errors import NothingToRedo
 from tests.support.amounts import amount
 from tests.support.git import run_git
 from tests.support.workspace import write

@@ -16,8 +16,8 @@ import attrs
 
 from snapd.core.actions.sharing.apply import Applied
 from snapd.core.actions.sharing.push import PushOptions
-from snapd.core.call import Call
 from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
 from snapd.store.timeline.chain import chain_of_session
 from tests.core.sharing.test_projection import told
 from tests.support.git import run_git
@@ -147,7 +147,7 @@ class Machine:
         folder.mkdir(parents=True)
         run_git(folder, "clone", "--quiet", str(project), "work")
         self.agents = Agents(make(folder))
-        self.agents.bench.workspace.track((), Call())
+        self.agents.bench.workspace.snapshots.track((), Call())
         self.name = name
         self.sessions: set[str] = {self.agents.start(name)}
         self.steps: dict[str, ModelStep] = {}
@@ -185,7 +185,7 @@ class Machine:
                     (f"new/{change.number}.txt", 1): step.step_id for change in step.changes if change.kind == "new"
                 }
         for name in {*SHARED, *(name for name, _ in writers)}:
-            found = self.agents.bench.workspace.blame(name.encode(), None, None, Call())
+            found = self.agents.bench.workspace.blame.lines(name.encode(), None, None, Call())
             # what is of no step is the user's, or was there before
             told = [each.writer.steps[:1] for each in found.lines for _ in range(each.count)]
             wanted = [writers.get((name, line)) for line in range(1, len(told) + 1)]
@@ -236,7 +236,7 @@ class Machine:
         """Pushes sessions; gives what is there then."""
         workspace = self.agents.bench.workspace
         names = sessions or sorted(self.sessions)
-        said = {name: told(workspace._store.timeline, workspace.step_changes, name) for name in names}
+        said = {name: told(workspace.store.timeline, workspace.step_changes, name) for name in names}
         workspace.pushing.push(remote, sessions, PushOptions(), Call())
         heads = dict(
             line.split()
@@ -272,7 +272,7 @@ class Machine:
             session = reader.view().session.session_id
             found.add(session)
             copy = self.fetched[session]
-            assert told(reader.fetched.log.timeline, reader.changes, session) == copy.said
+            assert told(reader.fetched.timeline, reader.changes, session) == copy.said
             for step_id, diff in copy.diffs.items():
                 assert reader.net_changes.step(step_id, (), Call()) == diff
         assert found == self.fetched.keys()
@@ -281,7 +281,7 @@ class Machine:
         """Takes in a fetched session, or some steps of one: what is there already stays as it is."""
         named = [] if session is not None else [step.step_id for step in steps]
         options = OperationOptions("merge", False, False)
-        applied: Applied = self.agents.bench.workspace.apply(session, named, options, Call())
+        applied: Applied = self.agents.bench.workspace.applier.apply(session, named, options, Call())
         assert_no_conflict(outcomes(applied.outcome))
         fresh = frozenset(change for step in steps for change in step.changes) - self.in_force
         assert (applied.step_id is not None) == bool(fresh)
@@ -292,7 +292,7 @@ class Machine:
 
     def forget(self) -> None:
         """Loses what it knows of the remote beyond what it fetched, as a store that was copied does."""
-        index = Path(self.agents.bench.workspace._store.path, "mirrors.db")
+        index = Path(self.agents.bench.workspace.store.path, "mirrors.db")
         if index.exists():
             with contextlib.closing(sqlite3.connect(index)) as connection, connection:
                 connection.execute("DELETE FROM there")

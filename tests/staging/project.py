@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.call import Call
 from snapd.handlers import HANDLERS, Context
+from snapd.model.call import Call
 from snapd.staging.changes import Contents, Loader
 from snapd.staging.git import Git
 from snapd.staging.planning import Planner

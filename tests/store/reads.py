@@ -19,8 +19,8 @@ from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 
-from snapd.core.call import Call
-from snapd.core.errors import SnapdError
+from snapd.model.call import Call
+from snapd.model.errors import SnapdError
 from snapd.store.fsck import checkers
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance import repack
@@ -206,7 +206,7 @@ def ours(path: Path, packed: bool, damage: str) -> tuple[Bench, str, list[bytes]
         trees.append(bench.track())
     store = Path(bench.store)
     if packed:
-        bench.workspace.cleanup(9999, Call())
+        bench.workspace.upkeep.cleanup(9999, Call())
     bench.close()
     # so that the store can be opened, and there is something left to look at
     named = ("--glob=refs/snapd/snapshots", "--glob=refs/snapd/sessions")
@@ -231,11 +231,11 @@ def places(bench: Bench, trees: list[bytes]) -> dict[str, Callable[[], object]]:
     old, new = trees[0], trees[-1]
     return {
         "track": bench.track,
-        "patch": lambda: workspace.changed(old, new, Call()),
-        "diff": lambda: workspace.diff(old, new, [], Call()),
-        "diffFull": lambda: workspace.deltas(old, new, Call(), renames=True),
+        "patch": lambda: workspace.comparison.changed(old, new, Call()),
+        "diff": lambda: workspace.comparison.diff(old, new, [], Call()),
+        "diffFull": lambda: workspace.comparison.deltas(old, new, Call(), renames=True),
         "names": lambda: bench.names(old),
-        "fileAt": lambda: workspace.file_at(old, b"d/1.txt"),
+        "fileAt": lambda: workspace.snapshots.file_at(old, b"d/1.txt"),
         "sessionDiff": lambda: workspace.net_changes.page(
             "s", None, None, Call(), contents=True, after=None, limit=None
         ),
@@ -247,7 +247,7 @@ def places(bench: Bench, trees: list[bytes]) -> dict[str, Callable[[], object]]:
         "usage": lambda: usage(bench.store),
         "quick": lambda: workspace.upkeep.check(Call(), quick=True),
         "fsck": lambda: workspace.upkeep.check(Call(), quick=False),
-        "cleanup": lambda: workspace.cleanup(0, Call()),
+        "cleanup": lambda: workspace.upkeep.cleanup(0, Call()),
         "purge": lambda: workspace.upkeep.purge([b"d/5.txt"], False, Call()),
         "repair": lambda: workspace.upkeep.repair(Call()),
         "last": bench.track,

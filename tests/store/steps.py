@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.model import REGULAR, TREE, Coverage, ObjectId, RecordKind, Snapshot, TreeEntry
-from snapd.core.rules.retention import Limits
+from snapd.model.call import Call
+from snapd.model.retention import Limits
+from snapd.model.snapshot import REGULAR, TREE, Coverage, ObjectId, RecordKind, Snapshot, TreeEntry
 from snapd.store.batch import ObjectBatch
 from snapd.store.store import Store
 from tests.support.git import run_git
@@ -51,12 +51,12 @@ def read_files(store: Store, tree: ObjectId, above: str = "") -> dict[str, bytes
 
 def expire_all(store: Store) -> tuple[int, int]:
     """Drops all that may go; gives how many snapshots that were, and the bytes freed."""
-    return store.expire(Limits(time.time(), 0), None, Call())
+    return store.maintenance.clean(Limits(time.time(), 0), None, Call())
 
 
 def expire_nothing(store: Store) -> tuple[int, int]:
     """A cleanup that finds everything young enough."""
-    return store.expire(Limits(time.time(), math.inf), None, Call())
+    return store.maintenance.clean(Limits(time.time(), math.inf), None, Call())
 
 
 class Steps:
@@ -109,7 +109,7 @@ class Steps:
     def check(self) -> None:
         """Everything answered is there, for us and for git, and git finds nothing wrong."""
         for tree, (files, coverage) in self.answered.items():
-            assert self.store.find(tree) == Snapshot(tree, coverage)
+            assert self.store.log.find(tree) == Snapshot(tree, coverage)
             assert read_files(self.store, tree) == files
         named = [
             (f"{tree.hex()}:{path}", data) for tree, (files, _) in self.answered.items() for path, data in files.items()
@@ -123,7 +123,7 @@ class Steps:
         recorded = self.git("log", "--all", "--format=%T").decode().split()
         assert {tree.hex() for tree in self.answered} <= set(recorded)
         if self.answered:
-            assert self.store.last == list(self.answered)[-1]
+            assert self.store.log.last == list(self.answered)[-1]
 
 
 class Disk:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.errors import IoError
-from snapd.core.model import Coverage, ObjectId, RecordKind, Snapshot
+from snapd.model.errors import IoError
+from snapd.model.snapshot import Coverage, ObjectId, RecordKind, Snapshot
 from snapd.store import adopt
 from snapd.store.objects.codec import object_id
 from tests.store.objects.test_pack_index import DAMAGE, files

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import EXECUTABLE, REGULAR, Entry, ObjectId
+from snapd.core.compare.merging import merge
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import EXECUTABLE, REGULAR, Entry, ObjectId
 from snapd.store.objects.loose import object_path
 from tests.store.steps import Steps
 
@@ -36,12 +37,12 @@ def sides(steps: Steps) -> tuple[Entry, Entry, Entry]:
 
 def test_it_waits_for_the_journal(steps: Steps) -> None:
     steps.take({"a": b"1"})
-    merged = steps.store.merge(*sides(steps))
+    merged = merge(steps.store, *sides(steps))
     assert merged is not None
     assert merged.mode == EXECUTABLE
     path = object_path(str(steps.path / "objects"), merged.oid)
     assert not os.path.exists(path)
-    steps.store._repository.journal.flush()
+    steps.store.journal.flush()
     assert steps.git("cat-file", "blob", merged.oid.hex()) == MERGED
 
 
@@ -52,7 +53,7 @@ def test_a_result_that_is_there_is_not_touched(steps: Steps, tmp_path: Path) -> 
     os.link(path, tmp_path / "users")
     os.utime(path, (1_000_000_000, 1_000_000_000))
     before = os.stat(path)
-    merged = steps.store.merge(*sides(steps))
+    merged = merge(steps.store, *sides(steps))
     assert merged == Entry(EXECUTABLE, there)
     after = os.stat(tmp_path / "users")
     assert (after.st_mtime_ns, after.st_ctime_ns) == (before.st_mtime_ns, before.st_ctime_ns)
@@ -61,5 +62,5 @@ def test_a_result_that_is_there_is_not_touched(steps: Steps, tmp_path: Path) -> 
 def test_one_that_is_not_there_is_named(steps: Steps) -> None:
     base, ours, _ = sides(steps)
     with pytest.raises(StoreCorrupt) as error:
-        steps.store.merge(base, ours, Entry(REGULAR, bytes(20)))
+        merge(steps.store, base, ours, Entry(REGULAR, bytes(20)))
     assert error.value.data["object"] == bytes(20).hex()

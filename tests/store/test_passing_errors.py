@@ -16,13 +16,14 @@ from typing import Any
 import pygit2
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.check_report import CheckReport
-from snapd.core.errors import IoError, StorageFull
-from snapd.core.model import REGULAR, Coverage, Entry, ObjectId, Snapshot
-from snapd.core.rules.retention import Limits
-from snapd.core.timeline.model import Event, SessionStarted
+from snapd.core.compare.merging import merge
 from snapd.folders.former import remember
+from snapd.model.call import Call
+from snapd.model.check_report import CheckReport
+from snapd.model.errors import IoError, StorageFull
+from snapd.model.retention import Limits
+from snapd.model.snapshot import REGULAR, Coverage, Entry, ObjectId, Snapshot
+from snapd.model.timeline import Event, SessionStarted
 from snapd.store.adopt import ProjectBlobs
 from snapd.store.files.walking import EXHAUSTED
 from snapd.store.fsck.checkers import check_closed
@@ -121,9 +122,9 @@ READS: dict[str, Callable[[Steps, ObjectId, ObjectId], object]] = {
     "a size": lambda steps, _, blob: steps.store.blob_size(blob),
     "pieces": lambda steps, _, blob: list(steps.store.blob_chunks(blob)),
     "moved files": lambda steps, tree, _: steps.store.renames(tree, steps.take({"other": b"1\n"})),
-    "a merge": lambda steps, _, blob: steps.store.merge(None, Entry(REGULAR, blob), Entry(REGULAR, blob_id(BESIDE))),
+    "a merge": lambda steps, _, blob: merge(steps.store, None, Entry(REGULAR, blob), Entry(REGULAR, blob_id(BESIDE))),
     "usage": lambda steps, *_: usage(str(steps.path)),
-    "a sweep": lambda steps, *_: steps.store.expire(Limits(time.time(), 0), None, Call()),
+    "a sweep": lambda steps, *_: steps.store.maintenance.clean(Limits(time.time(), 0), None, Call()),
     "another's": lambda steps, _, blob: project(steps).read(blob, 1 << 20),
     "sizes of another's": lambda steps, _, blob: project(steps).sizes([blob]),
 }
@@ -137,7 +138,7 @@ def test_a_pack_that_cannot_be_opened_is_not_told_as_damage(
     answers = {}
     for what, read in READS.items():
         # so that nothing of the pack is open
-        steps.store._repository.packs.forget()
+        steps.store.packs.forget()
         with monkeypatch.context() as patch:
             refusing(patch, "open", ".pack", number)
             with pytest.raises(IoError) as caught:
@@ -165,7 +166,7 @@ def test_what_libgit2_has_only_words_for(
 
     monkeypatch.setattr(packing._PackBuilder, "write", fails)
     with pytest.raises((IoError, StorageFull)) as caught:
-        repack(steps.store._repository, NOW, CancelToken())
+        repack(steps.store, NOW, CancelToken())
     assert caught.value.data["errno"] == expected
     assert not list((steps.path / "packing").iterdir())
     steps.check()
@@ -177,7 +178,7 @@ def test_the_note_of_the_folder_cannot_be_read(steps: Steps, tmp_path: Path) -> 
         remember(str(steps.path), str(tmp_path))
     (steps.path / "root.json").rmdir()
     remember(str(steps.path), str(tmp_path))
-    assert steps.store.identify(Snapshot(steps.take(step(5)), Coverage())).tree
+    assert steps.store.log.identify(Snapshot(steps.take(step(5)), Coverage())).tree
     assert steps.store.check(Call(), quick=False, alone=True).problems == ()
 
 
@@ -264,7 +265,7 @@ def test_what_the_disk_could_not_read_once_is_read_again(
 
 
 def test_what_the_disk_has_lost_is_damaged(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    repack(steps.store._repository, NOW, CancelToken())
+    repack(steps.store, NOW, CancelToken())
     steps.store.close()
     (pack,) = steps.path.glob("objects/pack/*.pack")
     for quick, kind in ((False, "damagedPack"), (True, "lostRecord")):

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from snapd.core.model import RecordKind
+from snapd.model.snapshot import RecordKind
 from snapd.store.log import Record, RecordIndex
 from tests.support.amounts import amount
 

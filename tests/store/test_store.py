@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import FileNotInSnapshot, SnapdError, StorageFull, StoreCorrupt, StoreLocked, UnknownSnapshot
-from snapd.core.model import ObjectId
+from snapd.model.call import Call
+from snapd.model.errors import FileNotInSnapshot, SnapdError, StorageFull, StoreCorrupt, StoreLocked, UnknownSnapshot
+from snapd.model.snapshot import ObjectId
 from snapd.store import log
 from snapd.store.files import durable
 from snapd.store.store import Store
@@ -85,10 +85,10 @@ def test_git_may_be_run_on_it_between_any_two_operations(tmp_path: Path, command
     bench.become(MANY)
     last = bench.track()
     keep_house()
-    assert bench.workspace.cleanup(0, Call())[0] > 0
+    assert bench.workspace.upkeep.cleanup(0, Call())[0] > 0
     sound(bench)
     bench.reopen()
-    assert bench.workspace.status().last == last
+    assert bench.workspace.snapshots.status().last == last
     every_state_comes_back(bench, {last: MANY})
     keep_house()
     sound(bench)
@@ -124,11 +124,11 @@ def test_the_log_survives(tmp_path: Path) -> None:
     second = bench.take()
     assert (first.previous, second.previous) == (None, first.tree)
     bench.reopen()
-    assert bench.workspace.status().last == second.tree
+    assert bench.workspace.snapshots.status().last == second.tree
     bench.write({"a": b"first\n"})
-    assert (bench.take().tree, bench.workspace.status().last) == (first.tree, first.tree)
+    assert (bench.take().tree, bench.workspace.snapshots.status().last) == (first.tree, first.tree)
     bench.reopen()
-    assert bench.workspace.status().last == first.tree
+    assert bench.workspace.snapshots.status().last == first.tree
     assert bench.take().previous == first.tree
     every_state_comes_back(bench, {second.tree: {**FEW, "a": b"2"}, first.tree: FEW})
 
@@ -142,7 +142,7 @@ def test_the_clock_has_no_say_in_the_order(tmp_path: Path, monkeypatch: pytest.M
         bench.write({"a": b"%d" % offset})
         trees.append(bench.track())
     bench.reopen()
-    assert bench.workspace.status().last == trees[-1]
+    assert bench.workspace.snapshots.status().last == trees[-1]
     assert bench.take().previous == trees[-1]
 
 
@@ -170,12 +170,12 @@ def test_cleanup_keeps_what_is_young(tmp_path: Path, monkeypatch: pytest.MonkeyP
         bench.become(state)
         states[age] = (bench.track(), state)
     monkeypatch.undo()
-    size = bench.workspace.status().store_bytes
-    removed, freed = bench.workspace.cleanup(None, Call())
+    size = bench.workspace.snapshots.status().store_bytes
+    removed, freed = bench.workspace.upkeep.cleanup(None, Call())
     assert removed == 3
     # a pack has an index of at least 1,072 bytes
     assert freed > 8000
-    assert bench.workspace.status().store_bytes == size - freed
+    assert bench.workspace.snapshots.status().store_bytes == size - freed
     sound(bench)
     for reopened in (False, True):
         if reopened:
@@ -193,10 +193,10 @@ def test_cleanup_of_everything_keeps_the_newest(tmp_path: Path, items: Items) ->
     old = bench.track()
     bench.become(items)
     new = bench.track()
-    removed, freed = bench.workspace.cleanup(0, Call())
+    removed, freed = bench.workspace.upkeep.cleanup(0, Call())
     assert removed == 1
     assert freed > 15000
-    assert bench.workspace.cleanup(0, Call()) == (0, 0)
+    assert bench.workspace.upkeep.cleanup(0, Call()) == (0, 0)
     sound(bench)
     with pytest.raises(UnknownSnapshot):
         bench.names(old)
@@ -211,7 +211,7 @@ def test_what_was_dropped_can_come_again(tmp_path: Path, items: Items) -> None:
     changed: dict[str, Item] = dict.fromkeys(list(items)[: len(items) - 2], b"changed")
     bench.write(changed)
     new = bench.track()
-    bench.workspace.cleanup(0, Call())
+    bench.workspace.upkeep.cleanup(0, Call())
     bench.become(items)
     assert bench.track() == old
     sound(bench)
@@ -232,13 +232,13 @@ def test_an_unrecorded_look_does_not_fool_the_next(tmp_path: Path, monkeypatch: 
         bench.track()
     monkeypatch.undo()
     bench.write({"a": b"3"})
-    bench.workspace.changed(bench.workspace.status().last or b"", None, Call())
+    bench.workspace.comparison.changed(bench.workspace.snapshots.status().last or b"", None, Call())
     monkeypatch.setattr(log.SnapshotLog, "append", full)
     bench.write({"e/f": b"4"})
     with pytest.raises(StorageFull):
         bench.track()
     monkeypatch.undo()
-    bench.workspace.cleanup(0, Call())
+    bench.workspace.upkeep.cleanup(0, Call())
     tree = bench.track()
     assert tree == git_tree_hash(tmp_path, bench.read())
     sound(bench)
@@ -282,7 +282,7 @@ def test_no_space_for_the_store(tmp_path: Path, items: Items, monkeypatch: pytes
     assert hit
     assert bench.read() == {**items, "new": b"1"}
     monkeypatch.undo()
-    assert bench.workspace.status().last == first
+    assert bench.workspace.snapshots.status().last == first
     assert not [
         name
         for _, _, names in os.walk(bench.store)
@@ -302,7 +302,7 @@ def object_file(bench: Bench, oid: ObjectId) -> str:
 
 
 def blob(bench: Bench, tree: ObjectId, path: str) -> ObjectId:
-    entry = bench.workspace.entry(tree, os.fsencode(path))
+    entry = bench.workspace.snapshots.entry(tree, os.fsencode(path))
     assert entry is not None
     return entry.oid
 
@@ -351,9 +351,9 @@ def test_a_damaged_file_is_named_before_anything_is_written(tmp_path: Path, dama
         lambda: bench.restore(tree),
         lambda: bench.restore(tree, "merge"),
         lambda: bench.revert((tree, ["a", "d", "d/b"])),
-        lambda: bench.workspace.file_at(tree, b"d/b"),
-        lambda: bench.workspace.diff(tree, None, (), Call()),
-        lambda: bench.workspace.deltas(tree, None, Call()),
+        lambda: bench.workspace.snapshots.file_at(tree, b"d/b"),
+        lambda: bench.workspace.comparison.diff(tree, None, (), Call()),
+        lambda: bench.workspace.comparison.deltas(tree, None, Call()),
     ]
     for ask in asks:
         with pytest.raises(StoreCorrupt) as error:
@@ -361,7 +361,7 @@ def test_a_damaged_file_is_named_before_anything_is_written(tmp_path: Path, dama
         assert error.value.data["object"] == hurt.hex()
         assert bench.read() == now
     # what is not damaged is there still
-    assert bench.workspace.file_at(tree, b"a").data == b"first\n"
+    assert bench.workspace.snapshots.file_at(tree, b"a").data == b"first\n"
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -380,7 +380,7 @@ def test_a_damaged_directory_is_named_before_anything_is_written(tmp_path: Path,
         assert error.value.data["object"] == hurt.hex()
         assert bench.read() == now
     with pytest.raises(StoreCorrupt):
-        bench.workspace.deltas(tree, None, Call(), renames=True)
+        bench.workspace.comparison.deltas(tree, None, Call(), renames=True)
 
 
 @pytest.mark.parametrize("damage", [delete, cut, empty, flip])
@@ -426,8 +426,8 @@ def test_a_store_that_is_gone_is_no_deletion(tmp_path: Path, happens: Callable[[
         bench.track,
         lambda: bench.restore(tree),
         lambda: bench.revert((tree, ["a", "new"])),
-        lambda: bench.workspace.changed(tree, None, Call()),
-        lambda: bench.workspace.cleanup(0, Call()),
+        lambda: bench.workspace.comparison.changed(tree, None, Call()),
+        lambda: bench.workspace.upkeep.cleanup(0, Call()),
     ]
     for ask in asks:
         with pytest.raises(StoreCorrupt):
@@ -494,7 +494,7 @@ def test_a_file_that_is_not_in_a_snapshot(tmp_path: Path) -> None:
     tree = bench.track()
     for name, skipped in (("big", True), ("nothing", False), ("a/b", False)):
         with pytest.raises(FileNotInSnapshot) as error:
-            bench.workspace.file_at(tree, name.encode())
+            bench.workspace.snapshots.file_at(tree, name.encode())
         assert error.value.data["skipped"] is skipped
 
 
@@ -508,7 +508,7 @@ def test_every_error_here_is_one_of_ours(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(durable.os, "fsync", broken)
     monkeypatch.setattr(durable.os, "fdatasync", broken)
-    for ask in (bench.track, lambda: bench.restore(bench.workspace.status().last or b"")):
+    for ask in (bench.track, lambda: bench.restore(bench.workspace.snapshots.status().last or b"")):
         with pytest.raises(SnapdError) as error:
             ask()
         assert error.value.data["errno"] == "EIO"

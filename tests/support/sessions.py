@@ -8,9 +8,9 @@ from pathlib import Path
 
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import SessionView, StepView
-from snapd.core.call import Call
-from snapd.core.model import OnConflict, Outcome
 from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
+from snapd.model.snapshot import OnConflict, Outcome
 
 from .git import run_git
 from .workspace import Bench, Items, make, outcomes

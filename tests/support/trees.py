@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from snapd.core.model import TreeEntry
+from snapd.model.snapshot import TreeEntry
 
 
 def encode_tree(entries: Iterable[TreeEntry]) -> bytes:

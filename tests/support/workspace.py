@@ -13,12 +13,12 @@ from pathlib import Path
 
 import attrs
 
-from snapd.core.call import Call
 from snapd.core.feed.event_log import Tracked
-from snapd.core.model import ObjectId, OnConflict, Outcome
 from snapd.core.operations.details import OperationOptions
 from snapd.core.workspace import Workspace
 from snapd.locations import Locations
+from snapd.model.call import Call
+from snapd.model.snapshot import ObjectId, OnConflict, Outcome
 from snapd.settings.in_force import Base, Options, SettingsFile
 from snapd.watch.choose import WatcherSetting
 from snapd.workspaces import Workspaces
@@ -242,7 +242,7 @@ class Bench:
 
     def take(self, *forced: str, call: Call | None = None) -> Tracked:
         """Takes a snapshot."""
-        return self.workspace.track([os.fsencode(name) for name in forced], call or Call())
+        return self.workspace.snapshots.track([os.fsencode(name) for name in forced], call or Call())
 
     def track(self, *forced: str) -> ObjectId:
         """Takes a snapshot; gives its tree."""
@@ -252,18 +252,20 @@ class Bench:
         self, tree: ObjectId, on_conflict: OnConflict = "overwrite", *, dry_run: bool = False, call: Call | None = None
     ) -> Outcome:
         """Makes the workspace what a snapshot was."""
-        return self.workspace.restore(tree, OperationOptions(on_conflict, True, dry_run), call or Call())
+        return self.workspace.snapshots.restore(tree, OperationOptions(on_conflict, True, dry_run), call or Call())
 
     def revert(
         self, *patches: tuple[ObjectId, list[str]], on_conflict: OnConflict = "overwrite", dry_run: bool = False
     ) -> Outcome:
         """Brings files back."""
         named = [(tree, [os.fsencode(name) for name in names]) for tree, names in patches]
-        return self.workspace.revert(named, OperationOptions(on_conflict, True, dry_run), Call())
+        return self.workspace.snapshots.revert(named, OperationOptions(on_conflict, True, dry_run), Call())
 
     def names(self, tree: ObjectId) -> list[str]:
         """The files of a snapshot."""
-        return [os.fsdecode(path) for path in self.workspace.names(tree, Call(), lambda _: True, None, None).paths]
+        return [
+            os.fsdecode(path) for path in self.workspace.snapshots.names(tree, Call(), lambda _: True, None, None).paths
+        ]
 
     # -- the store
 

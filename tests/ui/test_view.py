@@ -17,7 +17,7 @@ import pytest
 
 from snapd.cli.ui import contents, history, link
 from snapd.cli.ui.link import Link
-from snapd.core.errors import IoError
+from snapd.model.errors import IoError
 from tests.cli.steps import numbered, put, read
 
 from .view import shown

@@ -9,7 +9,7 @@ import pytest
 from snapd_client import ConnectionLost, Notification
 from snapd_client.notifications import DISCONNECTED
 
-from snapd.core.errors import Cancelled, InvalidParams, IoError, SnapdError
+from snapd.model.errors import Cancelled, InvalidParams, IoError, SnapdError
 from snapd.web.link import Link
 from tests.rpc.machine import wait_until
 

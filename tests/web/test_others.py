@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from snapd.core.errors import IoError
+from snapd.model.errors import IoError
 from snapd.web.errors import Busy
 from snapd.web.link import MAX_OTHERS, OtherFolders
 from tests.rpc.machine import short_folder

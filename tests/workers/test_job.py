@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, IoError, SnapdError, StorageFull, StoreCorrupt
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, IoError, SnapdError, StorageFull, StoreCorrupt
 from snapd.workers import processes
 from snapd.workers.processes import WorkerEnded, run_job
 
 ROOT = Path(__file__).parents[2]
 WORK = """
 import attrs, os, signal, sys, time
-import snapd.core.errors as errors
+import snapd.model.errors as errors
 from snapd.workers.processes import serve
 
 @attrs.frozen

@@ -33,7 +33,7 @@ def child_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 SAYS = """
 import json, os, sys
 def main(argument):
-    import pygit2, snapd.core.errors
+    import pygit2, snapd.model.errors
     sys.stderr.write("complains")
     print(json.dumps([argument, os.getcwd(), sys.path, os.getsid(0) == os.getpid(), snapd.__file__]))
 """

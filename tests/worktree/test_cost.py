@@ -363,7 +363,7 @@ def test_what_is_ignored_is_neither_watched_nor_listed(tmp_path: Path) -> None:
 @contextmanager
 def unpacked(bench: Bench) -> Iterator[set[str]]:
     """The directories whose files are unpacked in memory; all are packed before."""
-    state = bench.workspace._work_tree._scanner.state  # type: ignore[attr-defined]
+    state = bench.workspace.work_tree._scanner.state  # type: ignore[attr-defined]
     paths = {node: path for path, node in state.root.walk()}
     for node in paths:
         node.pack()
@@ -428,7 +428,7 @@ def test_a_file_that_was_written_to_by_a_name_that_is_gone_is_read_and_nothing_e
 
 def tells_inodes(bench: Bench) -> bool:
     """Whether the clock is told which files were written to."""
-    queues = bench.workspace._work_tree._clock._queues  # type: ignore[attr-defined]
+    queues = bench.workspace.work_tree._clock._queues  # type: ignore[attr-defined]
     return queues is not None and queues.written is not None
 
 
@@ -450,10 +450,10 @@ def test_once_there_are_watches_again_a_request_looks_at_nothing_again(
     def look() -> tuple[str, Counter[str]]:
         with counted(bench) as work:
             bench.track()
-        return bench.workspace.status().watcher, work.listed()
+        return bench.workspace.snapshots.status().watcher, work.listed()
 
     def why() -> str:
-        full_look = bench.workspace.status().full_look
+        full_look = bench.workspace.snapshots.status().full_look
         assert full_look is not None
         assert abs(full_look.at / 1000 - time.time()) < 3600
         return full_look.why

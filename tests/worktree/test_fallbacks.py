@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from snapd import failpoints
-from snapd.core.model import ObjectId
+from snapd.model.snapshot import ObjectId
 from snapd.worktree.fs import rename
 from tests.support.renames import MODES, force
 from tests.support.sessions import Agents

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from snapd.core.model import file_clock_ns
+from snapd.model.snapshot import file_clock_ns
 from snapd.worktree.fs.birth import birth_ns
 
 

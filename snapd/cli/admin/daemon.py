@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import daemon_at, own_settings
 from snapd.cli.terminal.output import print_error, print_json
-from snapd.core.errors import InvalidParams, IoError
 from snapd.launch import connect as reach
 from snapd.launch import ensure_daemon
+from snapd.model.errors import InvalidParams, IoError
 
 if TYPE_CHECKING:
     import argparse

@@ -14,8 +14,8 @@ from snapd.cli.requests.folder import folder_of, former_words, others_with
 from snapd.cli.terminal.errors import readable
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
-from snapd.core.errors import InvalidParams
 from snapd.locations import Locations
+from snapd.model.errors import InvalidParams
 
 from . import machine
 from .fsck import check_folder

@@ -10,8 +10,8 @@ from snapd.cli.requests.connection import TAKE_ONE
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size
-from snapd.core.errors import InvalidParams, SnapdError
 from snapd.locations import Locations, stores_directory
+from snapd.model.errors import InvalidParams, SnapdError
 
 if TYPE_CHECKING:
     import argparse

@@ -11,9 +11,9 @@ from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable, size
-from snapd.core.errors import SnapdError, StoreCorrupt, StoreLocked
 from snapd.folders.root import folder_of_store
 from snapd.locations import Locations, project_id, store_path
+from snapd.model.errors import SnapdError, StoreCorrupt, StoreLocked
 from snapd.refusal import canonical_root
 
 if TYPE_CHECKING:
@@ -230,8 +230,8 @@ def _check_store(store: str, *, quick: bool, repair: bool) -> Any:
         StoreLocked: another process has it open.
         StoreCorrupt, StorageFull, IoError: it could not be checked, or not be repaired.
     """
-    from snapd.core.call import Call
     from snapd.handlers.keep import result
+    from snapd.model.call import Call
     from snapd.store.fsck.checkers import check_closed
     from snapd.wire.converter import unstructure
 

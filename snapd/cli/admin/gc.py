@@ -14,8 +14,8 @@ from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import print_json, printable, size
-from snapd.core.errors import InvalidParams, IoError, SnapdError, StoreLocked
 from snapd.locations import Locations, stores_directory
+from snapd.model.errors import InvalidParams, IoError, SnapdError, StoreLocked
 
 if TYPE_CHECKING:
     import argparse
@@ -97,7 +97,7 @@ def _all(options: argparse.Namespace) -> int:
 
 def _one(options: argparse.Namespace, found: Found, settings: Settings) -> dict[str, Any]:
     """Cleans a store: through the process that owns it, or else here, without looking at its folder."""
-    from snapd.core.call import Call
+    from snapd.model.call import Call
     from snapd.store.store import Store
 
     try:
@@ -112,7 +112,7 @@ def _one(options: argparse.Namespace, found: Found, settings: Settings) -> dict[
                 path=found.path,
                 errno="EBUSY",
             )
-        expire = store.expirable if options.dry_run else store.expire
+        expire = store.maintenance.foretell if options.dry_run else store.maintenance.clean
         removed, freed = expire(settings.kept.limits(time.time(), options.older_than), None, Call())
     finally:
         store.close()

@@ -11,11 +11,11 @@ from snapd._version import __version__
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import size
 from snapd.cli.terminal.times import ago, local_now, moment
-from snapd.core.errors import SnapdError, StorageFull
 from snapd.environment import spool_in
 from snapd.hook.spool import said_of
 from snapd.launch import connect
 from snapd.locations import check_private, check_socket_path, store_path, stores_directory
+from snapd.model.errors import SnapdError, StorageFull
 
 if TYPE_CHECKING:
     from snapd.locations import Locations

@@ -9,10 +9,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, FAILED
-from snapd.core.errors import InvalidParams
 from snapd.environment import spool_in
 from snapd.heap import share_among_threads, staying
 from snapd.locations import Locations
+from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse

@@ -18,8 +18,8 @@ from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.errors import as_json, readable
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import counted, print_json, printable
-from snapd.core.errors import SnapdError, from_os_error
 from snapd.locations import stores_directory
+from snapd.model.errors import SnapdError, from_os_error
 from snapd.settings import data_dir
 
 from .daemon import end_daemon

@@ -12,9 +12,9 @@ from snapd.cli.terminal.errors import as_json, readable
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import Painter, print_json, printable
 from snapd.cli.terminal.times import ago, local_now
-from snapd.core.errors import InvalidParams
 from snapd.hook.log import last
 from snapd.locations import Locations
+from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from snapd.cli.exit_codes import DONE
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse

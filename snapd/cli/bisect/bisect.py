@@ -16,8 +16,8 @@ from snapd.cli.terminal.filenames import printable, shell_name
 from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, step_line, summary
-from snapd.core.errors import InvalidParams
-from snapd.core.paths import absolute, from_uri, to_uri
+from snapd.model.errors import InvalidParams
+from snapd.model.paths import absolute, from_uri, to_uri
 from snapd.worktree.export.scratch import Scratch
 
 from .command import Command

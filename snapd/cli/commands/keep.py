@@ -15,7 +15,7 @@ from snapd.cli.requests.snapshots import find_snapshot, meant_file
 from snapd.cli.terminal.asking import declined
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import print_json
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse

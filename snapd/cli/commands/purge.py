@@ -11,7 +11,7 @@ from snapd.cli.requests.names import find_message
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import printable, shell_name
 from snapd.cli.terminal.output import counted, print_json, size
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse

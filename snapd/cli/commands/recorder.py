@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from snapd_client import ClientError, RequestTimeout
 
-from snapd.core.errors import IoError, SnapdError, UnknownSession
+from snapd.model.errors import IoError, SnapdError, UnknownSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable

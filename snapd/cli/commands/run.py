@@ -21,7 +21,7 @@ from snapd.cli.terminal.layout import fit_name, terminal_width
 from snapd.cli.terminal.naming import learn, short
 from snapd.cli.terminal.output import Painter, counts, print_error, printable
 from snapd.cli.terminal.reasons import not_in_snapshots, sharing
-from snapd.core.errors import InvalidParams, SnapdError
+from snapd.model.errors import InvalidParams, SnapdError
 
 from .recorder import Hooked, Recorder
 

@@ -18,9 +18,9 @@ from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.naming import said_of, short
 from snapd.cli.terminal.output import Painter, print_json, printable, summary
 from snapd.core.compare.text import is_binary
-from snapd.core.errors import InvalidParams
-from snapd.core.paths import is_utf8, shown, to_uri
-from snapd.core.trees import is_among
+from snapd.model.errors import InvalidParams
+from snapd.model.paths import is_utf8, shown, to_uri
+from snapd.model.trees import is_among
 from snapd.staging.changes import Contents, Loader
 from snapd.staging.git import Git, StagingConflict
 from snapd.staging.planning import Planner, proposed

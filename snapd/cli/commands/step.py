@@ -10,7 +10,7 @@ from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import all_sessions, find_session, step_id
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_error, print_json, printable, summary
-from snapd.core.errors import InvalidParams, SnapdError, UnknownSession
+from snapd.model.errors import InvalidParams, SnapdError, UnknownSession
 
 if TYPE_CHECKING:
     import argparse

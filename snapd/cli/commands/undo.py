@@ -10,7 +10,7 @@ from snapd.cli.requests.names import find_message, find_session, find_step, late
 from snapd.cli.requests.operation import operate
 from snapd.cli.terminal.asking import choose, declined
 from snapd.cli.terminal.filenames import printable
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse

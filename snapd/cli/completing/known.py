@@ -12,8 +12,8 @@ from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.naming import beginning, is_noise, learn, prompt_of, short
 from snapd.cli.terminal.times import ago, clock, local_now, moment
-from snapd.core.errors import SnapdError
 from snapd.locations import Locations
+from snapd.model.errors import SnapdError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

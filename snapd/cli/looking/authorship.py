@@ -12,7 +12,7 @@ from snapd.cli.exit_codes import DONE, NOT_ALL
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import printable, shell_name
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 from snapd.notes.note import NOTES
 from snapd.staging.git import Git
 from snapd.staging.repository import Repository

@@ -17,7 +17,7 @@ from snapd.cli.terminal.output import Painter, print_json, printable, step_line,
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.reasons import STYLES, not_in_snapshots, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 from .graph import draw
 

@@ -19,7 +19,7 @@ from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size, summary
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.times import day, local_now, moment
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 from snapd.reasons import in_words
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from snapd.cli.terminal.layout import fit, one_line, pad
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.times import ago, local_now, moment
-from snapd.core.errors import InvalidParams, UnknownSession, os_errors
+from snapd.model.errors import InvalidParams, UnknownSession, os_errors
 
 if TYPE_CHECKING:
     import argparse

@@ -18,7 +18,7 @@ from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad, te
 from snapd.cli.terminal.naming import changed, learn, said_of, short, step_name
 from snapd.cli.terminal.output import Painter, count_words, counts, letter_of, print_error, printable
 from snapd.cli.terminal.times import local_now
-from snapd.core.errors import IoError, SnapdError
+from snapd.model.errors import IoError, SnapdError
 
 if TYPE_CHECKING:
     import argparse

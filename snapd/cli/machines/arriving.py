@@ -15,7 +15,7 @@ from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.reasons import STYLES, signature_words
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 from .leaving import carrier_of, remote_of
 

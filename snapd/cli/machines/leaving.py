@@ -16,7 +16,7 @@ from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import file_name, printable
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 from snapd.remotes.ssh_keygen import literal_key
 
 if TYPE_CHECKING:

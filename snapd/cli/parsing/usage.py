@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from snapd.core.errors import SnapdError, did_you_mean
+from snapd.model.errors import SnapdError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

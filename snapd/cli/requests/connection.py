@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.naming import ANSWERS, learn_answers
 from snapd.cli.terminal.output import print_once
-from snapd.core.errors import IoError
 from snapd.environment import NO_SETTINGS, spool_in
 from snapd.locations import Locations
+from snapd.model.errors import IoError
 
 from .folder import folder_of
 
@@ -182,7 +182,7 @@ def in_folder(options: argparse.Namespace, path: str) -> str:
     try:
         full.encode("utf-8")
     except UnicodeEncodeError:
-        from snapd.core.paths import to_uri
+        from snapd.model.paths import to_uri
 
         # JSON cannot hold such a name
         return to_uri(os.fsencode(full))

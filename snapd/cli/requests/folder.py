@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from snapd.cli.terminal.filenames import shell_name
 from snapd.cli.terminal.output import print_once, printable
-from snapd.core.errors import InvalidParams
 from snapd.folders.root import folder_around, has_history, is_folder_of, overlapping, store_of
 from snapd.locations import Locations, stores_directory
+from snapd.model.errors import InvalidParams
 from snapd.settings import data_dir
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.naming import HEXADECIMAL, LONGEST, is_made
-from snapd.core.errors import InvalidParams, NothingToUndo, UnknownSession, UnknownStep
+from snapd.model.errors import InvalidParams, NothingToUndo, UnknownSession, UnknownStep
 
 from .connection import ask, pages
 

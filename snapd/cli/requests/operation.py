@@ -13,7 +13,7 @@ from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import file_lines, room_for_files, total, unit_lines
 from snapd.cli.terminal.reasons import STYLES, excerpts, not_in_snapshots, signature_words, taken_away
-from snapd.core.errors import PlanChanged
+from snapd.model.errors import PlanChanged
 from snapd.reasons import ELSEWHERE
 
 from .connection import ask

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.terminal.asking import choose
 from snapd.cli.terminal.filenames import printable
 from snapd.cli.terminal.layout import one_line
-from snapd.core.errors import FileChanged, InvalidParams
+from snapd.model.errors import FileChanged, InvalidParams
 
 from .connection import ask, pages
 from .folder import folder_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import print_once
 from snapd.cli.terminal.times import clock, local_now, moment
-from snapd.core.errors import FileNotInSnapshot, InvalidParams, UnknownSnapshot, UnknownStep, did_you_mean
+from snapd.model.errors import FileNotInSnapshot, InvalidParams, UnknownSnapshot, UnknownStep, did_you_mean
 
 from .connection import TAKE_ONE, ask, pages
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd.backend import Backend
-    from snapd.core.errors import SnapdError
+    from snapd.model.errors import SnapdError
 
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _HASH = 40

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from snapd.cli.exit_codes import FAILED
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 from .output import Painter, print_json
 from .streams import can_be_asked

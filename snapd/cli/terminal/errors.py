@@ -7,7 +7,7 @@ import os
 import re
 from typing import Any
 
-from snapd.core.errors import FULL, IoError, SnapdError, StorageFull, WorkspaceGone, from_os_error
+from snapd.model.errors import FULL, IoError, SnapdError, StorageFull, WorkspaceGone, from_os_error
 
 _OPTIONS = {
     "sessionId": "--session",

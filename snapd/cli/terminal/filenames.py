@@ -61,7 +61,7 @@ def file_name(name: str, folder: str) -> str:
     """
     if not name.startswith("file:///"):
         return name
-    from snapd.core.paths import from_uri
+    from snapd.model.paths import from_uri
 
     return os.path.relpath(os.fsdecode(from_uri(name, "file")), folder)
 

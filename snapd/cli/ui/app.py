@@ -15,7 +15,7 @@ from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
 from snapd.cli.terminal.output import printable
-from snapd.core.errors import PlanChanged, SnapdError
+from snapd.model.errors import PlanChanged, SnapdError
 
 from . import operations
 from .contents import Line, lines_of

@@ -9,7 +9,7 @@ from snapd_client import ClientError
 
 from snapd.cli.requests.connection import NoDaemon, connect_again, connected
 from snapd.cli.terminal.naming import learn
-from snapd.core.errors import SnapdError
+from snapd.model.errors import SnapdError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import attrs
 from snapd.cli.requests.names import file_of
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import printable
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 from snapd.reasons import in_words
 
 from .labels import title_of

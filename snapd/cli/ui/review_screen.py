@@ -12,7 +12,7 @@ from textual.widgets import Footer, Static
 
 from snapd.cli.requests.names import file_of
 from snapd.cli.terminal.output import printable
-from snapd.core.errors import InvalidParams, SnapdError
+from snapd.model.errors import InvalidParams, SnapdError
 
 from . import operations
 from .contents import lines_of_all, lines_of_pending

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import attrs
 
-from snapd.core.check_report import after_repair
-from snapd.core.errors import Cancelled, FileNotInSnapshot, InvalidParams, WorkspaceNotOpen
 from snapd.core.feed.event_log import Tracked
-from snapd.core.model import RecordKind
-from snapd.core.paths import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from snapd.core.call import Call
-    from snapd.core.check_report import CheckReport
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.policy import Policy
-    from snapd.core.ports.sharing import Elsewhere
-    from snapd.core.ports.store import Store
-    from snapd.core.rules.retention import Limits
+from snapd.core.operations.writer import Writer
+from snapd.core.seams import Elsewhere, Policy
+from snapd.model.call import Call
+from snapd.model.check_report import CheckReport, after_repair
+from snapd.model.errors import Cancelled, FileNotInSnapshot, InvalidParams, WorkspaceNotOpen
+from snapd.model.paths import shown
+from snapd.model.retention import Limits
+from snapd.model.snapshot import ObjectId, RecordKind, RelPath
+from snapd.store.store import Store
 
 _NAMED = 5
 """How many files an error names."""
@@ -108,8 +101,8 @@ class Upkeep:
             self._store.check_present()
             limits = self._policy.kept.limits(time.time(), older_than_days)
             if dry_run:
-                return self._store.expirable(limits, self._writer.work_tree.tree, call)
-            removed, freed = self._store.expire(limits, self._cached_tree(), call)
+                return self._store.maintenance.foretell(limits, self._writer.work_tree.tree, call)
+            removed, freed = self._store.maintenance.clean(limits, self._cached_tree(), call)
             before = self._store.bytes_on_disk()
             self._elsewhere.clean(_before(limits), call)
             return removed, freed + max(0, before - self._store.bytes_on_disk())
@@ -130,7 +123,7 @@ class Upkeep:
             with self._writer.idle_turn() as call:
                 self._store.check_present()
                 limits = self._policy.kept.limits(now)
-                removed = self._store.expire_in_background(limits, self._cached_tree(), call)
+                removed = self._store.maintenance.clean_in_background(limits, self._cached_tree(), call)
                 self._elsewhere.clean_in_background(_before(limits), call)
                 return removed
         except (Cancelled, WorkspaceNotOpen):
@@ -173,7 +166,7 @@ class Upkeep:
             versions_by_path = purge_plan.versions_by_path()
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
             fetched, remotes = self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=True)
-            if missing and not self._store.is_unpurged and not fetched:
+            if missing and not self._store.maintenance.is_unpurged and not fetched:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)
             here = [path for path, _ in purge_plan.located(look.tree)]
@@ -197,7 +190,7 @@ class Upkeep:
                 )
             # the capture that was just made belongs to no snapshot
             work_tree.forget(self._store.discard())
-            previous = self._store.last
+            previous = self._store.log.last
             # first: once the store has them no longer, nobody knows which contents these are
             self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=False)
             try:
@@ -234,9 +227,9 @@ class Upkeep:
 
     def _notify_if_new(self, previous: ObjectId | None) -> None:
         """Notifies of the last snapshot, if the purge replaced it."""
-        if self._store.last is not None and self._store.last != previous:
-            skipped = self._store.find(self._store.last).coverage.skipped
-            self._writer.notify_snapshot(Tracked(self._store.last, previous, skipped))
+        if self._store.log.last is not None and self._store.log.last != previous:
+            skipped = self._store.log.find(self._store.log.last).coverage.skipped
+            self._writer.notify_snapshot(Tracked(self._store.log.last, previous, skipped))
 
     def check(self, call: Call, *, quick: bool) -> CheckReport:
         """Checks the store, while other requests go on.
@@ -280,7 +273,7 @@ class Upkeep:
             # the work tree takes objects for stored that are gone
             work_tree.forget_all()
             snapshot = self._writer.look((), call)
-            self._store.identify(snapshot)
+            self._store.log.identify(snapshot)
             self._writer.record(snapshot, RecordKind.LOOK)
             return after_repair(first, self._store.check(call, quick=False, alone=True))
 

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import attrs
 
+from snapd.core.actions.steps.session_views import SessionViews
+from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.answers import DeltaPage
-from snapd.core.compare.file_diff import describe, unified
-from snapd.core.model import RecordKind
-from snapd.core.trees import file_at, is_among
+from snapd.core.attribution import Delta
+from snapd.core.compare.file_diff import FileDelta, describe, unified
+from snapd.core.compare.text import TextDiffer
+from snapd.core.operations.writer import Writer
+from snapd.model.call import Call
+from snapd.model.snapshot import Change, ObjectId, RecordKind, RelPath, Snapshot
+from snapd.model.timeline import SessionId, StepId
+from snapd.model.trees import file_at, is_among
+from snapd.store.object_store import ObjectStore
+from snapd.store.timeline.view import TimelineView
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from snapd.core.actions.steps.session_views import SessionViews
-    from snapd.core.actions.steps.step_changes import StepChanges
-    from snapd.core.call import Call
-    from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import Change, ObjectId, RelPath, Snapshot
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.store import Objects
-    from snapd.core.ports.timeline import TimelineView
-    from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import SessionId, StepId
-
-    from .known import KnownSnapshots
+from .known import KnownSnapshots
 
 Item = TypeVar("Item")
 
@@ -137,7 +132,7 @@ class Comparison:
             self._renames = None
         return DeltaPage(deltas, now.tree, last)
 
-    def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Objects, Snapshot, Snapshot]:
+    def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[ObjectStore, Snapshot, Snapshot]:
         """What has the objects of both sides, and the two; captures the work tree where that is meant."""
         if new is not None:
             return self._known.both(old, new, call)
@@ -147,7 +142,7 @@ class Comparison:
 
     def _changes(
         self,
-        objects: Objects,
+        objects: ObjectStore,
         old: Snapshot,
         new: Snapshot,
         only: Sequence[RelPath],
@@ -160,7 +155,7 @@ class Comparison:
 
     def _files(
         self,
-        objects: Objects,
+        objects: ObjectStore,
         old: Snapshot,
         new: Snapshot,
         only: Sequence[RelPath],
@@ -181,7 +176,7 @@ class Comparison:
             elif change.path not in sources:
                 yield change, None
 
-    def _moved(self, objects: Objects, old: Snapshot, new: Snapshot) -> dict[RelPath, RelPath]:
+    def _moved(self, objects: ObjectStore, old: Snapshot, new: Snapshot) -> dict[RelPath, RelPath]:
         """The old path of each moved file, by its new one."""
         renames = self._renames
         if renames is None or renames[:2] != (old, new):
@@ -232,7 +227,7 @@ class NetChanges:
         texts: compares texts.
     """
 
-    _objects: Objects
+    _objects: ObjectStore
     _timeline: TimelineView
     _step_changes: StepChanges
     _sessions: SessionViews

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Collection, Iterator
+from typing import Literal
 
 import attrs
 
+from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.answers import StepView
-from snapd.core.timeline.model import (
+from snapd.model.call import Call
+from snapd.model.snapshot import ObjectId, RelPath
+from snapd.model.timeline import (
+    Event,
     FileSummary,
     Message,
     MessageSent,
@@ -18,16 +23,8 @@ from snapd.core.timeline.model import (
     StepBegun,
     StepId,
 )
-from snapd.core.trees import is_among
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from snapd.core.actions.steps.step_changes import StepChanges
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.timeline import Timeline
-    from snapd.core.timeline.model import Event
+from snapd.model.trees import is_among
+from snapd.store.timeline.timeline import Timeline
 
 _AT_ONCE = 200
 """Events of one page: a reader that stops early has read at most one page too many."""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.timeline.queries import StepQuery
-from snapd.core.trees import everything_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, Snapshot
-    from snapd.core.ports.sharing import Elsewhere, Fetched
-    from snapd.core.ports.store import Objects, Store
-    from snapd.core.timeline.model import Session, SnapshotId, Step
+from snapd.core.seams import Elsewhere, Fetched
+from snapd.model.call import Call
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import ObjectId, Snapshot
+from snapd.model.timeline import Session, SnapshotId, Step, StepQuery
+from snapd.model.trees import everything_in
+from snapd.store.object_store import ObjectStore
+from snapd.store.store import Store
 
 _MOST = 100
 """Fetched sessions that are looked at for one hash, or the beginning of one."""
@@ -39,14 +35,14 @@ class KnownSnapshots:
     store: Store
     _elsewhere: Elsewhere
 
-    def of(self, tree: ObjectId) -> tuple[Objects, Snapshot]:
+    def of(self, tree: ObjectId) -> tuple[ObjectStore, Snapshot]:
         """A snapshot, and what has its objects."""
-        if not self.store.knows(tree):
+        if not self.store.log.knows(tree):
             for fetched, _, _, snapshot in self.fetched(tree.hex()):
-                return fetched.objects, fetched.log.load(snapshot)
-        return self.store, self.store.find(tree)
+                return fetched.objects, fetched.objects.load(snapshot)
+        return self.store, self.store.log.find(tree)
 
-    def both(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[Objects, Snapshot, Snapshot]:
+    def both(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[ObjectStore, Snapshot, Snapshot]:
         """Two snapshots, and what has the objects of both; raises as `here`."""
         (objects, before), (others, after) = self.of(old), self.of(new)
         if objects is others:
@@ -55,16 +51,16 @@ class KnownSnapshots:
 
     def here(self, tree: ObjectId, call: Call) -> Snapshot:
         """A snapshot whose objects the store of the folder has from now on; raises as `take_over`."""
-        for fetched, _, _, snapshot in () if self.store.knows(tree) else self.fetched(tree.hex()):
+        for fetched, _, _, snapshot in () if self.store.log.knows(tree) else self.fetched(tree.hex()):
             take_over(self.store, fetched, (tree,), (), call)
-            return fetched.log.load(snapshot)
-        return self.store.find(tree)
+            return fetched.objects.load(snapshot)
+        return self.store.log.find(tree)
 
     def fetched(self, prefix: str) -> Iterator[tuple[Fetched, Session, Step, SnapshotId]]:
         """The snapshots with which steps of fetched sessions began or ended and whose hash begins with some digits."""
         for listed in self._elsewhere.with_steps(StepQuery("", hash=prefix), 0, _MOST):
             fetched = self._elsewhere.read(listed)
-            for step in fetched.log.timeline.steps(listed.session.session_id):
+            for step in fetched.timeline.steps(listed.session.session_id):
                 for snapshot in (step.from_, step.to):
                     if snapshot is not None and snapshot.tree.hex().startswith(prefix):
                         yield fetched, listed.session, step, snapshot

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator
 
 import attrs
 
-from snapd.core.timeline.attribution import Delta, owners
-from snapd.core.timeline.model import Operated, Operation
+from snapd.core.actions.sessions import Sessions
+from snapd.core.attribution import Delta, owners
+from snapd.model.call import Call
+from snapd.model.snapshot import Change, ObjectId, RelPath
+from snapd.model.timeline import Event, Operated, Operation, SessionId, Span, State, Step, StepId
+from snapd.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+from .steps.step_changes import StepChanges
 
-    from snapd.core.actions.sessions import Sessions
-    from snapd.core.call import Call
-    from snapd.core.model import Change, ObjectId, RelPath
-    from snapd.core.ports.store import Store
-    from snapd.core.timeline.model import Event, SessionId, Span, State, Step, StepId
-
-    from .steps.step_changes import StepChanges
-
-    Asked = tuple[Step, frozenset[RelPath] | None]
-    """A step, and those of its files that were not taken back; None for all of them."""
+Asked = tuple[Step, frozenset[RelPath] | None]
+"""A step, and those of its files that were not taken back; None for all of them."""
 
 
 @attrs.frozen

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable
+from typing import Literal
 
 import attrs
 
-from snapd.core.answers import MessageView, News, Page
-from snapd.core.model import RecordKind
-from snapd.core.timeline.model import Edited, MessageSent, Operated, SessionStarted, StepBegun
-from snapd.core.trees import lookup
+from snapd.core.actions.steps.step_changes import StepChanges
+from snapd.core.answers import FormerHistory, MessageView, News, Page, StepView
+from snapd.core.operations.writer import Writer
+from snapd.core.seams import Policy
+from snapd.model.call import Call
+from snapd.model.snapshot import ObjectId, RecordKind, RelPath
+from snapd.model.timeline import (
+    Edited,
+    Event,
+    FileSummary,
+    Message,
+    MessageSent,
+    Operated,
+    SessionId,
+    SessionStarted,
+    Span,
+    StepBegun,
+    StepId,
+    StepState,
+)
+from snapd.model.trees import lookup
+from snapd.store.store import Store
+from snapd.store.timeline.timeline import Timeline
 
 from .history import newest_first
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from snapd.core.actions.steps.step_changes import StepChanges
-    from snapd.core.answers import FormerHistory, StepView
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.policy import Policy
-    from snapd.core.ports.store import Store
-    from snapd.core.ports.timeline import Timeline
-    from snapd.core.timeline.model import Event, FileSummary, Message, SessionId, Span, StepId, StepState
-
-    from .sessions import Sessions
+from .sessions import Sessions
 
 TEXT_LENGTH = 10_000
 """How many characters of a prompt are kept."""
@@ -185,7 +191,7 @@ class SessionNews:
             snapshot = self._writer.seen(call)
             self._writer.record(snapshot, RecordKind.LOOK)
             told, events = self._since(session_id)
-            latest = self._writer.span(self._store.identify(snapshot))
+            latest = self._writer.span(self._store.log.identify(snapshot))
             last = self._timeline.next_seq - 1
         news = News()
         if told is not None and self._policy.tells_agents:

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.answers import StepView
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams, SnapdError, UnknownSession
+from snapd.core.attribution import Author
 from snapd.core.feed.event_log import SessionMoved
-from snapd.core.paths import parents
-from snapd.core.timeline.attribution import Author
-from snapd.core.timeline.model import SessionEnded, SessionStarted, StepBegun, StepEnded, StepsLeft
-from snapd.watch.agents import AgentWatch
+from snapd.core.operations.writer import Writer
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, SnapdError, UnknownSession
+from snapd.model.paths import parents
+from snapd.model.snapshot import RelPath, Snapshot
+from snapd.model.timeline import (
+    Operated,
+    Session,
+    SessionEnded,
+    SessionId,
+    SessionStarted,
+    Step,
+    StepBegun,
+    StepEnded,
+    StepId,
+    StepsLeft,
+)
+from snapd.store.store import Store
+from snapd.store.timeline.timeline import Timeline
+from snapd.watch.agents import AgentAtWork, AgentWatch
 
 from .steps.session_views import SessionViews
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
-
-    from snapd.core.model import RelPath, Snapshot
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.store import SnapshotLog
-    from snapd.core.ports.timeline import Timeline
-    from snapd.core.timeline.model import Operated, Session, SessionId, Step, StepId
-    from snapd.watch.agents import AgentAtWork
-
-    from .steps.step_changes import StepChanges
+from .steps.step_changes import StepChanges
 
 OTHER_NOTICES = 100
 """How many notifications to make room for besides one for each step."""
@@ -75,15 +79,15 @@ class Sessions(SessionViews):
 
     Args:
         writer: captures the work tree and records events.
-        log: of the workspace.
+        store: of the workspace.
         step_changes: says what steps changed.
     """
 
-    def __init__(self, writer: Writer, log: SnapshotLog, step_changes: StepChanges) -> None:
-        super().__init__(log.timeline, step_changes)
+    def __init__(self, writer: Writer, store: Store, step_changes: StepChanges) -> None:
+        super().__init__(store.timeline, step_changes)
         self._writer = writer
-        self._log = log
-        self._timeline: Timeline = log.timeline
+        self._store = store
+        self._timeline: Timeline = store.timeline
         self._agents = AgentWatch(self.attended_by, self._lose)
         writer.on_recovery(self._notify_recovered)
         writer.edits.on_change = self._notify_late
@@ -227,8 +231,8 @@ class Sessions(SessionViews):
 
     def newest(self, call: Call) -> Snapshot:
         """Gives the newest snapshot that there is, or takes one if there is none; raises as `begin`."""
-        tree = self._log.last
-        return self._writer.seen(call) if tree is None else self._log.find(tree)
+        tree = self._store.log.last
+        return self._writer.seen(call) if tree is None else self._store.log.find(tree)
 
     def _notify_end(self, ended: EndedStep, call: Call) -> None:
         """Notifies that a step ended where another began; if that fails, the other step has begun all the same."""
@@ -356,7 +360,7 @@ class Sessions(SessionViews):
 
     def _end_of(self, step: Step, snapshot: Snapshot, ending: Ending) -> StepEnded:
         """Makes the event that ends an open step with a snapshot."""
-        seen = self._writer.span(self._log.identify(snapshot))
+        seen = self._writer.span(self._store.log.identify(snapshot))
         claims = ending.claims
         if claims:
             claims = tuple(dict.fromkeys((*claims, *self._other_names(step, snapshot, claims))))
@@ -440,7 +444,7 @@ class Sessions(SessionViews):
                 steps = attendance.of(client)
                 self._writer.work_tree.check_present()
                 snapshot = self._writer.seen(call)
-                if steps and self._writer.span(self._log.identify(snapshot)) is not None:
+                if steps and self._writer.span(self._store.log.identify(snapshot)) is not None:
                     self._writer.track(snapshot, StepsLeft(steps), call)
                 attendance.leave(steps)
         finally:

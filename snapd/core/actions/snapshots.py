@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from snapd.core.answers import Exported, FileContent, NamePage, Page, Status, TakenView
-from snapd.core.errors import FileNotInSnapshot, PathOutsideWorkspace
+from snapd.core.answers import Exported, FileContent, NamePage, Page, Status, TakenKind, TakenView
 from snapd.core.feed.event_log import Tracked
-from snapd.core.model import EMPTY_TREE, RecordKind, Taken
+from snapd.core.operations.details import OperationOptions
 from snapd.core.operations.only_copies import wanted_by_patches, wanted_by_restore
 from snapd.core.operations.target import Target
-from snapd.core.paths import parents, shown
-from snapd.core.plan import Plan, Write
-from snapd.core.timeline.model import Operated, StepBegun, StepEnded
-from snapd.core.trees import changes, file_at, files
+from snapd.core.operations.writer import Writer
+from snapd.model.call import Call
+from snapd.model.errors import FileNotInSnapshot, PathOutsideWorkspace
+from snapd.model.paths import parents, shown
+from snapd.model.plan import Plan, Write
+from snapd.model.snapshot import EMPTY_TREE, Entry, ObjectId, Outcome, RecordKind, RelPath, Taken, TakenQuery
+from snapd.model.timeline import Operated, SessionId, StepBegun, StepEnded, StepId
+from snapd.model.trees import changes, file_at, files
+from snapd.store.object_store import ObjectStore
+from snapd.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from snapd.core.answers import TakenKind
-    from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, Outcome, RelPath, TakenQuery
-    from snapd.core.operations.details import OperationOptions
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.store import Objects, Store
-    from snapd.core.timeline.model import SessionId, StepId
-
-    from .known import KnownSnapshots
+from .known import KnownSnapshots
 
 _RECORDING = 1000
 """How many milliseconds before its snapshot is recorded an event may have been made."""
@@ -78,7 +72,7 @@ class Snapshots:
             self._work_tree.check_present()
             for path in paths:
                 self._check_no_symlink_above(path)
-            previous = self._store.last
+            previous = self._store.log.last
             snapshot = self._writer.capture(paths, RecordKind.TRACK, call)
             tracked = Tracked(snapshot.tree, previous, snapshot.coverage.skipped)
             self._writer.notify_snapshot(tracked)
@@ -135,7 +129,7 @@ class Snapshots:
         """
         self._work_tree.check_present()
         excludes, problem = self._work_tree.own_excludes()
-        last = self._store.last
+        last = self._store.log.last
         count = self._writer.files
         if count is None:
             count = sum(1 for _ in files(self._store.read_tree, last)) if last is not None else 0
@@ -166,7 +160,7 @@ class Snapshots:
             StoreCorrupt: an object is missing or damaged.
             Cancelled: the client does not want the answer any more.
         """
-        found = self._store.taken(wanted, below, limit + 1)
+        found = self._store.log.taken(wanted, below, limit + 1)
         views = []
         for taken in found[:limit]:
             call.check()
@@ -183,7 +177,7 @@ class Snapshots:
             at = step.ended if is_end and step.ended is not None else step.started
             taken = Taken(0, snapshot.tree, RecordKind.TRACK, at // 1000, None)
             view = TakenView(taken, "end" if is_end else "begin", None, session.session_id, step.step_id, session.agent)
-            if not self._store.knows(snapshot.tree):
+            if not self._store.log.knows(snapshot.tree):
                 views.setdefault(snapshot.tree, view)
         return list(views.values())
 
@@ -291,7 +285,9 @@ class Snapshots:
         )
         return Exported(len(plan.writes), size)
 
-    def _writes(self, objects: Objects, tree: ObjectId, only: Sequence[RelPath] | None, call: Call) -> Iterator[Write]:
+    def _writes(
+        self, objects: ObjectStore, tree: ObjectId, only: Sequence[RelPath] | None, call: Call
+    ) -> Iterator[Write]:
         if only is not None and not only:
             # to the walk, it would mean all
             return

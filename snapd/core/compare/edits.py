@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import InvalidParams
+from snapd.core.compare.text import TextDiffer
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams
 
 from .text import decode
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.compare.text import TextDiffer
 
 _HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 

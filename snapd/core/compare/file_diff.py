@@ -8,21 +8,16 @@ import string
 import zlib
 from base64 import b85encode
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable
+from typing import Literal
 
 import attrs
 
-from snapd.core.model import TEN_MIB, Change
+from snapd.core.compare.text import Blobs, TextDiffer
+from snapd.model.call import Call
+from snapd.model.snapshot import TEN_MIB, Change, Entry, RelPath
 
 from .text import decode, is_binary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from snapd.core.call import Call
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import Entry, RelPath
-    from snapd.core.ports.store import Blobs
 
 _HEAD_BYTES = 8000
 

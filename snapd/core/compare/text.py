@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator
+from typing import Protocol
 
 import pygit2
 from pygit2.enums import DiffOption
 
-if TYPE_CHECKING:
-    from snapd.core.call import Call
+from snapd.model.call import Call
+from snapd.model.snapshot import ObjectId
 
 _FIRST_BYTES = 8000
 _HUNK = b"@@ -"
@@ -116,15 +117,15 @@ def hunks(old: bytes, new: bytes) -> bytes:
 
 
 class DirectDiffer:
-    """Compares texts in the calling thread; a `ports.TextDiffer` that cannot be cancelled during a comparison."""
+    """Compares texts in the calling thread; a `TextDiffer` that cannot be cancelled during a comparison."""
 
     def line_changes(self, old: bytes, new: bytes, call: Call) -> tuple[int, int]:
-        """See `ports.TextDiffer.line_changes`."""
+        """See `TextDiffer.line_changes`."""
         call.check()
         return line_changes(old, new)
 
     def hunks(self, old: bytes, new: bytes, call: Call) -> bytes:
-        """See `ports.TextDiffer.hunks`."""
+        """See `TextDiffer.hunks`."""
         call.check()
         return hunks(old, new)
 
@@ -143,6 +144,22 @@ def decode(*sides: bytes) -> tuple[list[str], str | None]:
         return [side.decode("utf-8") for side in sides], None
     except UnicodeDecodeError:
         return [side.decode("latin-1") for side in sides], "latin-1"
+
+
+class Blobs(Protocol):
+    """The bytes of files, by their ids."""
+
+    def read_blob(self, oid: ObjectId) -> bytes:
+        """The bytes of a file; raises `StoreCorrupt`."""
+
+    def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
+        """The bytes of a file, None if it has more than `most`; raises `StoreCorrupt`."""
+
+    def blob_size(self, oid: ObjectId) -> int:
+        """The size of a file, bytes; raises `StoreCorrupt`."""
+
+    def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
+        """The bytes of a file, in pieces; raises `StoreCorrupt` before the last piece if they are damaged."""
 
 
 class TextDiffer(Protocol):

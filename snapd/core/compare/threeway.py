@@ -7,24 +7,19 @@ an `Overlay`, newest first, and the planner gets the result.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from snapd.core.model import EMPTY_BLOB, SYMLINK, Entry, FileOutcome
-from snapd.core.paths import parents
-from snapd.core.timeline.attribution import Delta, joined
-from snapd.core.timeline.model import Effect
+from snapd.core.attribution import Delta, joined
+from snapd.model.paths import parents
+from snapd.model.snapshot import EMPTY_BLOB, SYMLINK, Entry, FileOutcome, ObjectId, OnConflict, RelPath
+from snapd.model.timeline import Effect
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from snapd.core.model import ObjectId, OnConflict, RelPath
-
-    Current = Callable[[RelPath], Entry | None]
-    Below = Callable[[RelPath], Iterable[RelPath]]
-    Merge = Callable[[Entry | None, Entry, Entry], Entry | None]
-    Deltas = Mapping[RelPath, Sequence[Delta]]
+Current = Callable[[RelPath], Entry | None]
+Below = Callable[[RelPath], Iterable[RelPath]]
+Merge = Callable[[Entry | None, Entry, Entry], Entry | None]
+Deltas = Mapping[RelPath, Sequence[Delta]]
 
 
 class Overlay:
@@ -160,7 +155,7 @@ def take_back(
         renames: the old path by the new one, of files that the step moved. A pair counts only if `deltas` shows that
             the one went and the other came.
         moved_since: gives the new path by the old one, of files that others moved since; called once at most.
-        merge: merges text, as `Objects.merge`.
+        merge: merges text, see `merging.merge`.
         on_conflict: "overwrite" brings back what a file was before its first change, whatever it is now; the others
             mean the same here.
 

@@ -9,28 +9,23 @@ import hashlib
 import math
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 
 import attrs
 
-from snapd.core.call import Call
-from snapd.core.compare.file_diff import describe
-from snapd.core.errors import Cancelled
-from snapd.core.model import TEN_MIB, Change, DriftQuery, Entry
+from snapd.core.compare.file_diff import FileDelta, describe
+from snapd.core.compare.text import Blobs, TextDiffer
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled
+from snapd.model.snapshot import TEN_MIB, CaptureSettings, Change, Drift, DriftQuery, Entry, ObjectId
+from snapd.store.object_store import ObjectStore
+from snapd.store.store import Store
+from snapd.worktree.worktree import WorkTree
 
 from .event_log import MovedAway
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-
-    from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import CaptureSettings, Drift, ObjectId
-    from snapd.core.ports.store import Blobs, Objects, SnapshotLog
-    from snapd.core.ports.work_tree import WorkTree
-
-    Writing = Callable[[Call], AbstractContextManager[None]]
+Writing = Callable[[Call], AbstractContextManager[None]]
 
 
 QUIET_SECONDS = 0.08
@@ -173,7 +168,7 @@ def _blob_id(data: bytes) -> ObjectId:
 
 @attrs.frozen
 class UnstoredBlobs:
-    """The blobs of a store, and some more that it may not have; implements `ports.Blobs`.
+    """The blobs of a store, and some more that it may not have; see `text.Blobs`.
 
     Attributes:
         stored: the blobs of the store.
@@ -233,8 +228,8 @@ class DriftNotifier:
     """
 
     _work_tree: WorkTree
-    _objects: Objects
-    _log: SnapshotLog
+    _objects: ObjectStore
+    _store: Store
     _texts: TextDiffer
     _settings: Callable[[], CaptureSettings]
     _writing: Writing
@@ -261,13 +256,13 @@ class DriftNotifier:
             WorkspaceGone, IoError, StoreCorrupt, InvalidParams: no notification could be made.
         """
         with self._writing(call):
-            base, turn, notified = self._log.last, self._turn, self._notified
+            base, turn, notified = self._store.log.last, self._turn, self._notified
             if base is None:
                 return True
             if notified is None or notified.base != base:
                 notified = _Difference(base, (), False)
             # not cancelled with the rest: if this look breaks off, the next one has to read everything
-            forced = self._log.find(base).coverage.forced
+            forced = self._store.log.find(base).coverage.forced
             query = DriftQuery(base, self._objects.read_tree, self._settings(), forced, MAX_FILES, MAX_READ_BYTES)
             drift = self._work_tree.drift(query, Call())
         # count lines without the right to write
@@ -292,7 +287,7 @@ class DriftNotifier:
         return not drift.unfinished
 
     def _is_past(self, base: ObjectId, turn: int) -> bool:
-        return turn != self._turn or base != self._log.last
+        return turn != self._turn or base != self._store.log.last
 
     def _described(self, difference: _Difference, blobs: UnstoredBlobs, call: Call) -> MovedAway:
         files: list[FileDelta] = []

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import attrs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from snapd.core.answers import SessionView, StepView
-    from snapd.core.compare.file_diff import FileDelta
-    from snapd.core.model import ObjectId, Outcome, Skip
-    from snapd.core.timeline.model import OperationKind
+from snapd.core.answers import SessionView, StepView
+from snapd.core.compare.file_diff import FileDelta
+from snapd.model.snapshot import ObjectId, Outcome, Skip
+from snapd.model.timeline import OperationKind
 
 
 @attrs.frozen

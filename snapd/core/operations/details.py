@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import attrs
 
 from snapd.core.compare.file_diff import as_text, describe, unified
-from snapd.core.model import Change, Details, Outcome
-from snapd.core.plan import Plan
-from snapd.core.timeline.model import Event, SnapshotId
+from snapd.core.compare.text import Blobs, TextDiffer
+from snapd.model.call import Call
+from snapd.model.plan import CapturedFile, Plan
+from snapd.model.snapshot import Change, Details, ObjectId, OnConflict, Outcome, RelPath, Snapshot
+from snapd.model.timeline import Event, Operated, SnapshotId
+from snapd.worktree.worktree import WorkTree
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import ObjectId, OnConflict, RelPath, Snapshot
-    from snapd.core.plan import CapturedFile
-    from snapd.core.ports.store import Blobs
-    from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import Operated
-
-    from .planner import Planner
+from .planner import Planner
 
 
 @attrs.frozen

@@ -7,55 +7,16 @@ not captured in it travels along.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
 from snapd.core.compare.threeway import content_of
-from snapd.core.model import EMPTY_BLOB
-from snapd.core.paths import folders_above, parents
-from snapd.core.plan import MoveDirectory
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from snapd.core.model import Entry, ObjectId, RelPath
-    from snapd.core.plan import Plan
-    from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import Effect
-
-
-class LinkedFiles:
-    """Groups of paths; each group is changed as a whole or not at all.
-
-    Args:
-        pairs: two paths each that belong together; pairs that share a path belong to one group.
-    """
-
-    def __init__(self, pairs: Iterable[tuple[RelPath, RelPath]] = ()) -> None:
-        self._groups: dict[RelPath, set[RelPath]] = {}
-        for one, other in pairs:
-            group, joined = self._groups.get(one, {one}), self._groups.get(other, {other})
-            if group is not joined:
-                larger, smaller = (group, joined) if len(group) >= len(joined) else (joined, group)
-                larger |= smaller
-                self._groups.update(dict.fromkeys(smaller, larger))
-                self._groups.update(dict.fromkeys((one, other), larger))
-
-    def others(self, path: RelPath) -> Iterator[RelPath]:
-        """The other paths in the group of a path."""
-        return (other for other in self._groups.get(path, ()) if other != path)
-
-    def within(self, paths: Collection[RelPath]) -> tuple[tuple[RelPath, ...], ...]:
-        """Narrows the groups to some paths, and gives those with more than one path left; ordered."""
-        groups = {id(group): group for group in self._groups.values()}.values()
-        found = (tuple(sorted(path for path in group if path in paths)) for group in groups)
-        return tuple(sorted(group for group in found if len(group) > 1))
-
-    @classmethod
-    def of(cls, groups: Iterable[tuple[RelPath, ...]]) -> LinkedFiles:
-        """Makes it from the groups of `within`."""
-        return cls((group[0], other) for group in groups for other in group[1:])
+from snapd.model.paths import folders_above, parents
+from snapd.model.plan import LinkedFiles, MoveDirectory, Plan
+from snapd.model.snapshot import EMPTY_BLOB, Entry, ObjectId, RelPath
+from snapd.model.timeline import Effect
+from snapd.worktree.worktree import WorkTree
 
 
 def moved_contents(effects: Iterable[Effect]) -> Iterator[tuple[RelPath, RelPath]]:

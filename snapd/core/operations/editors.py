@@ -7,15 +7,12 @@ whatever agents do in the same folder meanwhile.
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable, Iterable, Iterator
 from time import monotonic
-from typing import TYPE_CHECKING
 
 import attrs
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
-
-    from snapd.core.model import RelPath
+from snapd.model.snapshot import RelPath
 
 _BOM = b"\xef\xbb\xbf"
 _FRESH_SECONDS = 0.05

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import attrs
 
-from snapd.core.model import SYMLINK, TREE, Entry, Snapshot, file_clock_ns
-from snapd.core.paths import parents
-from snapd.core.timeline.attribution import owners
-from snapd.core.timeline.model import Edited, Span
-from snapd.core.trees import amended, file_at, is_among, lookup
+from snapd.core.attribution import Author, owners
+from snapd.core.compare.merging import merge
+from snapd.model.paths import parents
+from snapd.model.snapshot import SYMLINK, TREE, Change, Coverage, Entry, ObjectId, RelPath, Snapshot, file_clock_ns
+from snapd.model.timeline import Edited, Effect, EventPayload, SnapshotId, Span, StepId
+from snapd.model.trees import Find, amended, file_at, is_among, lookup
+from snapd.store.object_store import ObjectStore
+from snapd.store.store import Store
+from snapd.worktree.worktree import WorkTree
 
+from .editors import Editors, Typed
 from .target import Target
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
-    from snapd.core.model import Change, Coverage, ObjectId, RelPath
-    from snapd.core.ports.store import Objects, Store
-    from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.attribution import Author
-    from snapd.core.timeline.model import Effect, EventPayload, SnapshotId, StepId
-    from snapd.core.trees import Find
-
-    from .editors import Editors, Typed
 
 
 def without_concurrent_edits(
-    objects: Objects,
+    objects: ObjectStore,
     work_tree: WorkTree,
     before: Snapshot,
     after: Snapshot,
@@ -61,7 +54,7 @@ def without_concurrent_edits(
     return with_files(objects, with_files(objects, after, removed), restored)
 
 
-def with_files(objects: Objects, snapshot: Snapshot, entries: Mapping[RelPath, Entry | None]) -> Snapshot:
+def with_files(objects: ObjectStore, snapshot: Snapshot, entries: Mapping[RelPath, Entry | None]) -> Snapshot:
     """Stores a snapshot that differs from another in some files; raises as `without_concurrent_edits`."""
     with objects.batch() as batch:
         tree = amended(objects.read_tree, snapshot.tree, entries, batch.encoded_tree)
@@ -84,7 +77,7 @@ def agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:
 
 
 def _foreign_changes(
-    objects: Objects,
+    objects: ObjectStore,
     work_tree: WorkTree,
     before: Snapshot,
     after: Snapshot,
@@ -222,7 +215,7 @@ class Edits:
             self._record(earlier, Edited(paths, steps, saved=False))
             later = with_files(self._store, now, saved)
             if later != earlier:
-                span = Span(self._store.identify(earlier), self._store.identify(later), ())
+                span = Span(self._store.log.identify(earlier), self._store.log.identify(later), ())
                 self._append(later, span, Edited(paths, steps, saved=True))
         for one in typed:
             if one.is_saved or one.path in saved:
@@ -252,7 +245,7 @@ class Edits:
             self._record(now, Edited((path,), steps, saved=False))
 
     def _record(self, snapshot: Snapshot, what: Edited) -> None:
-        span = self._span(self._store.identify(snapshot))
+        span = self._span(self._store.log.identify(snapshot))
         if span is not None:
             self._append(snapshot, attrs.evolve(span, steps=(*span.steps, *self._recent)), what)
 
@@ -277,7 +270,7 @@ class Edits:
         # somebody wrote the file after it was saved
         saved = self._stored(entry.mode, text, like=data)
         # if the file has all that was typed, the editor has saved it, and has not said so yet
-        return (before, saved) if typed.is_saved or self._store.merge(before, entry, saved) == entry else None
+        return (before, saved) if typed.is_saved or merge(self._store, before, entry, saved) == entry else None
 
     def _before(self, typed: Typed, head: SnapshotId, saved: Entry) -> Entry | None:
         """Finds the file on which the saved text was typed."""

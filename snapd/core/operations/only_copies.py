@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from hashlib import sha1
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import TEN_MIB, TREE, FileOutcome
-from snapd.core.paths import folders_above, parents
-from snapd.core.plan import MoveDirectory
-from snapd.core.trees import changes, files, lookup
+from snapd.model.call import Call
+from snapd.model.paths import folders_above, parents
+from snapd.model.plan import MoveDirectory, Plan, Write
+from snapd.model.snapshot import TEN_MIB, TREE, FileOutcome, ObjectId, Origin, RelPath
+from snapd.model.trees import changes, files, lookup
+from snapd.store.object_store import ObjectStore
+from snapd.worktree.worktree import WorkTree
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, Origin, RelPath
-    from snapd.core.plan import Plan, Write
-    from snapd.core.ports.store import Objects
-    from snapd.core.ports.work_tree import WorkTree
-
-    from .target import Target
+from .target import Target
 
 
-def wanted_by_restore(objects: Objects, now: ObjectId, then: ObjectId) -> Iterator[RelPath]:
+def wanted_by_restore(objects: ObjectStore, now: ObjectId, then: ObjectId) -> Iterator[RelPath]:
     """Finds the files that a snapshot has and the work tree lacks.
 
     Args:
@@ -41,7 +35,7 @@ def wanted_by_restore(objects: Objects, now: ObjectId, then: ObjectId) -> Iterat
             yield change.path
 
 
-def wanted_by_patches(objects: Objects, patches: Iterable[tuple[ObjectId, Iterable[RelPath]]]) -> Iterator[RelPath]:
+def wanted_by_patches(objects: ObjectStore, patches: Iterable[tuple[ObjectId, Iterable[RelPath]]]) -> Iterator[RelPath]:
     """Finds the files that some names stand for in snapshots; a directory is all files in it. Raises `StoreCorrupt`."""
     for tree, names in patches:
         for name in names:

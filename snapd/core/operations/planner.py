@@ -6,34 +6,26 @@ somebody change it since the last snapshot?
 
 from __future__ import annotations
 
+import os
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from snapd.core.errors import PathOutsideWorkspace, StoreCorrupt
-from snapd.core.model import SYMLINK, TREE, FileOutcome
-from snapd.core.paths import folders_above, parents, shown
-from snapd.core.plan import Delete, Plan, Write
-from snapd.core.trees import changes, file_at, files, lookup
+from snapd.core.compare.merging import merge
+from snapd.model.call import Call
+from snapd.model.errors import PathOutsideWorkspace, StoreCorrupt
+from snapd.model.paths import folders_above, parents, shown
+from snapd.model.plan import CapturedFile, Delete, LinkedFiles, Plan, Write
+from snapd.model.snapshot import SYMLINK, TREE, Entry, FileOutcome, ObjectId, OnConflict, RelPath, Snapshot
+from snapd.model.timeline import Effect
+from snapd.model.trees import changes, file_at, files, lookup
+from snapd.store.object_store import ObjectStore
+from snapd.worktree.worktree import WorkTree
 
 from .directory_moves import with_directory_moves
 from .only_copies import uncaptured_origin, with_only_copies
-from .target import Clashes
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, OnConflict, RelPath, Snapshot
-    from snapd.core.plan import CapturedFile
-    from snapd.core.ports.store import Objects
-    from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import Effect
-
-    from .directory_moves import LinkedFiles
-    from .target import DirectoryGoals, Target
+from .target import Clashes, DirectoryGoals, Target
 
 
 @attrs.frozen
@@ -68,7 +60,7 @@ class Planner:
         unsaved: files with unsaved text in an editor, which are not touched.
     """
 
-    _objects: Objects
+    _objects: ObjectStore
     _work_tree: WorkTree
     _current: Snapshot
     _base: ObjectId | None = attrs.field(kw_only=True)
@@ -376,7 +368,7 @@ class Planner:
             return ours
         if SYMLINK in (ours.mode, wanted.mode) or (base is not None and base.mode == SYMLINK):
             return None
-        return self._objects.merge(base, ours, wanted)
+        return merge(self._objects, base, ours, wanted)
 
     # -- names
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import attrs
 
 from snapd.core.feed.event_log import Reverted, Tracked
-from snapd.core.model import FileOutcome
-from snapd.core.paths import folders_above, parents
-from snapd.core.plan import Delete, MoveDirectory, Plan, Write
-from snapd.core.timeline.model import Effect, Intent, Span, StepEnded
+from snapd.model.paths import folders_above, parents
+from snapd.model.plan import Delete, LinkedFiles, MoveDirectory, Plan, Write
+from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
+from snapd.model.timeline import Effect, Intent, Operated, SnapshotId, Span, StepEnded, StepId, Turned
+from snapd.worktree.worktree import WorkTree
 
-from .directory_moves import LinkedFiles, moved_contents, with_directory_moves
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from snapd.core.model import Entry, Outcome, RelPath, Snapshot
-    from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import Operated, SnapshotId, StepId, Turned
+from .directory_moves import moved_contents, with_directory_moves
 
 
 def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...], step_id: StepId | None) -> Intent:

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import EXECUTABLE, REGULAR, TREE
-from snapd.core.paths import parents
-from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile, IgnoreStack
-from snapd.core.trees import file_at, lookup
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from snapd.core.model import Entry, RelPath, RuleText, Snapshot
-    from snapd.core.ports.store import Objects
-
-
-def stack_of(texts: Iterable[RuleText]) -> IgnoreStack:
-    """Stacks the ignore files among some rules in git's order of precedence, `.gitignore` files outermost first."""
-    files = [(text.kind, IgnoreFile.parse(text.text, text.base)) for text in texts]
-    stack = IgnoreStack(
-        outer=tuple(file for kind, file in files if kind in ("global", "info")),
-        own=tuple(file for kind, file in files if kind == "own"),
-        included=tuple(file for kind, file in files if kind == "included"),
-    )
-    for kind, file in files:
-        if kind == "gitignore":
-            stack = stack.entering(file)
-    return stack
+from snapd.model.ignore import RULES_BYTES, IgnoreFile, IgnoreStack, stack_of
+from snapd.model.paths import parents
+from snapd.model.snapshot import EXECUTABLE, REGULAR, TREE, Entry, RelPath, RuleText, Snapshot
+from snapd.model.trees import file_at, lookup
+from snapd.store.object_store import ObjectStore
 
 
 class Target:
@@ -46,7 +27,7 @@ class Target:
         absent: paths that certainly had no file, whatever the ignore rules were.
     """
 
-    def __init__(self, objects: Objects, snapshot: Snapshot, absent: frozenset[RelPath] = frozenset()) -> None:
+    def __init__(self, objects: ObjectStore, snapshot: Snapshot, absent: frozenset[RelPath] = frozenset()) -> None:
         self._objects = objects
         self.snapshot = snapshot
         self._absent = absent

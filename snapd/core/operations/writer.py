@@ -5,41 +5,41 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.call import Call, IdleCall
-from snapd.core.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt, WorkspaceNotOpen
+from snapd.core.attribution import Attendance
+from snapd.core.compare.text import TextDiffer
 from snapd.core.feed.change_feed import ChangeFeed, DriftNotifier
-from snapd.core.feed.event_log import EventLog, Tracked
-from snapd.core.model import Outcome, RecordKind
-from snapd.core.timeline.attribution import Attendance
-from snapd.core.timeline.model import Event, Operated, SnapshotId, Span, StepsLeft
+from snapd.core.feed.event_log import EventLog, Notice, Reverted, Tracked
+from snapd.core.seams import Policy
 from snapd.failpoints import failpoint
+from snapd.model.call import Call, IdleCall
+from snapd.model.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt, WorkspaceNotOpen
+from snapd.model.plan import Plan
+from snapd.model.snapshot import CaptureSettings, FileOutcome, Outcome, RecordKind, RelPath, Snapshot
+from snapd.model.timeline import (
+    Event,
+    EventPayload,
+    Intent,
+    Operated,
+    OperationKind,
+    SnapshotId,
+    Span,
+    StepId,
+    StepsLeft,
+)
+from snapd.store.store import Store
+from snapd.worktree.worktree import WorkTree
 
-from .details import Prepared, details_of, foretell
+from .details import Arriving, OperationOptions, Prepared, details_of, foretell
+from .editors import Editors
 from .edits import Edits, without_concurrent_edits
 from .only_copies import ignored_files
 from .planner import Planner
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.feed.event_log import Notice, Reverted
-    from snapd.core.model import CaptureSettings, FileOutcome, RelPath, Snapshot
-    from snapd.core.plan import Plan
-    from snapd.core.ports.policy import Policy
-    from snapd.core.ports.store import Store
-    from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.model import EventPayload, Intent, OperationKind, StepId
-
-    from .details import Arriving, OperationOptions
-    from .editors import Editors
 
 
 class Writer:
@@ -236,7 +236,7 @@ class Writer:
 
     def record(self, snapshot: Snapshot, kind: RecordKind) -> None:
         """Records a snapshot durably; of a `LOOK`, only a tree that is not recorded yet."""
-        if kind is not RecordKind.LOOK or not self._store.knows(snapshot.tree):
+        if kind is not RecordKind.LOOK or not self._store.log.knows(snapshot.tree):
             self._store.append(snapshot, kind)
 
     def capture(self, forced: tuple[RelPath, ...], kind: RecordKind, call: Call) -> Snapshot:
@@ -251,8 +251,8 @@ class Writer:
         Raises:
             StorageFull, StoreCorrupt, IoError, Cancelled: nothing was recorded.
         """
-        previous = self._store.last
-        head = self._store.identify(snapshot)
+        previous = self._store.log.last
+        head = self._store.log.identify(snapshot)
         call.commit()
         event = self._event(head, self.span(head), what)
         others = [
@@ -266,7 +266,7 @@ class Writer:
 
     def suppose(self, snapshot: Snapshot, what: EventPayload) -> None:
         """Makes the timeline answer as if `track` had added this event; only in a `Timeline.supposing` block."""
-        head = self._store.identify(snapshot)
+        head = self._store.log.identify(snapshot)
         self._store.timeline.suppose(self._event(head, self.span(head), what))
 
     def note(self, what: EventPayload) -> None:
@@ -303,7 +303,7 @@ class Writer:
             self._store,
             self.work_tree,
             before,
-            base=self._store.last,
+            base=self._store.log.last,
             on_conflict=options.on_conflict,
             unsaved=unsaved,
         )
@@ -371,7 +371,7 @@ class Writer:
 
     def operation(self, kind: OperationKind, before: Snapshot) -> Operated:
         """Makes the record of an operation that is about no session and no step."""
-        return Operated(secrets.token_hex(16), kind, None, self._store.identify(before))
+        return Operated(secrets.token_hex(16), kind, None, self._store.log.identify(before))
 
     # -- notifying
 
@@ -425,7 +425,7 @@ class Writer:
         # a file that keeps what somebody changed since the last snapshot must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
-        seen, left = self.span(operation.before), self._store.identify(head)
+        seen, left = self.span(operation.before), self._store.log.identify(head)
         event = self._event(left, *record_of(intent, operation, left, seen))
         failpoint("writer.tell")
         if arriving is not None:
@@ -436,7 +436,7 @@ class Writer:
             self._store.append_event(event, after, kind)
         else:
             self._store.append(after, kind)
-            self._store.append_event(event, None if self._store.knows(head.tree) else head, RecordKind.LOOK)
+            self._store.append_event(event, None if self._store.log.knows(head.tree) else head, RecordKind.LOOK)
         self._head_at = self._looked_at
         failpoint("writer.forget")
         # what arrives brings events of its own, none of which names the operation
@@ -445,8 +445,8 @@ class Writer:
         return after
 
     def _append_edit(self, snapshot: Snapshot, seen: Span | None, what: EventPayload) -> None:
-        event = self._event(self._store.identify(snapshot), seen, what)
-        self._store.append_event(event, None if self._store.knows(snapshot.tree) else snapshot, RecordKind.LOOK)
+        event = self._event(self._store.log.identify(snapshot), seen, what)
+        self._store.append_event(event, None if self._store.log.knows(snapshot.tree) else snapshot, RecordKind.LOOK)
         self._head_at = self._looked_at
 
     def _event(self, head: SnapshotId | None, seen: Span | None, what: EventPayload) -> Event:

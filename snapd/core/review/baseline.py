@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import attrs
 
 from snapd.core.compare.edits import Edit, equal_lines
+from snapd.model.snapshot import Entry, RelPath
+from snapd.model.timeline import SnapshotId, StepId
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from snapd.core.model import Entry, RelPath
-    from snapd.core.timeline.model import SnapshotId, StepId
-
-    from .changes import FileChange, LineWriter, Texts
+from .changes import FileChange, LineWriter, Texts
 
 _PLACES = 32
 """How many places of equal lines are remembered, the last ones."""

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import attrs
 
-from snapd.core.compare.edits import edits, split_lines
-from snapd.core.compare.text import is_binary
-from snapd.core.model import SYMLINK, TEN_MIB
-from snapd.core.timeline.attribution import owners
-from snapd.core.timeline.model import Kept, Operated
-from snapd.core.timeline.queries import Touched
+from snapd.core.attribution import Author, owners
+from snapd.core.compare.edits import Edit, edits, split_lines
+from snapd.core.compare.text import Blobs, TextDiffer, is_binary
+from snapd.model.call import Call
+from snapd.model.snapshot import SYMLINK, TEN_MIB, Entry, RelPath
+from snapd.model.timeline import Event, Kept, Operated, OperationId, Part, SnapshotId, Span, State, StepId, Touched
+from snapd.store.object_store import ObjectStore
+from snapd.store.timeline.timeline import Timeline
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.compare.edits import Edit
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import Entry, RelPath
-    from snapd.core.ports.store import Blobs, Objects
-    from snapd.core.ports.timeline import Timeline
-    from snapd.core.timeline.attribution import Author
-    from snapd.core.timeline.model import Event, OperationId, SnapshotId, Span, State, StepId
-    from snapd.core.timeline.queries import Part
-
-    Authors = Callable[[Iterable[StepId]], dict[StepId, Author]]
+Authors = Callable[[Iterable[StepId]], dict[StepId, Author]]
 
 
 @attrs.frozen
@@ -130,7 +120,7 @@ class FileChange:
     before: SnapshotId | None = None
 
 
-def list_files(timeline: Timeline, objects: Objects, call: Call) -> None:
+def list_files(timeline: Timeline, objects: ObjectStore, call: Call) -> None:
     """Lists the files of all events of which that was not done yet: see `Timeline.list_files`.
 
     Raises:
@@ -144,7 +134,7 @@ def list_files(timeline: Timeline, objects: Objects, call: Call) -> None:
             timeline.list_files(seq, () if event is None else _files_of(event, objects))
 
 
-def _files_of(event: Event, objects: Objects) -> Iterator[Touched]:
+def _files_of(event: Event, objects: ObjectStore) -> Iterator[Touched]:
     if event.seen is not None:
         yield from touched(objects, event.seq, "seen", event.seen.before, event.seen.after)
     if isinstance(event.what, Operated) and event.head is not None:
@@ -154,7 +144,7 @@ def _files_of(event: Event, objects: Objects) -> Iterator[Touched]:
             yield Touched(path, event.seq, "done", None, entry)
 
 
-def touched(objects: Objects, seq: int, part: Part, old: State, new: State) -> list[Touched]:
+def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) -> list[Touched]:
     """Lists the files that differ between two snapshots, ordered by path; a moved file has an entry for each name.
 
     Raises:

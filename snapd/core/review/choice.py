@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import attrs
 
 from snapd.core.compare.edits import without
-from snapd.core.errors import InvalidParams
-from snapd.core.paths import shown
-from snapd.core.trees import is_among
+from snapd.model.errors import InvalidParams
+from snapd.model.paths import shown
+from snapd.model.snapshot import RelPath
+from snapd.model.timeline import StepId
+from snapd.model.trees import is_among
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
-    from snapd.core.model import RelPath
-    from snapd.core.timeline.model import StepId
-
-    from .changes import Texts
-    from .fold import FileFold, PendingFile, PendingTexts
+from .changes import Texts
+from .fold import FileFold, PendingFile, PendingTexts
 
 
 @attrs.frozen

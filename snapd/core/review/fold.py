@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import attrs
 
+from snapd.core.compare.edits import Edit, Hunk
 from snapd.core.compare.text import decode
+from snapd.model.snapshot import Entry, RelPath
+from snapd.model.timeline import FileSummary, OperationId, StepId
+from snapd.store.timeline.timeline import Timeline
 
 from .baseline import Baseline, Buried, Origin
-from .changes import BEFORE, lineage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from snapd.core.compare.edits import Edit, Hunk
-    from snapd.core.model import Entry, RelPath
-    from snapd.core.ports.timeline import Timeline
-    from snapd.core.timeline.model import FileSummary, OperationId, StepId
-
-    from .changes import Attributor, FileChange, Lineage, LineWriter, Texts, UserOperation
+from .changes import BEFORE, Attributor, FileChange, Lineage, LineWriter, Texts, UserOperation, lineage_of
 
 _TAKEN_BACK = 8
 """How many operations are remembered, the last ones: each may be taken back."""

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
 from snapd.core.compare.edits import equal_lines, split_lines
 
-from .changes import UNKNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from .changes import LineWriter, Texts
+from .changes import UNKNOWN, LineWriter, Texts
 
 
 @attrs.frozen

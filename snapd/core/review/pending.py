@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
 import attrs
 
-from snapd.core.timeline.model import Kept, Operated
+from snapd.model.snapshot import RelPath
+from snapd.model.timeline import Event, Kept, Operated, StepId
+from snapd.store.object_store import ObjectStore
+from snapd.store.timeline.timeline import Timeline
 
-from .changes import list_files
-from .fold import FileFold, FileHistory
-from .remembered import Draft, RememberedFiles, Unfolded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from collections.abc import Set as AbstractSet
-
-    from snapd.core.model import RelPath
-    from snapd.core.ports.store import Objects
-    from snapd.core.ports.timeline import Timeline
-    from snapd.core.timeline.model import Event, StepId
-
-    from .changes import Attributor, FileChange, Texts
-    from .fold import Rested
-    from .remembered import Remembered
+from .changes import Attributor, FileChange, Texts, list_files
+from .fold import FileFold, FileHistory, Rested
+from .remembered import Draft, Remembered, RememberedFiles, Unfolded
 
 
 class PendingFiles:
@@ -39,7 +30,7 @@ class PendingFiles:
         attributor: says whose changes were.
     """
 
-    def __init__(self, timeline: Timeline, objects: Objects, attributor: Attributor) -> None:
+    def __init__(self, timeline: Timeline, objects: ObjectStore, attributor: Attributor) -> None:
         self._timeline = timeline
         self._objects = objects
         self._history = FileHistory(timeline, attributor, is_reviewed=True)

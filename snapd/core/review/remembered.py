@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
 from snapd.core.compare.edits import hunks
 from snapd.core.compare.text import is_binary
-from snapd.core.model import SYMLINK, TEN_MIB
-from snapd.core.timeline.model import FileSummary
+from snapd.model.snapshot import SYMLINK, TEN_MIB, Entry, RelPath
+from snapd.model.timeline import FileSummary
 
+from .baseline import Baseline
+from .changes import Texts
 from .fold import FileFold, PendingFile, PendingHunk, PendingTexts, Rested
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from snapd.core.model import Entry, RelPath
-
-    from .baseline import Baseline
-    from .changes import Texts
 
 _DIGITS = 32
 

@@ -12,42 +12,42 @@ rules of its user, and the names of files that were not captured.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import assert_never
 
 import attrs
 
-from snapd.core.errors import FileNotInSnapshot
-from snapd.core.model import EMPTY_BLOB, EMPTY_TREE, TREE, Coverage
-from snapd.core.paths import parents, shown
-from snapd.core.rules.ignore import IgnoreFile
-from snapd.core.timeline.attribution import Author, owners
-from snapd.core.timeline.model import (
+from snapd.core.attribution import Author, owners
+from snapd.core.seams import Outgoing
+from snapd.model.call import Call
+from snapd.model.errors import FileNotInSnapshot
+from snapd.model.ignore import IgnoreFile
+from snapd.model.paths import parents, shown
+from snapd.model.snapshot import EMPTY_BLOB, EMPTY_TREE, TREE, Coverage, Entry, ObjectId, RelPath, TreeEntry
+from snapd.model.timeline import (
     Edited,
+    Effect,
     Event,
+    EventPayload,
     Kept,
     MessageSent,
     Operated,
+    OperationId,
     SessionEnded,
+    SessionId,
     SessionStarted,
+    SnapshotId,
     Span,
     StepBegun,
     StepEnded,
+    StepId,
     StepsLeft,
     Turned,
 )
-from snapd.core.trees import amended, files, lookup
-
-from .continuation import events_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, RelPath, TreeEntry
-    from snapd.core.ports.sharing import Outgoing
-    from snapd.core.ports.store import Objects, SnapshotLog
-    from snapd.core.timeline.model import Effect, EventPayload, OperationId, SessionId, SnapshotId, StepId
-    from snapd.core.trees import ReadTree
+from snapd.model.trees import ReadTree, amended, files, lookup
+from snapd.store.object_store import ObjectStore
+from snapd.store.sharing.continuation import events_of
+from snapd.store.timeline.view import TimelineView
 
 
 @attrs.frozen
@@ -146,7 +146,7 @@ class Staying:
     redact: Sequence[RelPath] = ()
     without_prompts: bool = False
 
-    def found(self, events: Iterable[Event], also: Iterable[ObjectId], objects: Objects, call: Call) -> LeftOut:
+    def found(self, events: Iterable[Event], also: Iterable[ObjectId], objects: ObjectStore, call: Call) -> LeftOut:
         """Finds what that means.
 
         Args:
@@ -164,7 +164,7 @@ class Staying:
 
 
 def _contents(
-    paths: Sequence[RelPath], events: Iterable[Event], also: Iterable[ObjectId], objects: Objects, call: Call
+    paths: Sequence[RelPath], events: Iterable[Event], also: Iterable[ObjectId], objects: ObjectStore, call: Call
 ) -> frozenset[ObjectId]:
     trees = {*also, *(tree for event in events for tree in _trees(event))}
     found: set[ObjectId] = set()
@@ -179,7 +179,7 @@ def _contents(
     return frozenset(found - {EMPTY_BLOB})
 
 
-def _at(path: RelPath, tree: ObjectId, objects: Objects, call: Call) -> Iterator[ObjectId]:
+def _at(path: RelPath, tree: ObjectId, objects: ObjectStore, call: Call) -> Iterator[ObjectId]:
     call.check()
     entry = lookup(objects.entry_in, tree, path)
     if entry is not None and entry.mode == TREE:
@@ -202,7 +202,7 @@ class Projection:
 
     Args:
         session_ids: the sessions.
-        log: of the workspace.
+        timeline: of the workspace.
         objects: hold its snapshots.
         authors: gives what separates the changes of steps from each other, by their names.
         outgoing: gets what the store of the workspace does not have.
@@ -212,14 +212,14 @@ class Projection:
     def __init__(
         self,
         session_ids: Collection[SessionId],
-        log: SnapshotLog,
-        objects: Objects,
+        timeline: TimelineView,
+        objects: ObjectStore,
         authors: Callable[[Iterable[StepId]], Mapping[StepId, Author]],
         outgoing: Outgoing,
         left_out: LeftOut | None = None,
     ) -> None:
         self._session_ids = frozenset(session_ids)
-        self._log = log
+        self._timeline = timeline
         self._objects = objects
         self._authors = authors
         self._outgoing = outgoing
@@ -238,7 +238,7 @@ class Projection:
         Raises:
             StoreCorrupt, StorageFull, IoError, Cancelled: the copy is not complete.
         """
-        timeline = self._log.timeline
+        timeline = self._timeline
         self._mine = frozenset(step.step_id for name in self._session_ids for step in timeline.steps(name))
         numbers = itertools.count(1)
         last: SnapshotId | None = None
@@ -400,4 +400,4 @@ class Projection:
         return self._outgoing.read_tree(tree) or self._objects.read_tree(tree)
 
     def _empty_directories(self, snapshot: SnapshotId) -> frozenset[RelPath]:
-        return frozenset(self._log.load(snapshot).coverage.empty_dirs)
+        return frozenset(self._objects.load(snapshot).coverage.empty_dirs)

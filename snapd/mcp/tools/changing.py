@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 
-from snapd.core.errors import InvalidParams, PlanChanged
 from snapd.mcp.call import Answer, Asking
+from snapd.model.errors import InvalidParams, PlanChanged
 from snapd.wire.converter import structure
 from snapd.wire.values import FileOutcome
 

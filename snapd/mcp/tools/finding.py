@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.errors import InvalidParams, UnknownSession, UnknownSnapshot, UnknownStep
 from snapd.mcp.call import Answer
+from snapd.model.errors import InvalidParams, UnknownSession, UnknownSnapshot, UnknownStep
 from snapd.wire.converter import structure
 from snapd.wire.values import Skipped
 

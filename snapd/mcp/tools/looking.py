@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.backend import file_bytes, pages
-from snapd.core.errors import FileChanged, InvalidParams
 from snapd.mcp.call import Answer
+from snapd.model.errors import FileChanged, InvalidParams
 from snapd.wire.converter import structure
 from snapd.wire.values import FileChange
 

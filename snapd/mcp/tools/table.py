@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 from snapd.wire import converter
 from snapd.wire.generate.classes import one_line
 from snapd.wire.generate.json_schema import object_schema

@@ -6,8 +6,8 @@ import os
 import secrets
 import shutil
 
-from snapd.core.errors import IoError, os_errors
 from snapd.failpoints import failpoint
+from snapd.model.errors import IoError, os_errors
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700

@@ -7,8 +7,8 @@ import os
 
 from filelock import FileLock, Timeout
 
-from snapd.core.errors import StoreLocked, os_errors
 from snapd.failpoints import failpoint
+from snapd.model.errors import StoreLocked, os_errors
 
 from .durable import make_directories, write_file
 

@@ -12,9 +12,9 @@ import secrets
 import shutil
 import stat
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from snapd.core.errors import os_errors
+from snapd.model.errors import os_errors
 from snapd.store.files.durable import (
     PRIVATE_DIRECTORY,
     PRIVATE_FILE,
@@ -24,9 +24,6 @@ from snapd.store.files.durable import (
     sync_if_there,
     write_all,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 QUARANTINE = "quarantine"
 """The directory of the store with the quarantines of all repairs."""

@@ -7,17 +7,13 @@ import os
 import re
 import shutil
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
 
 import attrs
 
-from snapd.core.errors import StorageFull, from_os_error, os_errors
+from snapd.model.errors import StorageFull, from_os_error, os_errors
 
 from .walking import status_if_there, walked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
 
 BYTES = 128 << 10
 """The space to record an operation, beside its entries for files: commits, trees, a frame of the journal."""

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from snapd.core.errors import IoError, StoreCorrupt, from_os_error, os_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
+from snapd.model.errors import IoError, StoreCorrupt, from_os_error, os_errors
 
 T = TypeVar("T")
 

@@ -6,32 +6,26 @@ An open store is checked in a process of its own: nobody waits for the interpret
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
-from snapd.core.call import Call
-from snapd.core.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep, after_repair
-from snapd.core.errors import IoError, StoreCorrupt
+from snapd.model.call import Call
+from snapd.model.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep, after_repair
+from snapd.model.errors import IoError, StoreCorrupt
+from snapd.model.snapshot import RelPath
 from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.timeline import Timeline
-from snapd.workers.processes import WorkerEnded, can_start, run_job, serve
+from snapd.workers.processes import Report, WorkerEnded, can_start, run_job, serve
 
-from .examine import disagreement, examine
+from .examine import Examination, disagreement, examine
 from .files import has_newer_journal
 from .holdings import Holdings, Sources
 from .repair import Elsewhere, keep_coverages, repair_chains, repair_files, repair_objects
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from snapd.core.model import RelPath
-    from snapd.workers.processes import Report
-
-    from .examine import Examination
 
 
 def check(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | None = None) -> CheckReport:

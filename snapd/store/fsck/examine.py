@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep
-from snapd.core.errors import StoreCorrupt, os_errors
-from snapd.core.timeline.model import Edited, Kept, Operated, StepBegun, StepEnded, StepsLeft
+from snapd.model.call import Call
+from snapd.model.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep
+from snapd.model.errors import StoreCorrupt, os_errors
+from snapd.model.snapshot import ObjectId, RelPath
+from snapd.model.timeline import Edited, Kept, Operated, SessionId, StepBegun, StepEnded, StepsLeft
 from snapd.store.journal.journal import replayed
 from snapd.store.log import COVERAGE, SNAPSHOTS
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import PACKED, References, read_references
-from snapd.store.timeline.chain import effect_blobs, snapshots
+from snapd.store.timeline.chain import Link, effect_blobs, snapshots
 from snapd.store.timeline.timeline import NAME as TIMELINE
 from snapd.store.timeline.verify import differs, sealed_heads
 
 from .files import check_access, check_files, find_leftovers, has_newer_journal, waiting
-from .holdings import UNINDEXED, Holdings
+from .holdings import UNINDEXED, Holdings, Pack
 from .rebuild import lost_references, ours_to_rebuild
 from .walk import Chain, Named, Scan, scan, walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.timeline.model import SessionId
-    from snapd.store.timeline.chain import Link
-
-    from .holdings import Pack
-
 
 MAX_PAIRS = 100_000
 """The most pairs of file and snapshot in a report; if a whole pack is lost there can be far more."""

@@ -6,10 +6,11 @@ import json
 import os
 import re
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from snapd.core.check_report import Leftovers, Problem
-from snapd.core.errors import StoreCorrupt
+from snapd.model.check_report import Leftovers, Problem
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.quarantine import QUARANTINE
 from snapd.store.files.walking import Damaged, WrittenByNewer, files_below, reading, status_if_there, twice, walked
 from snapd.store.journal.frames import decode_frames, has_gap, newer_format
@@ -17,11 +18,6 @@ from snapd.store.journal.journal import JOURNAL, journal_numbers
 from snapd.store.maintenance.repack import PACKING
 from snapd.store.repository import check_version
 from snapd.store.timeline.small_files import INTENT, NUMBERS, decode_file, decode_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from snapd.core.model import ObjectId
 
 HEAD = "HEAD"
 CONFIG = "config"

@@ -8,24 +8,19 @@ from __future__ import annotations
 import contextlib
 import os
 import zlib
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
-from snapd.core.errors import os_errors
+from snapd.model.call import Call
+from snapd.model.errors import os_errors
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.walking import Damaged, ignoring_unreadable, is_there, reading, twice
-from snapd.store.objects.codec import ID_BYTES, object_id
+from snapd.store.objects.codec import ID_BYTES, ObjectKind, object_id
 from snapd.store.objects.compression import CHUNK_BYTES
 from snapd.store.objects.loose import check_loose, expand_loose, loose_files, object_path, read_loose
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_reader import PackReader, object_cache
 from snapd.store.objects.pack_writer import encode_index
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId
-    from snapd.store.objects.codec import ObjectKind
-
 
 T = TypeVar("T")
 

@@ -8,31 +8,24 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.timeline.model import Event, SessionStarted, StepBegun, StepEnded
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import ObjectId
+from snapd.model.timeline import Event, SessionStarted, StepBegun, StepEnded, StepId
 from snapd.store.files.walking import WrittenByNewer
-from snapd.store.log import SNAPSHOTS, day_of, decode_record
+from snapd.store.log import SNAPSHOTS, Record, day_of, decode_record
 from snapd.store.objects.codec import decode_commit, object_id
-from snapd.store.refs.database import PACKED
+from snapd.store.refs.database import PACKED, References
 from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link, encode_link, pins
 from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.database import Database
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from snapd.core.model import ObjectId
-    from snapd.core.timeline.model import StepId
-    from snapd.store.log import Record
-    from snapd.store.refs.database import References
-
-    from .holdings import Holdings
-    from .walk import Named
+from .holdings import Holdings
+from .walk import Named
 
 _EVENTS = (SESSIONS, OPERATIONS)
 _PARENT = re.compile(rb"\A(tree [0-9a-f]{40}\n)(?:parent [0-9a-f]{40}\n)?")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import attrs
 
-from snapd.core.check_report import Problem
-from snapd.core.errors import StoreCorrupt, os_errors
+from snapd.model.call import Call
+from snapd.model.check_report import Problem
+from snapd.model.errors import StoreCorrupt, os_errors
+from snapd.model.snapshot import ObjectId, RelPath
 from snapd.store.files.durable import make_directories, write_file
 from snapd.store.files.quarantine import Quarantine, remove
 from snapd.store.journal.journal import JOURNAL
@@ -26,20 +28,11 @@ from snapd.store.refs.database import PACKED, ReferenceDatabase
 from snapd.store.repository import write_config
 from snapd.store.timeline.small_files import Numbers
 
-from .examine import is_needed, is_only_in_flawed
+from .examine import Examination, is_needed, is_only_in_flawed
 from .files import ROOT
-from .holdings import RebuiltIndex
+from .holdings import Holdings, Pack, RebuiltIndex, Sources
 from .rebuild import rebuild
 from .walk import flaw_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
-
-    from .examine import Examination
-    from .holdings import Holdings, Pack, Sources
 
 _MODES = 0o077
 

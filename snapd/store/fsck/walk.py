@@ -10,36 +10,25 @@ import hashlib
 import os
 import struct
 from array import array
+from collections.abc import Callable, Iterator
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import EMPTY_TREE, TREE
-from snapd.core.paths import is_restorable_name
+from snapd.model.call import Call
+from snapd.model.errors import StoreCorrupt
+from snapd.model.paths import is_restorable_name
+from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, TreeEntry
+from snapd.model.timeline import SessionId
 from snapd.store.coverage import decode as decode_coverage
 from snapd.store.files.walking import Damaged, WrittenByNewer, reading, twice
-from snapd.store.log import COVERAGE, SNAPSHOTS, decode_record
-from snapd.store.objects.codec import ID_BYTES, decode_commit, decode_tree
+from snapd.store.log import COVERAGE, SNAPSHOTS, Record, decode_record
+from snapd.store.objects.codec import ID_BYTES, ObjectKind, decode_commit, decode_tree
 from snapd.store.objects.compression import CHUNK_BYTES
-from snapd.store.timeline.chain import OPERATIONS, SESSIONS, decode_link, pins
+from snapd.store.refs.database import References
+from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, decode_link, pins
 
-from .holdings import WITHOUT_PACK
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, TreeEntry
-    from snapd.core.timeline.model import SessionId
-    from snapd.store.log import Record
-    from snapd.store.objects.codec import ObjectKind
-    from snapd.store.refs.database import References
-    from snapd.store.timeline.chain import Link
-
-    from .holdings import Holdings, Pack
-
+from .holdings import WITHOUT_PACK, Holdings, Pack
 
 _WINDOW_BYTES = 64 << 20
 """How much of a pack is sorted by offset at once."""

@@ -11,14 +11,11 @@ import re
 import secrets
 import struct
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import attrs
 
-from snapd.core.model import ObjectId
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from snapd.model.snapshot import ObjectId
 
 _FORMAT = b"snapdJ1\n"
 _ANY_FORMAT = re.compile(rb"snapdJ([1-9][0-9]{0,8})\n")

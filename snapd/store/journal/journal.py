@@ -14,13 +14,13 @@ import contextlib
 import logging
 import os
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping
 
 import attrs
 
-from snapd.core.errors import SnapdError, os_errors
-from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
+from snapd.model.errors import SnapdError, os_errors
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import (
     PRIVATE_FILE,
     make_directories,
@@ -33,16 +33,12 @@ from snapd.store.files.durable import (
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.files.walking import WrittenByNewer, names_if_there, read_if_there
 from snapd.store.objects.loose import kind_of, loose_files, object_path, write_loose
+from snapd.store.refs.database import ReferenceDatabase
 
 from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from snapd.store.refs.database import ReferenceDatabase
-
-    Before = Callable[[ObjectId], ObjectId | None]
-    """Returns the parent of a commit; None if there is none, or it cannot be read."""
+Before = Callable[[ObjectId], ObjectId | None]
+"""Returns the parent of a commit; None if there is none, or it cannot be read."""
 
 
 logger = logging.getLogger(__name__)

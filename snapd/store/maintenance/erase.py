@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from snapd.core.errors import os_errors
+from snapd.model.errors import os_errors
 from snapd.store.files.durable import (
     make_directories,
     remove_any,

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 import attrs
 import pygit2
 from pygit2.ffi import C, ffi
 
-from snapd.core.errors import FULL, SnapdError, StoreCorrupt, from_os_error, os_errors
-from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
+from snapd.model.errors import FULL, SnapdError, StoreCorrupt, from_os_error, os_errors
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import make_directories
 from snapd.store.files.walking import EXHAUSTED, status_if_there
-from snapd.store.objects.codec import KINDS, decode_commit, decode_tree
+from snapd.store.objects.codec import KINDS, ObjectKind, decode_commit, decode_tree
 from snapd.store.objects.libgit2 import with_packs
 from snapd.store.objects.loose import loose_files, read_whole
 from snapd.store.objects.pack_entry import pack_object
@@ -28,11 +28,6 @@ from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_writer import PackWriter
 
 from .sweep import CHEAP_BYTES, pack_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from snapd.store.objects.codec import ObjectKind
 
 LARGE_BYTES = 8 << 20
 """Larger loose objects stay loose: libgit2 would hold all of one in memory."""

@@ -13,30 +13,24 @@ stay, so that the next opening after a crash goes on with the sweep.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 import attrs
 
-from snapd.core.model import EMPTY_TREE, TREE, ObjectId, Skip, SkipReason, TreeEntry
-from snapd.core.timeline.model import Kept, MessageSent, Operated, SnapshotId, StepBegun, StepEnded
-from snapd.core.trees import files, is_among, lookup
+from snapd.model.call import Call
+from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, RelPath, Skip, SkipReason, Snapshot, TreeEntry
+from snapd.model.timeline import Effect, Event, Kept, MessageSent, Operated, SnapshotId, StepBegun, StepEnded, StepId
+from snapd.model.trees import files, is_among, lookup
 from snapd.store.coverage import encode
-from snapd.store.objects.codec import encode_tree, object_id
+from snapd.store.log import SnapshotLog
+from snapd.store.objects.codec import ObjectKind, encode_tree, object_id
 from snapd.store.objects.loose import encode_loose, object_path
 from snapd.store.objects.pack_index import PackIndex
+from snapd.store.repository import ShadowRepository
+from snapd.store.timeline.timeline import Timeline
 
 from .sweep import pack_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from snapd.core.call import Call
-    from snapd.core.model import RelPath, Snapshot
-    from snapd.core.timeline.model import Effect, Event, StepId
-    from snapd.store.log import SnapshotLog
-    from snapd.store.objects.codec import ObjectKind
-    from snapd.store.repository import ShadowRepository
-    from snapd.store.timeline.timeline import Timeline
 
 EMPTY_BLOB: ObjectId = object_id("blob", b"")
 """An empty file has nothing to hide, and all empty files share this blob, so it is never purged."""
@@ -90,7 +84,7 @@ class PurgePlan:
         self.contents = frozenset(self._contents_at(paths)) - {EMPTY_BLOB}
 
     def versions_by_path(self) -> dict[RelPath, frozenset[ObjectId]]:
-        """See `core.ports.store.PurgePlan`."""
+        """All paths where they occur in any snapshot or event, ordered, with the versions at each path."""
         found: dict[RelPath, set[ObjectId]] = {}
         for tree in self._roots:
             for path, oid in self.located(tree):

@@ -15,28 +15,23 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import attrs
 
-from snapd.core.errors import IoError, StorageFull, os_errors
 from snapd.failpoints import failpoint
+from snapd.model.errors import IoError, StorageFull, os_errors
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there
 from snapd.store.files.space import ensure_space, free_bytes
 from snapd.store.files.walking import status_if_there
 from snapd.store.objects.loose import loose_files, object_path
-from snapd.workers.processes import WorkerEnded, can_start, run_job, serve
+from snapd.store.repository import ShadowRepository
+from snapd.workers.processes import Report, WorkerEnded, can_start, run_job, serve
 
 from . import packing
 from .packing import Due, PackResult
 from .sweep import CHEAP_BYTES, PACK_ENDINGS, RESERVE_BYTES, drop_summaries, pack_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from snapd.store.repository import ShadowRepository
-    from snapd.workers.processes import Report
-
 
 _BUS_ERROR = getattr(signal, "SIGBUS", None)
 """libgit2 writes through maps: if the disk is full, it gets this signal and no error."""

@@ -9,33 +9,26 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
-from snapd.core.errors import os_errors
-from snapd.core.model import ObjectId
-from snapd.core.rules.retention import Inventory, Removal, SnapshotDate, droppable, expired, union
 from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.errors import os_errors
+from snapd.model.retention import Inventory, Limits, Removal, SnapshotDate, droppable, expired, union
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import remove_if_there, sync_directory, write_file
 from snapd.store.files.quarantine import remove_quarantine
 from snapd.store.files.walking import read_if_there
+from snapd.store.log import SnapshotLog
+from snapd.store.repository import ShadowRepository
+from snapd.store.timeline.timeline import Timeline
 
 from .erase import MIRRORS
 from .repack import drop_packing, drop_unindexed
+from .scheduler import MaintenanceScheduler
 from .sizes import own_bytes, sizes
 from .sweep import expire, reach, remove_tempfiles
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.rules.retention import Limits
-    from snapd.store.log import SnapshotLog
-    from snapd.store.repository import ShadowRepository
-    from snapd.store.timeline.timeline import Timeline
-
-    from .scheduler import MaintenanceScheduler
-
 
 NAME = "unswept"
 

@@ -6,19 +6,15 @@ import contextlib
 import logging
 import os
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from snapd.core.errors import SnapdError, StorageFull
 from snapd.heap import give_back
+from snapd.model.call import Call
+from snapd.model.errors import SnapdError, StorageFull
+from snapd.store.repository import ShadowRepository
 
 from .packing import NOW, Due
 from .repack import CancelToken, Revoked, ensure_space_to_pack, repack, tidy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from snapd.core.call import Call
-    from snapd.store.repository import ShadowRepository
 
 logger = logging.getLogger(__name__)
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.walking import files_below, status_if_there
 from snapd.store.objects.codec import ID_BYTES
 from snapd.store.objects.loose import loose_files
 from snapd.store.objects.pack_index import PackIndex
 
 from .sweep import pack_names
-
-if TYPE_CHECKING:
-    from snapd.core.model import ObjectId
 
 
 @attrs.frozen

@@ -18,32 +18,26 @@ import re
 import stat
 import time
 import zlib
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt, os_errors
-from snapd.core.model import EMPTY_TREE, TREE, ObjectId
 from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.errors import StoreCorrupt, os_errors
+from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId
 from snapd.store.files.durable import remove_any, remove_if_there
 from snapd.store.files.lock import OWNER
 from snapd.store.files.space import ensure_space, free_bytes
 from snapd.store.files.walking import Damaged, names_if_there, status_if_there, walked
 from snapd.store.objects.codec import ID_BYTES
 from snapd.store.objects.loose import loose_files
-from snapd.store.objects.pack_entry import CRC_BYTES, HEADER_BYTES, offset_delta_head, pack_object, read_head
+from snapd.store.objects.pack_entry import CRC_BYTES, HEADER_BYTES, EntryHead, offset_delta_head, pack_object, read_head
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.refs.database import LOCK
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from snapd.core.call import Call
-    from snapd.store.objects.pack_entry import EntryHead
-    from snapd.store.repository import ShadowRepository
-
+from snapd.store.repository import ShadowRepository
 
 _ENDS = 64
 """The most bytes that a pack has beside its entries, and an index beside its table and lines of `_LINE` bytes."""

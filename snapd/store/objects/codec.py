@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Iterator
+from typing import Literal
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import ObjectId, TreeEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import ObjectId, TreeEntry
 
 ObjectKind = Literal["commit", "tree", "blob", "tag"]
 

@@ -8,15 +8,13 @@ ISA-L level 2, 471 and 0.251. Expanding: zlib 272, ISA-L 722. Both release the i
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    # ISA-L has the same methods
-    Deflater = zlib._Compress
-    Inflater = zlib._Decompress
+# ISA-L's have the same methods; the names of zlib's own classes are known to type checkers only
+Deflater: TypeAlias = "zlib._Compress"
+Inflater: TypeAlias = "zlib._Decompress"
 
 
 def _load() -> tuple[Any, int]:

@@ -7,23 +7,18 @@ interpreter lock meanwhile. So its own object database is never opened.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import pygit2
 from pygit2.enums import ConfigLevel
 
-from snapd.core.errors import SnapdError, StoreCorrupt, os_errors
+from snapd.model.errors import SnapdError, StoreCorrupt, os_errors
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import make_directories
 
-from .codec import NUMBERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from snapd.core.model import ObjectId
-
-    from .codec import ObjectKind
+from .codec import NUMBERS, ObjectKind
 
 WINDOW_BYTES = 1 << 20
 MAPPED_BYTES = 16 << 20

@@ -7,12 +7,13 @@ import hashlib
 import os
 import secrets
 import stat
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
-from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
+from snapd.model.errors import StoreCorrupt, from_os_error, os_errors
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import PRIVATE_DIRECTORY, PRIVATE_FILE, remove_if_there, sync_if_there, write_all
 from snapd.store.files.walking import Damaged, reading
 
@@ -28,9 +29,6 @@ from .compression import (
     expanded,
     inflater,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _TRIES = 16
 _START_BYTES = 4096

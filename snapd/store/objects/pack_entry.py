@@ -7,16 +7,13 @@ and the bytes as a zlib stream. Any process can make one.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.walking import Damaged
 
 from .codec import ID_BYTES, KINDS, NUMBERS, ObjectKind, object_id
 from .compression import deflate
-
-if TYPE_CHECKING:
-    from snapd.core.model import ObjectId
-
 
 _SIZE_BITS = 63
 HEADER_BYTES = 32

@@ -11,24 +11,19 @@ import os
 import stat
 import struct
 import threading
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt, from_os_error, os_errors
-from snapd.core.model import ObjectId, file_clock_ns
+from snapd.model.errors import StoreCorrupt, from_os_error, os_errors
+from snapd.model.snapshot import ObjectId, file_clock_ns
 from snapd.store.files.walking import EXHAUSTED, Damaged, reading, twice
 
-from .codec import ID_BYTES
+from .codec import ID_BYTES, ObjectKind
 from .compression import CHUNK_BYTES
 from .pack_reader import PackReader
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from .codec import ObjectKind
 
 _MAGIC = b"\377tOc\0\0\0\2"
 _FANOUT = struct.Struct(">256I")

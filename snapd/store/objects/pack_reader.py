@@ -10,27 +10,20 @@ import hashlib
 import os
 import stat
 import weakref
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING
 
-from snapd.core.errors import from_os_error
+from snapd.model.errors import from_os_error
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.walking import EXHAUSTED, Damaged
 
 from .cache import RecentCache
-from .codec import ID_BYTES, KINDS, header, object_id
-from .compression import CHUNK_BYTES, ERRORS, MOST_EXPANDED, NoStream, expand, expanded, inflater
+from .codec import ID_BYTES, KINDS, ObjectKind, header, object_id
+from .compression import CHUNK_BYTES, ERRORS, MOST_EXPANDED, Inflater, NoStream, expand, expanded, inflater
 from .pack_entry import DEEPEST, HEADER_BYTES, EntryHead, apply_delta, delta_size, read_head
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from snapd.core.model import ObjectId
-
-    from .codec import ObjectKind
-    from .compression import Inflater
-
-    OffsetOf = Callable[[ObjectId], int | None]
-    """The offset in the pack at which an object begins, in bytes; None if the pack does not have it."""
+OffsetOf = Callable[[ObjectId], int | None]
+"""The offset in the pack at which an object begins, in bytes; None if the pack does not have it."""
 
 _INLINE_BYTES = 8192
 """How much is read at once; enough for most source files."""

@@ -10,17 +10,14 @@ import hashlib
 import os
 import secrets
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from snapd.core.errors import from_os_error, os_errors
-from snapd.core.model import ObjectId
 from snapd.failpoints import failpoint
+from snapd.model.errors import from_os_error, os_errors
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there, sync_directory
 
 from .pack_entry import CRC_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _READ_SIZE = 1 << 20
 _ENTRY = struct.Struct(">20sIQ")

@@ -15,13 +15,14 @@ import os
 import re
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt, os_errors
-from snapd.core.timeline.handover import HANDOVER_NAME
 from snapd.failpoints import failpoint
+from snapd.model.errors import StoreCorrupt, os_errors
+from snapd.model.handover import HANDOVER_NAME
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import (
     PRIVATE_FILE,
     make_directories,
@@ -31,12 +32,6 @@ from snapd.store.files.durable import (
     write_all,
 )
 from snapd.store.files.walking import files_below, read_if_there, status_if_there, walked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from snapd.core.model import ObjectId
-
 
 OURS = "refs/snapd/"
 PACKED = "packed-refs"

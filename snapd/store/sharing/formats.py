@@ -15,20 +15,16 @@ import binascii
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import REGULAR, TREE, TreeEntry
-from snapd.core.timeline.handover import Handover, Taken
-from snapd.core.timeline.model import SnapshotId
+from snapd.model.errors import StoreCorrupt
+from snapd.model.handover import Handover, Taken
+from snapd.model.snapshot import REGULAR, TREE, ObjectId, TreeEntry
+from snapd.model.timeline import SnapshotId
+from snapd.model.trees import ReadTree
 from snapd.store.objects.codec import encode_commit, encode_tree, object_id
-
-if TYPE_CHECKING:
-    from snapd.core.model import ObjectId
-    from snapd.core.trees import ReadTree
-
 
 HANDOVERS = "refs/snapd/handovers/"
 

@@ -12,24 +12,19 @@ import logging
 import os
 import sqlite3
 import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 
-from snapd.core.errors import IoError, SnapdError, from_os_error, os_errors
-from snapd.core.timeline.model import Session
+from snapd.model.errors import IoError, SnapdError, from_os_error, os_errors
+from snapd.model.snapshot import ObjectId
+from snapd.model.timeline import Session, SessionId, StepId, StepQuery
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there
 from snapd.store.timeline import codec
 from snapd.store.timeline.chain import chain_of_session
 from snapd.store.timeline.rows import beginning, beside
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from snapd.core.model import ObjectId
-    from snapd.core.timeline.model import SessionId, StepId
-    from snapd.core.timeline.queries import StepQuery
 
 T = TypeVar("T")
 

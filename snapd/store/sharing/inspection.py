@@ -7,19 +7,22 @@ tree means something outside of it, that all of it is there, and that it is not 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt, Untrusted
-from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage
-from snapd.core.paths import is_restorable_name
-from snapd.core.timeline.model import Edited, Kept, Operated, StepBegun, StepEnded
+from snapd.model.call import Call
+from snapd.model.errors import StoreCorrupt, Untrusted
+from snapd.model.paths import is_restorable_name
+from snapd.model.snapshot import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage, ObjectId, RelPath, TreeEntry
+from snapd.model.timeline import Edited, Event, Kept, Operated, StepBegun, StepEnded
 from snapd.store.coverage import decode, encode
 from snapd.store.files.walking import WrittenByNewer
 from snapd.store.objects.codec import decode_commit, encode_tree, object_id
+from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.chain import (
+    Link,
     chain_of_session,
     decode_link,
     effect_blobs,
@@ -31,15 +34,6 @@ from snapd.store.timeline.chain import (
 
 from . import formats
 from .outgoing import is_host
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath, TreeEntry
-    from snapd.core.timeline.model import Event
-    from snapd.store.repository import ShadowRepository
-    from snapd.store.timeline.chain import Link
 
 _MODES = (REGULAR, EXECUTABLE, SYMLINK, TREE)
 _LONGEST_LINK = 4096

@@ -11,19 +11,19 @@ import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import SnapdError, StoreCorrupt, Untrusted, os_errors
-from snapd.core.model import TREE, Snapshot
-from snapd.core.ports.sharing import FetchedHandover
-from snapd.core.timeline.model import MessageSent, StepBegun
-from snapd.core.trees import everything_in, lookup
 from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.errors import SnapdError, StoreCorrupt, Untrusted, os_errors
+from snapd.model.handover import Handover, Signature
+from snapd.model.snapshot import TREE, ObjectId, RelPath
+from snapd.model.timeline import Event, MessageSent, StepBegun
+from snapd.model.trees import everything_in, lookup
 from snapd.store.adopt import adopt
-from snapd.store.coverage import Coverages
 from snapd.store.files.durable import remove_if_there, sync_directory, sync_if_there
 from snapd.store.files.walking import status_if_there
 from snapd.store.maintenance.repack import drop_packing, drop_unindexed
@@ -32,29 +32,14 @@ from snapd.store.maintenance.sweep import expire, pack_names, remove_tempfiles
 from snapd.store.object_store import ObjectStore
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import PACKED, encode_packed, read_references, references_below
-from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.chain import SESSIONS, host_of, walk
 from snapd.store.timeline.view import FetchedTimeline
 
-from .formats import HANDOVERS, decode_handover, signature_of
-from .index import Entry, IndexedStep
-from .inspection import Inspection
+from .formats import HANDOVERS, HandoverCommit, decode_handover, signature_of
+from .index import Entry, Indexed, IndexedStep, SessionIndex
+from .inspection import Inspection, Limits
 from .outgoing import make_bare
-from .signatures import MirrorSignatures
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.timeline.handover import Handover
-    from snapd.core.timeline.model import Event, SnapshotId
-
-    from .formats import HandoverCommit
-    from .index import Indexed, SessionIndex
-    from .inspection import Limits
-    from .signatures import IndexedSignature
-
+from .signatures import IndexedSignature, MirrorSignatures
 
 logger = logging.getLogger(__name__)
 
@@ -70,19 +55,24 @@ reads the directories of all that stay."""
 
 
 @attrs.frozen
-class MirrorLog:
-    """The log of a fetched session.
+class FetchedHandover:
+    """A handover that was fetched.
 
     Attributes:
-        timeline: its events.
+        handover: its record.
+        events: what its sessions did, oldest first.
+        objects: the objects of its snapshots.
+        directory: the git `objects` directory that holds them.
+        newest: the commit of the newest event; None if there is none.
+        signature: what is known of its signature; None if it has none, or nobody checked it yet.
     """
 
-    _repository: ShadowRepository
-    timeline: FetchedTimeline
-
-    def load(self, snapshot: SnapshotId) -> Snapshot:
-        """Loads a snapshot that an event names; raises `StoreCorrupt`."""
-        return Snapshot(snapshot.tree, Coverages().decoded(snapshot.coverage, self._repository.read_blob))
+    handover: Handover
+    events: Sequence[Event]
+    objects: ObjectStore
+    directory: bytes
+    newest: ObjectId | None
+    signature: Signature | None = None
 
 
 class Mirror:
@@ -94,7 +84,6 @@ class Mirror:
 
     Attributes:
         repository: has the sessions; their references have the names that they have at the remote.
-        objects: of their snapshots.
         directory: the git `objects` directory that holds them.
         signatures: of these sessions and handovers.
         changing: held by whoever fetches or sweeps: a sweep must not remove what a fetch counts on.
@@ -104,8 +93,7 @@ class Mirror:
     """
 
     def __init__(self, path: str, index: SessionIndex) -> None:
-        self.repository = ShadowRepository(path)
-        self.objects = ObjectStore(self.repository)
+        self.repository = ObjectStore(path)
         self.directory = os.fsencode(self.repository.objects)
         self.changing = threading.RLock()
         self._index = index
@@ -210,14 +198,14 @@ class Mirror:
             return None
         found = self._handover(head)
         events = tuple(reversed(tuple(self.events_of(HANDOVERS + name, head))))
-        return FetchedHandover(found.handover, events, self.objects, self.directory, found.events)
+        return FetchedHandover(found.handover, events, self.repository, self.directory, found.events)
 
     def _handover(self, head: ObjectId) -> HandoverCommit:
         return decode_handover(head, self.repository.read_commit(head), self.repository.read_tree)
 
-    def log(self, name: str, head: ObjectId) -> MirrorLog:
+    def timeline(self, name: str, head: ObjectId) -> FetchedTimeline:
         """The log of a session, of which nothing was read yet."""
-        return MirrorLog(self.repository, FetchedTimeline(self.repository, name, head))
+        return FetchedTimeline(self.repository, name, head)
 
     @contextmanager
     def quarantine(self, borrowed: Sequence[str], names: Collection[str] | None = None) -> Iterator[str]:
@@ -325,7 +313,7 @@ class Mirror:
 
     def _entry(self, name: str, head: ObjectId) -> Entry:
         """What the index has of a session; raises `StoreCorrupt` if its events cannot follow each other."""
-        timeline = self.log(name, head).timeline
+        timeline = self.timeline(name, head)
         try:
             sessions = timeline.sessions()
             if len(sessions) != 1:
@@ -399,7 +387,7 @@ class Upkeep:
         self._scheduler = MaintenanceScheduler(mirror.repository)
 
     def keep(self, before: int, call: Call) -> int:
-        """Does all of it now; arguments and errors as of `core.ports.sharing.Elsewhere.clean`."""
+        """Does all of it now; arguments and errors as of `core.seams.Elsewhere.clean`."""
         with self.mirror.changing:
             self._scheduler.stop()
             dropped = self._drop(before)

@@ -6,30 +6,21 @@ import os
 import re
 import shutil
 import tempfile
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-from snapd.core.errors import os_errors
-from snapd.core.model import EMPTY_TREE
-from snapd.core.sharing.continuation import identities
-from snapd.core.timeline.model import SnapshotId
+from snapd.model.errors import os_errors
+from snapd.model.handover import Handover
+from snapd.model.snapshot import EMPTY_TREE, Coverage, ObjectId, RelPath, TreeEntry
+from snapd.model.timeline import Event, SessionId, SnapshotId
 from snapd.store.coverage import encode as encode_coverage
-from snapd.store.objects.codec import decode_tree, object_id
+from snapd.store.objects.codec import ObjectKind, decode_tree, object_id
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_writer import PackWriter
 from snapd.store.timeline.chain import chain_of_session, effect_blobs, encode_link, pins
 from snapd.store.timeline.codec import encode_event
 
-from .formats import HANDOVERS, decode_tag, encode_handover, payload_of, signature_of, tree_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from snapd.core.model import Coverage, ObjectId, RelPath, TreeEntry
-    from snapd.core.timeline.handover import Handover
-    from snapd.core.timeline.model import Event, SessionId
-    from snapd.store.objects.codec import ObjectKind
-
-    from .formats import SignatureTag
+from .continuation import identities
+from .formats import HANDOVERS, SignatureTag, decode_tag, encode_handover, payload_of, signature_of, tree_of
 
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _NOT_IN_A_HOST = re.compile(r"[^A-Za-z0-9.-]+")
@@ -88,23 +79,23 @@ class OutgoingRepository:
         self._remove()
 
     def tree(self, data: bytes) -> ObjectId:
-        """See `core.ports.sharing.Outgoing`."""
+        """See `core.seams.Outgoing`."""
         oid = self._add("tree", data)
         self._trees[oid] = data
         return oid
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...] | None:
-        """See `core.ports.sharing.Outgoing`."""
+        """See `core.seams.Outgoing`."""
         data = self._trees.get(oid)
         return None if data is None else decode_tree(data, oid)
 
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
-        """See `core.ports.sharing.Outgoing`."""
+        """See `core.seams.Outgoing`."""
         self.snapshots.add(tree)
         return SnapshotId(tree, self._add("blob", encode_coverage(coverage)))
 
     def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
-        """See `core.ports.sharing.Outgoing`."""
+        """See `core.seams.Outgoing`."""
         added = list(events)
         commits = self._add_events(added)
         if commits:

@@ -5,28 +5,22 @@ Whose keys count is not known here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import EMPTY_TREE
-from snapd.core.timeline.handover import SignatureState
+from snapd.model.errors import StoreCorrupt
+from snapd.model.handover import SignatureState
+from snapd.model.snapshot import EMPTY_TREE, ObjectId
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import references_below
+from snapd.store.repository import ShadowRepository
 
 from . import formats
-from .formats import MOST_BYTES, SIGNATURES, decode_tag, signature_of, signed_by
+from .formats import MOST_BYTES, SIGNATURES, SignatureTag, decode_tag, signature_of, signed_by
+from .index import SessionIndex
 from .outgoing import as_host
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from snapd.core.model import ObjectId
-    from snapd.store.repository import ShadowRepository
-
-    from .formats import SignatureTag
-    from .index import SessionIndex
 
 Covers = Literal["all", "part", "older", "none"]
 
@@ -40,7 +34,7 @@ class Verdict:
 
     Attributes:
         stamp: stands for the settings with which it was checked.
-        state: see `core.timeline.signature.Signature`.
+        state: see `snapd.model.handover.Signature`.
         signer: whose key it is; None if nobody says.
         reason: why it is not good; None if it is.
     """

@@ -14,27 +14,20 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import EMPTY_TREE, REGULAR, TREE, TreeEntry
-from snapd.core.timeline.model import Kept, Operated
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import EMPTY_TREE, REGULAR, TREE, ObjectId, RelPath, TreeEntry
+from snapd.model.timeline import Event, Kept, Operated, SessionId, SnapshotId
 from snapd.store.log import day_of
 from snapd.store.objects.codec import encode_commit, encode_tree, object_id
 from snapd.store.objects.loose import encode_loose
 from snapd.store.refs.database import read_references
+from snapd.store.repository import ShadowRepository
 
 from .codec import decode_event, encode_event, name_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.timeline.model import Event, SessionId, SnapshotId
-    from snapd.store.repository import ShadowRepository
-
 
 EFFECTS = b"effects"
 """The directory of the blobs that an operation named."""

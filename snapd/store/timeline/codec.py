@@ -14,9 +14,9 @@ from typing import Any, Generic, TypeVar, get_args
 
 import attrs
 
-from snapd.core.errors import InvalidParams, StoreCorrupt
-from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Entry, ObjectId, RelPath, UncapturedChange
-from snapd.core.timeline.model import (
+from snapd.model.errors import InvalidParams, StoreCorrupt
+from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, Entry, ObjectId, RelPath, UncapturedChange
+from snapd.model.timeline import (
     Edited,
     Effect,
     Event,

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
-from snapd.core.timeline.attribution import around
-from snapd.core.timeline.model import (
+from snapd.failpoints import failpoint
+from snapd.model.snapshot import ObjectId
+from snapd.model.timeline import (
     Edited,
     Event,
+    EventPayload,
     Kept,
     MessageSent,
     Operated,
+    OperationId,
     Session,
     SessionEnded,
+    SessionId,
     SessionStarted,
     SnapshotId,
     Step,
     StepBegun,
     StepEnded,
+    StepId,
+    StepQuery,
     StepsLeft,
+    Summary,
+    Tally,
     Undone,
+    UndoUnit,
+    around,
 )
-from snapd.core.timeline.queries import Tally
-from snapd.failpoints import failpoint
 
 from . import codec
-from .chain import chain_of_session
+from .chain import Link, chain_of_session
 from .codec import decode_event, encode_claims, encode_summary, encode_uncaptured
 from .rows import (
     ABOUT,
@@ -54,22 +63,6 @@ from .rows import (
 )
 from .schema import CHAINS, GO_ON, TABLES, VERSION
 from .tables import end_redoing, name_message, operate, send_message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from snapd.core.model import ObjectId
-    from snapd.core.timeline.model import (
-        EventPayload,
-        OperationId,
-        SessionId,
-        StepId,
-        Summary,
-        UndoUnit,
-    )
-    from snapd.core.timeline.queries import StepQuery
-
-    from .chain import Link
 
 _OF_A_CHAIN = ("undone", "turns", "kept", "spans", "operations", "steps", "messages", "sessions")
 _VARYING = ("summary", "is_empty", "previous")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sqlite3
+from typing import Any
 
-from snapd.core.timeline.model import Operated, Operation, SnapshotId, Step, StepBegun, Undone
+from snapd.model.snapshot import ObjectId
+from snapd.model.timeline import Operated, Operation, SnapshotId, Step, StepBegun, StepQuery, Undone
 
 from .codec import decode_claims, decode_event, decode_summary, decode_uncaptured
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    from snapd.core.model import ObjectId
-    from snapd.core.timeline.queries import StepQuery
-
 
 AFTER_ALL = 2**63 - 1
 """A number above that of every event."""

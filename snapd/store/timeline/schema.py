@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sqlite3
 
-if TYPE_CHECKING:
-    import sqlite3
-
-    from snapd.core.model import ObjectId
-
+from snapd.model.snapshot import ObjectId
 
 VERSION = 12
 """The version of the tables: a database of another version is rebuilt from the events."""

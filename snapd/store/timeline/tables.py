@@ -7,20 +7,15 @@ order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sqlite3
+from collections.abc import Iterable
+from typing import Any
 
-from snapd.core.timeline.model import Message
-from snapd.core.timeline.queries import Touched
+from snapd.model.snapshot import RelPath
+from snapd.model.timeline import Event, Message, MessageSent, Operated, SessionId, StepId, Touched, Turned
 
 from .codec import ENTRY, encode_claims, optional
 from .rows import AFTER_ALL, beginning, bounds
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable
-
-    from snapd.core.model import RelPath
-    from snapd.core.timeline.model import Event, MessageSent, Operated, SessionId, StepId, Turned
 
 _MESSAGE = "SELECT session_id, message_id, text, started, seq FROM messages "
 _TOUCHED = "SELECT path, seq, part, old, new, other FROM touched "
@@ -69,7 +64,17 @@ def last_message(connection: sqlite3.Connection, session_id: SessionId) -> Messa
 def message_page(
     connection: sqlite3.Connection, session_id: SessionId | None, prefix: str, after: int | None, limit: int | None
 ) -> tuple[tuple[Message, ...], int | None]:
-    """See `core.ports.timeline.TimelineView`."""
+    """Lists up to `limit` messages from where a page ended; and where this one ends.
+
+    A message that only steps name is among them, at the place of its first step.
+
+    Args:
+        connection: to the database.
+        session_id: only those of this session, oldest first; None for those of all sessions, newest first.
+        prefix: the beginning of their ids; a whole id means that message alone.
+        after: where the page before ended; None for the first page.
+        limit: messages, at most; None for all.
+    """
     start, most = bounds(after, limit)
     clause = "TRUE"
     values: list[Any] = []

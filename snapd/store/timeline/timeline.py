@@ -1,4 +1,4 @@
-"""The sessions, steps and operations of a workspace; implements `core.ports.Timeline`.
+"""The sessions, steps and operations of a workspace.
 
 The commits of `chain` are the truth. The database is made from them to answer queries fast. It is used only if it was
 closed in order (`verify`) and has the same newest commits as the references; otherwise it is rebuilt. So an event is
@@ -18,13 +18,16 @@ import logging
 import os
 import sqlite3
 import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from snapd.core.errors import IoError, StoreCorrupt, os_errors
-from snapd.core.rules.retention import Chain
-from snapd.core.timeline.model import StepBegun, StepEnded
 from snapd.failpoints import failpoint
+from snapd.model.errors import IoError, StoreCorrupt, os_errors
+from snapd.model.retention import Chain
+from snapd.model.snapshot import ObjectId, RelPath
+from snapd.model.timeline import Event, SessionId, StepBegun, StepEnded, StepId, Summary
+from snapd.store.repository import ShadowRepository
 
 from .chain import NO_OBJECT, SESSIONS, Chains, Link, chain_of, effect_blobs, snapshots
 from .codec import encode_event
@@ -33,13 +36,6 @@ from .schema import links, roots
 from .small_files import Numbers
 from .verify import fresh, is_sealed, remove, rows_of, seal
 from .view import TimelineView
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.timeline.model import Event, SessionId, StepId, Summary
-    from snapd.store.repository import ShadowRepository
 
 logger = logging.getLogger(__name__)
 

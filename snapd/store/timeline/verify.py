@@ -10,22 +10,16 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import Any
 
 from snapd.failpoints import failpoint
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there
 
+from .chain import Link
 from .database import Database
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
-    from snapd.core.model import ObjectId
-
-    from .chain import Link
-
 
 _CHUNK = 1 << 20
 

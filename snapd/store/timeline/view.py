@@ -5,22 +5,18 @@ from __future__ import annotations
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
-from snapd.core.errors import StoreCorrupt
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import ObjectId
+from snapd.model.timeline import SnapshotId, Span, StepId, Summary
+from snapd.store.repository import ShadowRepository
 
 from . import rows, tables
 from .chain import walk
 from .database import Database
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from snapd.core.model import ObjectId
-    from snapd.core.timeline.model import SnapshotId, Span, StepId, Summary
-    from snapd.store.repository import ShadowRepository
-
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -52,6 +48,18 @@ class TimelineView(ABC):
     @abstractmethod
     def _ask(self, question: Callable[[Database], T]) -> T:
         """Asks the database a question."""
+
+    @abstractmethod
+    def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
+        """Keeps the summary of a step, unless an event was added since; it may be lost, and is computed again then.
+
+        It is dropped when another step ends that was open at the same time, because that can change who owns what.
+
+        Args:
+            step_id: the step.
+            summary: what it changed.
+            next_seq: the number of the next event when the summary was computed.
+        """
 
     @property
     @abstractmethod
@@ -104,7 +112,14 @@ class TimelineView(ABC):
     touched_since = _asked_of(tables.touched_since)
 
     def spans(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Span, ...]:
-        """See `core.ports.timeline.Timeline`."""
+        """The spans that have a step among their `steps`, in the order of time.
+
+        Here and in `events`, a step of `Span.left` is also among the `steps` once somebody spoke for it.
+
+        Args:
+            step_id: the step.
+            spoken_for: answer as if somebody had spoken for it.
+        """
         events = self.events_of(step_id, spoken_for=spoken_for)
         return tuple([event.seen for event in events if event.seen is not None])
 

@@ -8,7 +8,7 @@ import shutil
 
 import attrs
 
-from snapd.core.errors import os_errors
+from snapd.model.errors import os_errors
 from snapd.store.files.lock import Ownership
 from snapd.store.files.walking import files_below, names_if_there
 from snapd.store.maintenance.erase import erase_noted, note_erasing

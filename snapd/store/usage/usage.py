@@ -7,13 +7,13 @@ the session would free it. An object that several sessions reach, or a session a
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import attrs
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import EMPTY_TREE, TREE, ObjectId
-from snapd.core.timeline.model import SessionStarted
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId
+from snapd.model.timeline import SessionStarted
 from snapd.store.files.walking import files_below
 from snapd.store.log import SNAPSHOTS, decode_record
 from snapd.store.maintenance.sizes import sizes
@@ -22,9 +22,6 @@ from snapd.store.objects.loose import object_path, read_whole
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.refs.database import read_references
 from snapd.store.timeline.chain import OPERATIONS, SESSIONS, snapshots, walk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 Owner = str | None
 """A session, or None for the snapshots and operations that belong to none."""

@@ -12,7 +12,7 @@ from snapd_client import Cancellation
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from snapd.core.errors import Cancelled, UnknownStep
+from snapd.model.errors import Cancelled, UnknownStep
 from snapd.web.errors import BodyTooSlow
 from snapd.web.link import path_of
 

@@ -11,7 +11,7 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from snapd.backend import file_bytes, pages
-from snapd.core.errors import SnapdError, UnknownSession, UnknownSnapshot
+from snapd.model.errors import SnapdError, UnknownSession, UnknownSnapshot
 from snapd.web.api.asking import as_json, relay
 
 if TYPE_CHECKING:

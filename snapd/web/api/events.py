@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 from snapd.web.errors import Busy
 from snapd.web.hub import MAX_STREAMS, notification, reset
 

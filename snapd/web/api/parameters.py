@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 import orjson
 
-from snapd.core.errors import InvalidParams, did_you_mean
+from snapd.model.errors import InvalidParams, did_you_mean
 from snapd.wire import converter
 from snapd.wire.converter import wire_name
 from snapd.wire.methods import METHODS

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 from .asking import as_json
 

@@ -10,15 +10,17 @@ import contextlib
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import attrs
 
-from snapd.core.call import Call
-from snapd.core.errors import FULL, Interrupted, from_os_error, os_errors
-from snapd.core.model import FileOutcome
-from snapd.core.paths import parents
 from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.errors import FULL, Interrupted, from_os_error, os_errors
+from snapd.model.paths import parents
+from snapd.model.plan import Delete, Plan, Write
+from snapd.model.snapshot import FileOutcome, ObjectId, RelPath
 from snapd.worktree.fs.directories import open_directory, opened_directory, set_permissions
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.fs.syncing import can_sync_together, sync_together
@@ -26,12 +28,6 @@ from snapd.worktree.fs.syncing import can_sync_together, sync_together
 from .directory_move import DirectoryMove, MovedDirectories, MovePairs, directory_moves
 from .new_files import TOGETHER_FROM, NewFile, NewFiles, by_file, in_parallel
 from .swap import replace, take_away
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.plan import Delete, Plan, Write
 
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
 _T = TypeVar("_T")

@@ -9,24 +9,17 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
-from snapd.core.model import FileOutcome
-from snapd.core.operations.directory_moves import LinkedFiles
-from snapd.core.paths import folders_above, parents
-from snapd.core.plan import Delete
 from snapd.failpoints import failpoint
+from snapd.model.paths import folders_above, parents
+from snapd.model.plan import Delete, LinkedFiles, MoveDirectory, Plan, Write
+from snapd.model.snapshot import FileOutcome, RelPath
 from snapd.worktree.fs.directories import opened_directory
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.fs.stable_read import lstat_at, signature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from snapd.core.model import RelPath
-    from snapd.core.plan import MoveDirectory, Plan, Write
 
 
 class DirectoryMove:

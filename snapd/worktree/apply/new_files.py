@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import AbstractContextManager
+from typing import TypeVar
 
 import attrs
 
-from snapd.core.errors import from_os_error, os_errors
-from snapd.core.model import EXECUTABLE, SYMLINK
 from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.errors import from_os_error, os_errors
+from snapd.model.plan import CapturedFile, Write
+from snapd.model.snapshot import EXECUTABLE, SYMLINK, ObjectId, RelPath
 from snapd.worktree.fs.directories import HeldDirectories
 from snapd.worktree.fs.syncing import can_sync_together, check_written, sync_together
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.plan import CapturedFile, Write
 
 PARALLEL_FROM = 16
 """From this many files on, threads are worth their start."""

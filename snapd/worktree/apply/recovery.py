@@ -11,22 +11,17 @@ import logging
 import os
 import secrets
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Iterator
 
-from snapd.core.errors import os_errors
-from snapd.core.model import SYMLINK
 from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.errors import os_errors
+from snapd.model.snapshot import SYMLINK, Entry, ObjectId, RelPath
 from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.rename import rename_no_replace
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, RelPath
-
-    Chunks = Callable[[ObjectId], Iterator[bytes]]
+Chunks = Callable[[ObjectId], Iterator[bytes]]
 
 logger = logging.getLogger(__name__)
 

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import SYMLINK
 from snapd.failpoints import failpoint
+from snapd.model.plan import CapturedFile
+from snapd.model.snapshot import SYMLINK, Signature
 from snapd.worktree.fs.rename import exchange, rename_no_replace
 from snapd.worktree.fs.stable_read import blob_id, read_link, read_stable, signature
-
-if TYPE_CHECKING:
-    from snapd.core.model import Signature
-    from snapd.core.plan import CapturedFile
 
 _KEPT_NAME_BYTES = 230
 """How much of a file's name fits, with our ending, into the 255 bytes that a name may have."""

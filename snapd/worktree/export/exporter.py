@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
-from snapd.core.errors import InvalidParams, IoError, SnapdError, from_os_error, os_errors
-from snapd.core.model import EXECUTABLE, SYMLINK
-from snapd.core.paths import is_tree_name, parents, shown
 from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, IoError, SnapdError, from_os_error, os_errors
+from snapd.model.paths import is_tree_name, parents, shown
+from snapd.model.plan import Plan
+from snapd.model.snapshot import EXECUTABLE, SYMLINK, Entry, ObjectId, RelPath
 from snapd.worktree.fs.directories import Directories
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, RelPath
-    from snapd.core.plan import Plan
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 

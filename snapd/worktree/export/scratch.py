@@ -11,18 +11,14 @@ import os
 import stat
 import tempfile
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from snapd.core.errors import from_os_error, os_errors
-from snapd.core.model import file_clock_ns
-from snapd.core.paths import parents
+from snapd.model.errors import from_os_error, os_errors
+from snapd.model.paths import parents
+from snapd.model.snapshot import ObjectId, RelPath, Signature, file_clock_ns
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.stable_read import blob_id, is_racy, read_link, read_stable, signature
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from snapd.core.model import ObjectId, RelPath, Signature
 
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 _REMOVE_SECONDS = 10.0

@@ -12,13 +12,13 @@ import os
 import sys
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from snapd.core.model import RelPath
+    # a process that lists directories loads as little as it can
+    from snapd.model.snapshot import RelPath
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """The flags to open a directory with."""

@@ -8,10 +8,8 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Container
+from collections.abc import Container
+from typing import NamedTuple
 
 SIGNATURE = struct.Struct("<IQqqQ")
 """A packed signature: mode, size, mtime and ctime in nanoseconds, inode. Git's index has bytes 4 to 32 of it."""

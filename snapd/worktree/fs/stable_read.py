@@ -9,18 +9,13 @@ import errno
 import hashlib
 import os
 import stat
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
-from snapd.core.errors import os_errors
-from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Signature, SkipReason, file_clock_ns
+from snapd.model.errors import os_errors
+from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, ObjectId, RelPath, Signature, SkipReason, file_clock_ns
 
 from .directories import open_directory, opened_directory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from snapd.core.model import ObjectId, RelPath
 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

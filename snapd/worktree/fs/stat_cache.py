@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from snapd.core.model import file_clock_ns
+from snapd.model.snapshot import file_clock_ns
 
 from .stable_read import is_racy
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
 import attrs
 
-from .repository import expanded, variables
-
-if TYPE_CHECKING:
-    from .repository import GitUser, Repository
+from .repository import GitUser, Repository, expanded, variables
 
 _URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
 _LETS_IN = re.compile(r"credential\..*|core\.(askpass|sshcommand)|ssh\.variant", re.DOTALL)

@@ -9,14 +9,11 @@ import hashlib
 import os
 import struct
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import attrs
 
 from snapd.worktree.fs.stable_read import read_bounded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _WORD = struct.Struct(">I")
 

@@ -17,27 +17,18 @@ import os
 import re
 import struct
 from collections import defaultdict
+from collections.abc import Collection
 from functools import cache
-from typing import TYPE_CHECKING
 
-from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK
-from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile
-from snapd.worktree.fs.listing import SIGNATURE_BYTES
+from snapd.model.ignore import RULES_BYTES, IgnoreFile
+from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, ObjectId, RelPath
+from snapd.store.adopt import OpenBlobs, ProjectBlobs
+from snapd.worktree.fs.listing import SIGNATURE_BYTES, Listing
 from snapd.worktree.fs.stable_read import read_small, tree_mode
 
-from .index import MalformedIndex, read_index
+from .index import GitIndex, MalformedIndex, read_index
 from .objects import object_directories
-from .repository import attribute_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.store import OpenBlobs, ProjectBlobs
-    from snapd.worktree.fs.listing import Listing
-
-    from .index import GitIndex
-    from .repository import GitUser, Repository
+from .repository import GitUser, Repository, attribute_settings
 
 ATTRIBUTES_BYTES = RULES_BYTES
 """Below a larger attribute file no entry is trusted. Git ignores one over 100 MB."""

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from snapd.core.errors import os_errors
+from snapd.model.errors import os_errors
+from snapd.model.snapshot import Entry, RelPath
+from snapd.store.adopt import OpenBlobs
 from snapd.worktree.fs.stable_read import read_small, resolved
 
-from .repository import find_repository
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from snapd.core.model import Entry, RelPath
-    from snapd.core.ports.store import OpenBlobs
-
-    from .repository import Repository
+from .repository import Repository, find_repository
 
 _QUOTED = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)

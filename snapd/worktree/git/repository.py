@@ -12,19 +12,16 @@ import pwd
 import re
 import stat
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import attrs
 import pygit2
 from pygit2.enums import Option
 
-from snapd.core.rules.ignore import RULES_BYTES
+from snapd.model.ignore import RULES_BYTES
 from snapd.worktree.fs.stable_read import SMALL_BYTES, read_bounded, resolved
 from snapd.worktree.fs.stat_cache import StatCache
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _DEEPEST = 10
 """How deep libgit2 follows includes in included files."""

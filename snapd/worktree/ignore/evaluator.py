@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.paths import parents
+from snapd.model.ignore import IgnoreFile, IgnoreStack
+from snapd.model.paths import parents
+from snapd.model.snapshot import RelPath
+from snapd.worktree.git.index import TrackedPaths
 
-if TYPE_CHECKING:
-    from snapd.core.model import RelPath
-    from snapd.core.rules.ignore import IgnoreFile, IgnoreStack
-    from snapd.worktree.git.index import TrackedPaths
-
-    from .rules import RuleSource, WorkspaceRules
+from .rules import RuleSource, WorkspaceRules
 
 
 class Scope(Enum):

@@ -9,27 +9,21 @@ import logging
 import os
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import attrs
 
-from snapd.core.errors import InvalidParams, did_you_mean, os_errors
-from snapd.core.model import RuleText, Signature, file_clock_ns
-from snapd.core.operations.target import stack_of
-from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile, IgnoreStack
+from snapd.model.errors import InvalidParams, did_you_mean, os_errors
+from snapd.model.ignore import RULES_BYTES, IgnoreFile, IgnoreStack, stack_of
+from snapd.model.snapshot import RelPath, RuleText, Signature, file_clock_ns
+from snapd.store.adopt import OpenBlobs
 from snapd.worktree.fs.stable_read import is_racy, read_small, signature
 from snapd.worktree.fs.stat_cache import StatCache
-from snapd.worktree.git.index import MalformedIndex, TrackedPaths, read_index
+from snapd.worktree.git.index import GitIndex, MalformedIndex, TrackedPaths, read_index
 from snapd.worktree.git.index_seed import IndexSeed
 from snapd.worktree.git.repository import GitUser as GitUser
 from snapd.worktree.git.repository import Repository, find_repository, nested_repository, user_excludes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from snapd.core.model import RelPath
-    from snapd.core.ports.store import OpenBlobs
-    from snapd.worktree.git.index import GitIndex
 
 logger = logging.getLogger(__name__)
 

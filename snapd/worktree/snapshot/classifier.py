@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import attrs
 
-from snapd.core.model import SkipReason
-from snapd.core.paths import is_tree_name
-from snapd.worktree.fs.listing import SIGNATURE_BYTES, pack_signature
+from snapd.model.paths import is_tree_name
+from snapd.model.snapshot import ObjectId, RelPath, SkipReason
+from snapd.worktree.fs.listing import SIGNATURE_BYTES, FileStatus, ListedFile, Listing, pack_signature
 from snapd.worktree.fs.stable_read import racy_from
-from snapd.worktree.ignore.evaluator import Scope
+from snapd.worktree.git.index_seed import IndexSeed
+from snapd.worktree.ignore.evaluator import DirectoryRules, RuleEvaluator, Scope
 from snapd.worktree.state.file_state import (
     CTIMES,
     PackedFiles,
@@ -22,13 +23,7 @@ from snapd.worktree.state.file_state import (
     seeded_record,
 )
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
-
-if TYPE_CHECKING:
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.worktree.fs.listing import FileStatus, ListedFile, Listing
-    from snapd.worktree.git.index_seed import IndexSeed
-    from snapd.worktree.ignore.evaluator import DirectoryRules, RuleEvaluator
-    from snapd.worktree.state.tree_state import TreeState
+from snapd.worktree.state.tree_state import TreeState
 
 OWN_TEMPORARY = re.compile(rb"\.snapd-tmp-[0-9a-f]{16}")
 """Names of files that an operation of snapd is about to move into place; never captured."""

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import attrs
 
-from snapd.core.model import SYMLINK, TREE, Drift, DriftedFile, Entry
-from snapd.core.trees import files
+from snapd.model.snapshot import SYMLINK, TREE, Drift, DriftedFile, DriftQuery, Entry, ObjectId, RelPath
+from snapd.model.trees import files
 from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.stable_read import read_link, read_stable, tree_mode
 from snapd.worktree.state.file_state import entry_of
+from snapd.worktree.state.nodes import DirectoryNode
+from snapd.worktree.state.tree_state import TreeState
 
 from .walker import GONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from snapd.core.model import DriftQuery, ObjectId, RelPath
-    from snapd.worktree.state.nodes import DirectoryNode
-    from snapd.worktree.state.tree_state import TreeState
 
 _NOT_STORED: ObjectId = bytes(20)
 

@@ -7,19 +7,16 @@ symlink. They watch each directory before they list it, where the clock shares i
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
+from typing import TypeVar
 
+from snapd.model.snapshot import RelPath
+from snapd.watch.clock import Clock
 from snapd.workers.pool import WorkerPool
 from snapd.workers.processes import ChildProcess
 from snapd.worktree.fs.listing import Listing, decode
 
 from .lister_process import PATH
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from snapd.core.model import RelPath
-    from snapd.watch.clock import Clock
 
 T = TypeVar("T")
 

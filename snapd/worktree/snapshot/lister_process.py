@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from snapd.watch.fanotify import SharedQueues
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import Listing, encode, failed, list_directory
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PATH = struct.Struct("<I")
 """Bytes of the path that follows."""

@@ -9,36 +9,31 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import attrs
 
-from snapd.core.errors import from_os_error
-from snapd.core.model import SkipReason
 from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.errors import from_os_error
+from snapd.model.snapshot import ObjectId, RelPath, SkipReason
+from snapd.store.batch import ObjectBatch
 from snapd.workers.pool import WorkerLost, WorkerPool
 from snapd.workers.processes import ChildProcess
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.stable_read import STREAM_FROM, read_link, read_stable
-from snapd.worktree.state.file_state import make_record, oid_of
+from snapd.worktree.state.file_state import Record, make_record, oid_of
+from snapd.worktree.state.nodes import DirectoryNode
+from snapd.worktree.state.tree_state import TreeState
 
 from .reader_process import ANSWER, DIRECTORY, NAME, UNREAD
 from .walker import GONE
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.store import ObjectBatch
-    from snapd.worktree.state.file_state import Record
-    from snapd.worktree.state.nodes import DirectoryNode
-    from snapd.worktree.state.tree_state import TreeState
-
-    _Piece = tuple[DirectoryNode, RelPath, list[tuple[bytes, bool]]]
-    _Asked = tuple[DirectoryNode, RelPath, bytes]
-    _Readings = Generator[tuple[DirectoryNode, list["Read"]], None, None]
+_Piece = tuple[DirectoryNode, RelPath, list[tuple[bytes, bool]]]
+_Asked = tuple[DirectoryNode, RelPath, bytes]
+_Readings = Generator[tuple[DirectoryNode, list["Read"]], None, None]
 
 
 T = TypeVar("T")

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+from snapd.model.snapshot import ObjectId
 from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.stable_read import STREAM_FROM, read_stable
 from snapd.worktree.state.file_state import make_record
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from snapd.core.model import ObjectId
-
-    _Packing = Callable[[bytes], tuple[ObjectId, bytes]]
+_Packing = Callable[[bytes], tuple[ObjectId, bytes]]
 
 DIRECTORY = struct.Struct("<IH")
 """The length of a directory's path, bytes, and the number of names that follow it."""

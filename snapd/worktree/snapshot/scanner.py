@@ -7,38 +7,42 @@ import logging
 import os
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
-from snapd.core.errors import SnapdError, os_errors
-from snapd.core.model import EMPTY_TREE, NO_COVERAGE, FullLook, SkipReason, Snapshot, file_clock_ns
 from snapd.failpoints import failpoint
 from snapd.heap import give_back
-from snapd.watch.clock import Marks
+from snapd.model.call import Call
+from snapd.model.errors import SnapdError, os_errors
+from snapd.model.snapshot import (
+    EMPTY_TREE,
+    NO_COVERAGE,
+    CaptureSettings,
+    Coverage,
+    Drift,
+    DriftQuery,
+    FullLook,
+    ObjectId,
+    RelPath,
+    SkipReason,
+    Snapshot,
+    file_clock_ns,
+)
+from snapd.store.adopt import Adopt, OpenBlobs
+from snapd.store.batch import ObjectBatch
+from snapd.watch.clock import Clock, Marks
 from snapd.worktree.ignore.evaluator import RuleEvaluator, differing, digest
+from snapd.worktree.ignore.rules import RuleSource, WorkspaceRules
 from snapd.worktree.state.file_state import oid_of
-from snapd.worktree.state.nodes import encode_tree
+from snapd.worktree.state.nodes import DirectoryNode, encode_tree
 from snapd.worktree.state.persistence import load, save
 from snapd.worktree.state.tree_state import TreeState
 
-from .classifier import NameClassifier, SeededFiles
+from .classifier import NameClassifier, SeededFiles, Visit
 from .drift import DriftFinder
-from .lister_pool import start_lister, stop_lister
+from .lister_pool import ListerPool, start_lister, stop_lister
 from .reader import Reader
 from .trace import trace
 from .walker import Walker, needs_lister
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from snapd.core.call import Call
-    from snapd.core.model import CaptureSettings, Coverage, Drift, DriftQuery, ObjectId, RelPath
-    from snapd.core.ports.store import Adopt, ObjectBatch, OpenBlobs
-    from snapd.watch.clock import Clock
-    from snapd.worktree.ignore.rules import RuleSource, WorkspaceRules
-    from snapd.worktree.state.nodes import DirectoryNode
-
-    from .classifier import Visit
-    from .lister_pool import ListerPool
 
 _SAVE_FROM = 5000
 """After this many new files and directories the state is saved, so that a new process need not read them again."""

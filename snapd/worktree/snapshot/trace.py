@@ -7,25 +7,20 @@ look. What was copied is found by its size, once the name with the original is g
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
 import attrs
 
-from snapd.core.model import Origin
-from snapd.core.paths import parents
+from snapd.model.paths import parents
+from snapd.model.snapshot import Origin, RelPath
 from snapd.worktree.fs.birth import birth_ns
 from snapd.worktree.fs.directories import Directories
+from snapd.worktree.fs.listing import FileStatus
 from snapd.worktree.state.file_state import Inodes
+from snapd.worktree.state.tree_state import TreeState
 from snapd.worktree.state.uncaptured import Known
 
 from .walker import GONE
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from snapd.core.model import RelPath
-    from snapd.worktree.fs.listing import FileStatus
-    from snapd.worktree.state.tree_state import TreeState
 
 _MOST_NAMES = 4
 """How many former names of one file or directory are kept."""

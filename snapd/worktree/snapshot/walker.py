@@ -10,39 +10,29 @@ import errno
 import logging
 import os
 import stat
+from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.errors import from_os_error, os_errors
-from snapd.core.model import SkipReason, file_clock_ns
-from snapd.core.paths import parents
-from snapd.core.rules.ignore import RULES_BYTES, IgnoreFile
-from snapd.watch.clock import ITSELF
+from snapd.model.call import Call
+from snapd.model.errors import from_os_error, os_errors
+from snapd.model.ignore import RULES_BYTES, IgnoreFile
+from snapd.model.paths import parents
+from snapd.model.snapshot import RelPath, SkipReason, file_clock_ns
+from snapd.watch.clock import ITSELF, Clock, Marks
 from snapd.workers.pool import WorkerLost
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import Listing, list_directory
 from snapd.worktree.fs.stable_read import is_racy, read_small
-from snapd.worktree.ignore.evaluator import Scope
+from snapd.worktree.git.index_seed import IndexSeed
+from snapd.worktree.ignore.evaluator import RuleEvaluator, Scope
 from snapd.worktree.state.file_state import inode_of
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
+from snapd.worktree.state.tree_state import TreeState
 
-from .classifier import Visit
-from .lister_pool import start_lister, stop_lister
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator
-
-    from snapd.core.call import Call
-    from snapd.core.model import RelPath
-    from snapd.watch.clock import Clock, Marks
-    from snapd.worktree.git.index_seed import IndexSeed
-    from snapd.worktree.ignore.evaluator import RuleEvaluator
-    from snapd.worktree.state.tree_state import TreeState
-
-    from .classifier import NameClassifier
-    from .lister_pool import ListerPool
+from .classifier import NameClassifier, Visit
+from .lister_pool import ListerPool, start_lister, stop_lister
 
 logger = logging.getLogger(__name__)
 

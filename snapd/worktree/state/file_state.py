@@ -9,19 +9,14 @@ from __future__ import annotations
 import os
 import re
 import struct
+from collections.abc import Collection, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import Entry, Signature
+from snapd.model.snapshot import Entry, ObjectId, Signature
 from snapd.worktree.fs.listing import SIGNATURE, SIGNATURE_BYTES
 from snapd.worktree.fs.stable_read import tree_mode
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from snapd.core.model import ObjectId
 
 Record = bytes
 

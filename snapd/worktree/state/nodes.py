@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import EMPTY_TREE
+from snapd.model.ignore import IgnoreFile
+from snapd.model.snapshot import EMPTY_TREE, ObjectId, RelPath, SkipReason
 from snapd.worktree.fs.listing import SIGNATURE_BYTES
+from snapd.worktree.ignore.evaluator import DirectoryRules
 
-from .file_state import PackedFiles, inode_of, is_racy_record, tree_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from snapd.core.model import ObjectId, RelPath, SkipReason
-    from snapd.core.rules.ignore import IgnoreFile
-    from snapd.worktree.ignore.evaluator import DirectoryRules
-
-    from .file_state import Inodes, Record
+from .file_state import Inodes, PackedFiles, Record, inode_of, is_racy_record, tree_lines
 
 
 class Uncaptured(Enum):

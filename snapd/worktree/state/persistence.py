@@ -10,27 +10,21 @@ import hashlib
 import os
 import secrets
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import attrs
 
-from snapd.core.errors import os_errors
-from snapd.core.model import SkipReason
-from snapd.core.rules.ignore import IgnoreStack
 from snapd.failpoints import failpoint
+from snapd.model.errors import os_errors
+from snapd.model.ignore import IgnoreStack
+from snapd.model.snapshot import ObjectId, RelPath, SkipReason
 from snapd.worktree.fs.listing import SIGNATURE_BYTES
 from snapd.worktree.ignore.evaluator import DirectoryRules, Scope
 
 from .file_state import OID_BYTES, PackedFiles
 from .nodes import DirectoryNode, Uncaptured
+from .tree_state import TreeState
 from .uncaptured import Known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from snapd.core.model import ObjectId, RelPath
-
-    from .tree_state import TreeState
 
 _MAGIC = b"snapd memory 3\n\0"
 _DIGEST_BYTES = 20

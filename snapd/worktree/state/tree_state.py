@@ -8,26 +8,19 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable
 
 import attrs
 
-from snapd.core.model import Coverage, RuleText, Skip, SkipReason
-from snapd.core.paths import parents
+from snapd.model.paths import parents
+from snapd.model.snapshot import Coverage, ObjectId, Origin, RelPath, RuleText, Skip, SkipReason
+from snapd.worktree.fs.listing import FileStatus
 from snapd.worktree.ignore.evaluator import Scope
+from snapd.worktree.ignore.rules import WorkspaceRules
 
-from .file_state import Inodes, inode_of, oid_of, signature_of
+from .file_state import Inodes, PackedFiles, Record, inode_of, oid_of, signature_of
 from .nodes import DirectoryNode, Uncaptured
 from .uncaptured import Known, UncapturedFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from snapd.core.model import ObjectId, Origin, RelPath
-    from snapd.worktree.fs.listing import FileStatus
-    from snapd.worktree.ignore.rules import WorkspaceRules
-
-    from .file_state import PackedFiles, Record
 
 _MOST_PERMISSIONS = 10_000
 """For how many files and directories a snapshot has permissions at most."""

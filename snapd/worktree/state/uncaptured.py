@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from snapd.core.model import UncapturedChange
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from snapd.core.model import RelPath, RuleText
-    from snapd.worktree.fs.listing import FileStatus
+from snapd.model.snapshot import RelPath, RuleText, UncapturedChange
+from snapd.worktree.fs.listing import FileStatus
 
 _MOST_KNOWN = 20_000
 """Up to how many names those of files are kept; of other files, only deletions are noticed."""

@@ -13,7 +13,7 @@ from snapd.agents.install import Change, to_install, to_uninstall
 from snapd.agents.jsonc import BrokenText
 from snapd.agents.styles import entries
 from snapd.agents.table import AGENTS, Agent
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 from tests.agents.settings import made_up
 from tests.agents.settings.oracle import comments, meaning
 from tests.support.amounts import amount

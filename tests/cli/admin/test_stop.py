@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from snapd.cli.admin import daemon
-from snapd.core.errors import IoError
 from snapd.launch import connect
+from snapd.model.errors import IoError
 from tests.rpc.machine import Machine, request, wait_until
 
 HANGING = """

@@ -18,7 +18,7 @@ from snapd.cli.terminal.naming import step_name
 from snapd.cli.terminal.output import Painter, summary
 from snapd.cli.terminal.plans import file_lines
 from snapd.cli.terminal.times import ago
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

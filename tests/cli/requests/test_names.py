@@ -8,7 +8,7 @@ import pytest
 
 from snapd.cli.requests.names import find_session, find_step, latest_session, step_id
 from snapd.cli.terminal.naming import beginning, learn, short
-from snapd.core.errors import InvalidParams, NothingToUndo, UnknownSession, UnknownStep
+from snapd.model.errors import InvalidParams, NothingToUndo, UnknownSession, UnknownStep
 
 STEPS = {
     "claude": ["0123456789abcdef", "0123aaaaaaaaaaaa"],

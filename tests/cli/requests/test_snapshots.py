@@ -8,7 +8,7 @@ import pytest
 
 from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file
 from snapd.cli.terminal import output
-from snapd.core.errors import InvalidParams, SnapdError, UnknownSnapshot, UnknownStep
+from snapd.model.errors import InvalidParams, SnapdError, UnknownSnapshot, UnknownStep
 
 FIRST, SECOND, OTHER = "abcdef00" + "1" * 32, "abcdef00" + "2" * 32, "0123456789" + "3" * 30
 BEFORE, AFTER = "b" * 40, "a" * 40

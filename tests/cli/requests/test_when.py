@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from snapd.cli.requests.snapshots import is_time, last_second
-from snapd.core.errors import InvalidParams
+from snapd.model.errors import InvalidParams
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import attrs
 import pytest
 
 from snapd.cli.terminal.errors import as_json, readable
-from snapd.core import errors
-from snapd.core.errors import InvalidParams, IoError, SnapdError, StorageFull
+from snapd.model import errors
+from snapd.model.errors import InvalidParams, IoError, SnapdError, StorageFull
 from snapd.wire.converter import wire_name
 from snapd.wire.methods import METHODS
 from tests.cli.steps import numbered, put, take

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapd.cli.terminal.filenames import file_name, shell_name
-from snapd.core.paths import to_uri
+from snapd.model.paths import to_uri
 
 
 @pytest.mark.parametrize(

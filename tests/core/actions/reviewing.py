@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 
 from snapd.core.actions.review.review import PendingPage
-from snapd.core.call import Call
-from snapd.core.model import OnConflict, Outcome
 from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.core.review.fold import PendingTexts
+from snapd.model.call import Call
+from snapd.model.snapshot import OnConflict, Outcome
 from tests.support.sessions import Agents
 
 
@@ -59,5 +59,5 @@ class Reviewer:
 
     def blame(self, name: str, tree: bytes | None = None) -> list[tuple[str, int]]:
         """Who wrote the lines of a file, as a step or a word, and how many."""
-        found = self._agents.bench.workspace.blame(os.fsencode(name), tree, None, Call())
+        found = self._agents.bench.workspace.blame.lines(os.fsencode(name), tree, None, Call())
         return [(each.writer.steps[0] if each.writer.steps else each.writer.kind, each.count) for each in found.lines]

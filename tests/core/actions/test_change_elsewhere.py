@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.errors import NothingToRedo
+from snapd.model.errors import NothingToRedo
 from tests.support.git import run_git
 from tests.support.sessions import Agents, at_work
 

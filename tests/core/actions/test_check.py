@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.check_report import CheckReport, Leftovers, Problem
+from snapd.model.call import Call
+from snapd.model.check_report import CheckReport, Leftovers, Problem
 from snapd.store.store import Store
 from tests.support.workspace import make
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.model import OnConflict
+from snapd.model.call import Call
+from snapd.model.snapshot import OnConflict
 from tests.support.merging import has_both
 from tests.support.workspace import Bench, Executable, Item, Items, Symlink, make, outcomes
 
@@ -192,7 +192,7 @@ def test_the_base_is_the_last_snapshot_that_a_client_was_told_of(tmp_path: Path)
     bench.track()
     bench.write({"a": b"user"})
     # looking at the changes, or asking what would be done, makes nothing of them the agent's
-    bench.workspace.changed(tree, None, Call())
+    bench.workspace.comparison.changed(tree, None, Call())
     bench.restore(tree, "fail", dry_run=True)
     bench.reopen()
     assert outcomes(bench.restore(tree, "fail")) == {"a": "conflict:changedSince"}

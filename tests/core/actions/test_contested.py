@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.call import Call
-from snapd.core.model import ChangedBy, Contested, Details, Dispute, OnConflict
 from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
+from snapd.model.snapshot import ChangedBy, Contested, Details, Dispute, OnConflict
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, text
 from tests.support.workspace import Items, outcomes, write

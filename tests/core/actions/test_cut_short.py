@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.call import Call
-from snapd.core.errors import (
+from snapd.core.feed.event_log import Reverted, SessionMoved
+from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
+from snapd.model.errors import (
     Cancelled,
     FileNotInSnapshot,
     InvalidParams,
@@ -21,8 +23,6 @@ from snapd.core.errors import (
     SnapdError,
     StorageFull,
 )
-from snapd.core.feed.event_log import Reverted, SessionMoved
-from snapd.core.operations.details import OperationOptions
 from snapd.store import log
 from snapd.store import store as store_module
 from snapd.store.log import SnapshotLog
@@ -80,7 +80,7 @@ def test_an_operation_that_fails_after_its_files_were_moved(
     agents.start("two")
     agents.step("one", {"a.txt": b"1", "new": b"n"})
     step = agents.begin("two")
-    work_tree, store = bench.workspace._work_tree, bench.workspace._store
+    work_tree, store = bench.workspace.work_tree, bench.workspace.store
     apply = work_tree.apply
 
     def fail(*_: object, **__: object) -> object:
@@ -114,7 +114,7 @@ def test_an_operation_that_fails_before_is_none(agents: Agents, monkeypatch: pyt
     def fail(*_: object) -> object:
         raise Interrupted
 
-    monkeypatch.setattr(bench.workspace._work_tree, "apply", fail)
+    monkeypatch.setattr(bench.workspace.work_tree, "apply", fail)
     with pytest.raises(Interrupted):
         agents.undo("one")
     monkeypatch.undo()
@@ -140,7 +140,7 @@ def killed(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
 
     intent = Path(bench.store) / "intent"
     kept: list[bytes] = []
-    work_tree = bench.workspace._work_tree
+    work_tree = bench.workspace.work_tree
     apply = work_tree.apply
 
     def watched(*arguments: object) -> object:
@@ -262,7 +262,7 @@ def fail() -> None:
 def check_whole(bench: Bench) -> None:
     """All recorded snapshots can be restored, also by a new process, and git finds nothing wrong."""
     bench.reopen()
-    records = bench.workspace._store._log.records()
+    records = bench.workspace.store.log.records()
     assert records
     for record in records:
         bench.restore(record.tree)
@@ -285,7 +285,7 @@ def test_a_kill_before_unused_coverages_go_makes_no_later_snapshot_unrestorable(
         with pytest.raises(Killed):
             purge(bench, "key")
     bench.reopen()
-    bench.workspace.cleanup(None, Call())
+    bench.workspace.upkeep.cleanup(None, Call())
     bench.write({"a": b"2"})
     bench.track()
     bench.write({"a": b"3"})
@@ -314,7 +314,7 @@ def test_an_error_after_the_references_moved(tmp_path: Path, monkeypatch: pytest
     monkeypatch.undo()
     bench.write({"a": b"3"})
     agents.step("s", {"b": b"4"})
-    bench.workspace.keep_house(time.time())
+    bench.workspace.upkeep.keep_house(time.time())
     check_gone(bench.store, SECRET)
     check_whole(bench)
     (session,) = bench.workspace.sessions.all(Call()).views
@@ -338,7 +338,7 @@ def test_a_log_that_cannot_be_read_for_a_moment_loses_nothing(tmp_path: Path, mo
             purge(bench, "key")
         with pytest.raises(IoError):
             bench.track()
-    bench.workspace.keep_house(time.time())
+    bench.workspace.upkeep.keep_house(time.time())
     check_whole(bench)
     for tree in trees:
         bench.restore(tree)
@@ -431,11 +431,11 @@ def test_a_kill_between_the_index_and_the_pack_that_goes(tmp_path: Path) -> None
     with killed_at("expire.pack", 2):
         purge(bench, "key")
     bench.reopen()
-    bench.workspace.keep_house(time.time())
+    bench.workspace.upkeep.keep_house(time.time())
     for path in Path(bench.store).rglob("*.pack"):
         # for as long as a git that packs might still be about to name it, it is left alone, and not forgotten
         os.utime(path, (1, 1))
-    bench.workspace.keep_house(time.time())
+    bench.workspace.upkeep.keep_house(time.time())
     check_gone(bench.store, SECRET)
 
 
@@ -445,8 +445,8 @@ def test_a_forced_file_is_not_stored_again_by_a_look(tmp_path: Path) -> None:
     bench.write({"a": b"2"})
     bench.track()
     purge(bench, "key")
-    for record in bench.workspace._store._log.records():
-        bench.workspace.diff(record.tree, None, (), Call())
+    for record in bench.workspace.store.log.records():
+        bench.workspace.comparison.diff(record.tree, None, (), Call())
         bench.restore(record.tree)
     check_gone(bench.store, SECRET)
     assert bench.read()["key"] == SECRET
@@ -507,7 +507,7 @@ def test_a_folder_among_the_packs_is_in_nobodys_way(tmp_path: Path) -> None:
     bench.remove("key")
     for do in (
         lambda: purge(bench, "key"),
-        lambda: bench.workspace.cleanup(None, Call()),
+        lambda: bench.workspace.upkeep.cleanup(None, Call()),
         lambda: bench.workspace.upkeep.purge_all(False, Call()),
     ):
         Path(bench.store, "objects/pack/multi-pack-index.d").mkdir()
@@ -533,7 +533,7 @@ def test_a_store_whose_removal_was_cut_short_is_an_empty_one(tmp_path: Path, mon
     bench.open()
     tree = bench.track()
     check_whole(bench)
-    assert bench.workspace._store._log.records()[0].tree == tree
+    assert bench.workspace.store.log.records()[0].tree == tree
 
 
 @pytest.mark.parametrize("left", ["HEAD", "objects", "refs"])

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, TREE, TreeEntry
-from snapd.core.trees import changes, files, is_among
+from snapd.model.call import Call
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import EMPTY_TREE, EXECUTABLE, REGULAR, TREE, TreeEntry
+from snapd.model.trees import changes, files, is_among
 from snapd.store.objects.codec import decode_tree, differing_entries
 from snapd.store.store import Store
 from tests.core.compare.test_diffs import both, moved_text
@@ -22,7 +22,7 @@ from tests.support.workspace import Items, make
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from snapd.core.model import ObjectId
+    from snapd.model.snapshot import ObjectId
 
 NAMES = [b"a", b"a.b", b"a-b", b"a0", b"ab", b"a\x01", b"a\xff", b"A", b"a b", b"\xc3\xa9"]
 """Names whose order as directories is not their order as files: `/` stands between `.` and `0`."""
@@ -201,7 +201,7 @@ def test_each_blob_and_each_tree_that_differs_is_read_once(tmp_path: Path, monke
     same: Items = {f"same/{at}/x": b"%d" % at for at in range(30)}
     old, new = both(bench, {**before, **same}, {**after, **same})
     counted = Counted(monkeypatch, "read_small_blob", "differing", "read_blob", "read_tree", "blob_chunks")
-    assert len(bench.workspace.deltas(old, new, Call()).deltas) == 1000
+    assert len(bench.workspace.comparison.deltas(old, new, Call()).deltas) == 1000
     assert len(counted.asked["read_small_blob"]) == 2000
     # the root, 20 directories and 140 below them; nothing of `same`
     assert len(counted.asked["differing"]) == 1 + 20 + 140
@@ -210,7 +210,7 @@ def test_each_blob_and_each_tree_that_differs_is_read_once(tmp_path: Path, monke
     assert {times for counter in counted.asked.values() for times in counter.values()} == {1}
     assert not counted.asked["blob_chunks"]
     counted.clear()
-    page = bench.workspace.deltas(old, new, Call(), after=b"d9/s6/f9", limit=10)
+    page = bench.workspace.comparison.deltas(old, new, Call(), after=b"d9/s6/f9", limit=10)
     assert len(page.deltas) == sum(counted.asked["read_small_blob"].values()) // 2
     assert sum(counted.asked["differing"].values()) <= 1 + 1 + 7
 
@@ -219,7 +219,7 @@ def test_renames_are_looked_for_once_for_all_pages(tmp_path: Path, monkeypatch: 
     bench = make(tmp_path)
     before: Items = {f"a/{at}": moved_text(at) for at in range(9)}
     old, new = both(bench, before, {f"b/{at}": moved_text(at) for at in range(9)})
-    whole = bench.workspace.deltas(old, new, Call(), renames=True).deltas
+    whole = bench.workspace.comparison.deltas(old, new, Call(), renames=True).deltas
     counted = Counted(monkeypatch, "renames")
 
     def asked() -> dict[tuple[bytes, ...], int]:
@@ -228,7 +228,7 @@ def test_renames_are_looked_for_once_for_all_pages(tmp_path: Path, monkeypatch: 
     for _ in range(2):
         seen, after = [], None
         while True:
-            page = bench.workspace.deltas(old, new, Call(), renames=True, after=after, limit=2)
+            page = bench.workspace.comparison.deltas(old, new, Call(), renames=True, after=after, limit=2)
             seen += page.deltas
             after = page.after
             if after is None:
@@ -236,8 +236,8 @@ def test_renames_are_looked_for_once_for_all_pages(tmp_path: Path, monkeypatch: 
         assert tuple(seen) == whole
     # kept while there are pages to come, and no longer
     assert asked() == {(old, new): 2}
-    bench.workspace.deltas(old, new, Call(), renames=True, limit=1)
-    bench.workspace.deltas(new, old, Call(), renames=True, limit=1)
+    bench.workspace.comparison.deltas(old, new, Call(), renames=True, limit=1)
+    bench.workspace.comparison.deltas(new, old, Call(), renames=True, limit=1)
     assert asked() == {(old, new): 3, (new, old): 1}
 
 
@@ -248,7 +248,7 @@ def test_names_go_on_where_a_page_ended(tmp_path: Path) -> None:
     seen: list[bytes] = []
     after = None
     while True:
-        page = bench.workspace.names(tree, Call(), lambda _: True, after, 2)
+        page = bench.workspace.snapshots.names(tree, Call(), lambda _: True, after, 2)
         seen += page.paths
         after = page.after
         if after is None:

@@ -16,11 +16,11 @@ import pytest
 from snapd.core.actions.history import HistoryQuery
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import StepView, Turning
-from snapd.core.call import Call
-from snapd.core.errors import SnapdError
-from snapd.core.model import FileOutcome, OnConflict, Outcome, TakenQuery
 from snapd.core.operations.details import OperationOptions
-from snapd.core.timeline.model import Step
+from snapd.model.call import Call
+from snapd.model.errors import SnapdError
+from snapd.model.snapshot import FileOutcome, OnConflict, Outcome, TakenQuery
+from snapd.model.timeline import Step
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work, ids
 from tests.support.workspace import Bench, make
@@ -173,11 +173,11 @@ class History:
 
     def restore(self) -> Ask:
         tree = self.dice.choice(self.trees)
-        return lambda request: told(self.bench.workspace.restore(tree, request, Call()))
+        return lambda request: told(self.bench.workspace.snapshots.restore(tree, request, Call()))
 
     def bring_back(self) -> Ask:
         tree, names = self.dice.choice(self.trees), [os.fsencode(self.dice.choice((*NAMES, "d", "e")))]
-        return lambda request: told(self.bench.workspace.revert([(tree, names)], request, Call()))
+        return lambda request: told(self.bench.workspace.snapshots.revert([(tree, names)], request, Call()))
 
     # -- what there is
 
@@ -189,7 +189,7 @@ class History:
 
     def rows(self) -> object:
         """The snapshots that were recorded."""
-        return self.bench.workspace.taken_snapshots(TakenQuery(), None, 100_000, Call(), counts=False)
+        return self.bench.workspace.snapshots.taken(TakenQuery(), None, 100_000, Call(), counts=False)
 
     def everything(self) -> object:
         """The folder, and all that the timeline says."""

@@ -12,8 +12,8 @@ import attrs
 import pytest
 
 from snapd.core.answers import Exported
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, InvalidParams, IoError, SnapdError, StorageFull, StoreCorrupt, UnknownSnapshot
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, InvalidParams, IoError, SnapdError, StorageFull, StoreCorrupt, UnknownSnapshot
 from snapd.store.store import Store
 from tests.support.failures import at_failpoint
 from tests.support.git import run_git
@@ -48,7 +48,7 @@ def bench(tmp_path: Path) -> Bench:
 
 def export(bench: Bench, tree: bytes, directory: str | Path, *only: str, call: Call | None = None) -> Exported:
     names = [os.fsencode(name) for name in only] if only else None
-    return bench.workspace.export(tree, os.fsencode(directory), names, call or Call())
+    return bench.workspace.snapshots.export(tree, os.fsencode(directory), names, call or Call())
 
 
 def failing(code: int) -> Callable[[], None]:
@@ -111,7 +111,7 @@ def test_some_files_beside_others(bench: Bench, tmp_path: Path) -> None:
 
 def test_no_files_but_the_empty_folders(bench: Bench, tmp_path: Path) -> None:
     tree = bench.track()
-    assert bench.workspace.export(tree, os.fsencode(tmp_path / "out"), [], Call()) == Exported(0, 0)
+    assert bench.workspace.snapshots.export(tree, os.fsencode(tmp_path / "out"), [], Call()) == Exported(0, 0)
     assert read(tmp_path / "out") == {"nil/": None, "deep/er/nil/": None}
 
 

@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams
 from snapd.handlers import HANDLERS, Context
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams
 from snapd.wire.converter import structure, unstructure
 from snapd.wire.methods import METHODS
 from tests.support.workspace import Bench, Items, Symlink, make

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from snapd.core.actions.history import HistoryEntry, HistoryPosition, HistoryQuery
-from snapd.core.call import Call
-from snapd.core.errors import UnknownStep
+from snapd.model.call import Call
+from snapd.model.errors import UnknownStep
 from tests.support.amounts import amount
 from tests.support.git import run_git
 from tests.support.sessions import Agents, at_work, text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snapd.core.call import Call
+from snapd.model.call import Call
 from tests.support.sessions import Agents, text
 
 BEGAN = 1_700_000_000_000

@@ -7,9 +7,9 @@ from collections.abc import Collection
 import pytest
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.call import Call
-from snapd.core.errors import UnknownSession, UnknownStep
 from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
+from snapd.model.errors import UnknownSession, UnknownStep
 from tests.support.sessions import TEXT, Agents, text
 
 
@@ -23,12 +23,12 @@ def made(
     """The bytes before and after each change, as the snapshots that it names have them."""
     workspace = agents.bench.workspace
     found: dict[str, list[tuple[object, object]]] = {}
-    for path, chain in workspace.made_changes(sessions, steps, Call()).items():
+    for path, chain in workspace.made_changes.of(sessions, steps, Call()).items():
         for each in chain:
             sides = []
             for entry, tree in ((each.delta.old, each.before), (each.delta.new, each.after)):
-                sides.append(None if entry is None else workspace.file_at(tree, path).data)
-                assert entry == workspace.entry(tree, path)
+                sides.append(None if entry is None else workspace.snapshots.file_at(tree, path).data)
+                assert entry == workspace.snapshots.entry(tree, path)
             found.setdefault(path.decode(), []).append((sides[0], sides[1]))
     return found
 
@@ -89,7 +89,7 @@ def test_hunks_that_were_taken_back(agents: Agents) -> None:
     step = agents.step("one", {"a.txt": text(l2=b"1", l15=b"2")})
     agents.revert_hunks(step, "a.txt", [0])
     whole, rest = text(l2=b"1", l15=b"2"), text(l15=b"2")
-    chain = agents.bench.workspace.made_changes(["one"], [], Call())[b"a.txt"]
+    chain = agents.bench.workspace.made_changes.of(["one"], [], Call())[b"a.txt"]
     assert [bool(each.by) for each in chain] == [True, False]
     assert made(agents, ["one"]) == {"a.txt": [(TEXT, whole), (whole, rest)]}
     undo_the_last(agents)
@@ -103,12 +103,12 @@ def test_a_move_and_a_change_that_is_shared(agents: Agents) -> None:
     agents.bench.remove("a.txt")
     agents.end(one)
     agents.end(two)
-    found = agents.bench.workspace.made_changes(["one"], [], Call())
+    found = agents.bench.workspace.made_changes.of(["one"], [], Call())
     assert {path: [(each.moved_from, each.delta.others) for each in chain] for path, chain in found.items()} == {
         b"a.txt": [(None, (two,))],
         b"moved.txt": [(b"a.txt", (two,))],
     }
-    both = agents.bench.workspace.made_changes(["one", "two"], [], Call())
+    both = agents.bench.workspace.made_changes.of(["one", "two"], [], Call())
     assert [(each.delta.others, {step.step_id for step in each.by}) for each in both[b"moved.txt"]] == [
         ((), {one, two})
     ]

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from snapd.core.errors import NothingToRedo, NothingToUndo
-from snapd.core.model import Entry, FileOutcome, OnConflict, Signature
-from snapd.core.operations.directory_moves import LinkedFiles
-from snapd.core.plan import CapturedFile, Delete, Plan, Write
+from snapd.model.errors import NothingToRedo, NothingToUndo
+from snapd.model.plan import CapturedFile, Delete, LinkedFiles, Plan, Write
+from snapd.model.snapshot import Entry, FileOutcome, OnConflict, Signature
 from snapd.worktree.apply import applier as applying
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work
@@ -70,7 +69,7 @@ def test_an_ignored_file_at_the_old_name_is_written_over_on_request(agents: Agen
     outcome, _ = agents.undone("one", on_conflict="overwrite")
     assert outcomes(outcome) == said
     assert bench.read()["old"] == TEXT
-    assert bench.workspace.file_at(outcome.before, b"old").data == b"the user's"
+    assert bench.workspace.snapshots.file_at(outcome.before, b"old").data == b"the user's"
 
 
 @pytest.mark.parametrize("on_conflict", ["merge", "fail", "overwrite"])

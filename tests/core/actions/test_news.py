@@ -9,8 +9,8 @@ from pathlib import Path
 import attrs
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import UnknownSession
+from snapd.model.call import Call
+from snapd.model.errors import UnknownSession
 from tests.support.amounts import amount
 from tests.support.sessions import TEXT, Agents, at_work, ids, text
 
@@ -19,7 +19,7 @@ NOTHING: tuple[list[str], list[str], list[str]] = ([], [], [])
 
 def news(agents: Agents, session: str = "one") -> tuple[list[str], list[str], list[str]]:
     """The steps that were undone and redone, and the files that differ."""
-    found = agents.bench.workspace.news(session, Call())
+    found = agents.bench.workspace.news.tell(session, Call())
     return ids(found.undone), ids(found.redone), [os.fsdecode(file.path) for file in found.files]
 
 

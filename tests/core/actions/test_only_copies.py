@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.model import DriftQuery
+from snapd.model.call import Call
+from snapd.model.snapshot import DriftQuery
 from tests.support.failures import killed_at
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, make, outcomes
@@ -259,8 +259,8 @@ def test_a_file_that_a_watching_client_saw_under_another_name_is_new(agents: Age
     before = everything(bench)
     step = agents.begin("s")
     bench.write({"draft": b"d\n"})
-    writer = bench.workspace._writer
-    tree = writer._store.last
+    writer = bench.workspace.writer
+    tree = writer._store.log.last
     assert tree is not None
     writer.work_tree.drift(DriftQuery(tree, writer._store.read_tree, writer.settings, (), 9, 9000), Call())
     while time.time_ns() < os.stat(bench.path("draft")).st_ctime_ns + 50_000_000:

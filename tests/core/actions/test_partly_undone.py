@@ -9,11 +9,11 @@ import attrs
 import pytest
 
 from snapd.core.actions.history import HistoryQuery
-from snapd.core.call import Call
-from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.feed.event_log import Reverted
 from snapd.core.operations.details import OperationOptions
-from snapd.core.timeline.model import Operated, Turned
+from snapd.model.call import Call
+from snapd.model.errors import NothingToRedo, NothingToUndo
+from snapd.model.timeline import Operated, Turned
 from tests.support.sessions import Agents, at_work
 
 OLD = {"a": b"a\n", "b": b"b\n", "c": b"c\n"}

@@ -11,10 +11,10 @@ import pytest
 
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import Turning
-from snapd.core.call import Call
-from snapd.core.model import OnConflict, Outcome, TakenQuery
 from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
+from snapd.model.call import Call
+from snapd.model.snapshot import OnConflict, Outcome, TakenQuery
 from tests.support.sessions import Agents, at_work, text
 
 DRY = OperationOptions("merge", False, dry_run=True)
@@ -36,7 +36,7 @@ def expecting(found: str) -> OperationOptions:
 
 def rows(agents: Agents) -> object:
     workspace = agents.bench.workspace
-    return workspace.taken_snapshots(TakenQuery(), None, 1000, Call(), counts=False), agents.bench.read()
+    return workspace.snapshots.taken(TakenQuery(), None, 1000, Call(), counts=False), agents.bench.read()
 
 
 @pytest.fixture
@@ -138,8 +138,8 @@ def test_other_operations(agents: Agents) -> None:
     (first, _) = agents.steps("one")
     name = first.step.step_id
     asks: dict[str, Callable[[OperationOptions], Outcome]] = {
-        "restore": lambda options: workspace.restore(tree, options, Call()),
-        "bring back": lambda options: workspace.revert([(tree, [b"a"])], options, Call()),
+        "restore": lambda options: workspace.snapshots.restore(tree, options, Call()),
+        "bring back": lambda options: workspace.snapshots.revert([(tree, [b"a"])], options, Call()),
         "files": lambda options: workspace.undo_parts.revert_files(name, [b"a"], options, Call()),
         "hunks": lambda options: workspace.undo_parts.revert_hunks(name, b"a", [0], options, Call()),
         "review": lambda options: workspace.review.revert(Choice((b"a",)), options, Call()),

@@ -11,8 +11,8 @@ from random import Random
 import pytest
 
 from snapd.core.actions.sharing.push import PushOptions
-from snapd.core.call import Call
-from snapd.core.model import TakenQuery
+from snapd.model.call import Call
+from snapd.model.snapshot import TakenQuery
 from snapd.store.sharing import index
 from snapd.store.timeline import rows, schema, tables
 from tests.remotes.machines import bare
@@ -59,7 +59,7 @@ def test_ids_that_begin_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     here.bench.workspace.fetched.fetch(remote, None, Call())
     known += [
         view.taken.tree.hex()
-        for view in here.bench.workspace.taken_snapshots(TakenQuery(), None, 999, Call(), counts=False).views
+        for view in here.bench.workspace.snapshots.taken(TakenQuery(), None, 999, Call(), counts=False).views
     ]
     for name in [*known, made()]:
         assert here.bench.workspace.readers.shortest(name) == shortest(known, name)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.timeline import attribution
+from snapd.core import attribution
+from snapd.model.call import Call
 from snapd.watch.agents import AgentAtWork
 from tests.rpc.machine import wait_until
 from tests.support.sessions import Agents

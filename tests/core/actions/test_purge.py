@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.cleanup import Purged
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, FileNotInSnapshot, InvalidParams, IoError, UnknownSnapshot
-from snapd.core.model import ObjectId, Skip, SkipReason
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, FileNotInSnapshot, InvalidParams, IoError, UnknownSnapshot
+from snapd.model.snapshot import ObjectId, Skip, SkipReason
 from snapd.store.maintenance.retention_run import Maintenance
 from tests.support.git import run_git
 from tests.support.secrets import blob, check_gone
@@ -105,9 +105,9 @@ def test_what_is_purged_is_not_taken_for_deleted(tmp_path: Path) -> None:
     bench.track()
     purge(bench, "key")
     old = snapshots(bench)[0]
-    assert bench.workspace._store.find(old).coverage.skipped == (Skip(b"key", SkipReason.PURGED),)
+    assert bench.workspace.store.log.find(old).coverage.skipped == (Skip(b"key", SkipReason.PURGED),)
     with pytest.raises(FileNotInSnapshot) as caught:
-        bench.workspace.file_at(old, b"key")
+        bench.workspace.snapshots.file_at(old, b"key")
     assert caught.value.data["skipped"] is True
     bench.write({"key": b"a new one\n"})
     assert outcomes(bench.restore(old)) == {"a": "restored", "key": "kept:purged"}
@@ -230,7 +230,7 @@ def test_it_is_gone_from_packs_and_from_those_of_the_users_git_too(tmp_path: Pat
     linked = [path for path in Path(bench.store, "objects", "pack").glob("*.pack") if path.stat().st_nlink > 1]
     bench.write({"key": LATER, **{f"g{number}": b"x%d\n" % number * 50 for number in range(40)}})
     bench.track()
-    bench.workspace.cleanup(None, Call())
+    bench.workspace.upkeep.cleanup(None, Call())
     run_git(bench.root, "rm", "-q", "--cached", "key")
     bench.remove("key")
     assert linked
@@ -263,7 +263,7 @@ def test_one_that_was_cut_short_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     assert [bench.names(tree) for tree in snapshots(bench)] == [["a"]]
     bench.git("cat-file", "-e", blob(SECRET))
     bench.reopen()
-    bench.workspace.cleanup(None, Call())
+    bench.workspace.upkeep.cleanup(None, Call())
     check_gone(bench.store, SECRET)
     bench.restore(snapshots(bench)[0])
     assert bench.read() == {"a": b"1"}

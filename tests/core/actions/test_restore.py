@@ -10,9 +10,9 @@ from typing import Any
 import attrs
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
 from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
 from snapd.worktree.apply import applier as apply
 from snapd.worktree.apply.new_files import NewFiles
 from tests.support.failures import killed_at
@@ -64,7 +64,7 @@ def test_back_and_forth(tmp_path: Path, then: Items, now: Items, ask: str) -> No
             bench.reopen()
         captured = bench.track()
         if ask == "revert":
-            files = [os.fsdecode(change.path) for change in bench.workspace.changed(goal, None, Call())]
+            files = [os.fsdecode(change.path) for change in bench.workspace.comparison.changed(goal, None, Call())]
             result = bench.revert((goal, files))
             wanted = {name: item for name, item in items.items() if item is not None}
             found = {name: item for name, item in bench.read().items() if item is not None}
@@ -512,7 +512,7 @@ def test_cancelled_while_many_are_written_at_once(tmp_path: Path) -> None:
 
     call = Call(report)
     with pytest.raises(Cancelled):
-        bench.workspace.restore(tree, OperationOptions("overwrite", True, False), call)
+        bench.workspace.snapshots.restore(tree, OperationOptions("overwrite", True, False), call)
     assert bench.read() == now
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.call import Call
-from snapd.core.errors import FileChanged, InvalidParams
 from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
+from snapd.model.call import Call
+from snapd.model.errors import FileChanged, InvalidParams
 from tests.support.sessions import TEXT, Agents, at_work, text
 from tests.support.workspace import Executable, Symlink
 
@@ -249,7 +249,7 @@ def test_what_expired_is_pending_no_more(agents: Agents, reviewer: Reviewer) -> 
     later = agents.step("two", {"a.txt": text(l2=b"one", l18=b"two")})
     assert len(reviewer.owners("a.txt")) == 2
     # the session that ended goes with what was kept of it, and the other stays
-    agents.bench.workspace.cleanup(0, Call())
+    agents.bench.workspace.upkeep.cleanup(0, Call())
     assert reviewer.owners("a.txt") == [(later,)]
     assert reviewer.file("a.txt").before == text(l2=b"one")
     assert reviewer.blame("a.txt") == [("before", 17), (later, 1), ("before", 2)]

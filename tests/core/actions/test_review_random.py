@@ -13,12 +13,12 @@ from random import Random
 import pytest
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.call import Call
-from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.operations.details import OperationOptions
 from snapd.core.review import remembered
 from snapd.core.review.choice import Choice
 from snapd.core.review.fold import PendingTexts
+from snapd.model.call import Call
+from snapd.model.errors import NothingToRedo, NothingToUndo
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work
 

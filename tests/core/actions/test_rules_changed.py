@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.model import ObjectId
 from snapd.core.review.choice import Choice
+from snapd.model.call import Call
+from snapd.model.snapshot import ObjectId
 from tests.support.git import run_git
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, make
@@ -28,7 +28,7 @@ RULES: dict[str, tuple[Items, list[str]]] = {
 def changed(bench: Bench, old: ObjectId, new: ObjectId | None) -> dict[str, str]:
     return {
         change.path.decode(): "added" if change.old is None else "deleted" if change.new is None else "modified"
-        for change in bench.workspace.changed(old, new, Call())
+        for change in bench.workspace.comparison.changed(old, new, Call())
     }
 
 
@@ -101,7 +101,7 @@ def test_a_copy_of_what_is_ignored_by_now_is_no_move(tmp_path: Path) -> None:
     bench = make(tmp_path, {"a.log": text})
     before = bench.track()
     bench.write({".gitignore": b"*.log\n", "b": text})
-    assert bench.workspace.deltas(before, None, Call(), renames=True).deltas[-1].renamed_from is None
+    assert bench.workspace.comparison.deltas(before, None, Call(), renames=True).deltas[-1].renamed_from is None
 
 
 def test_many_files_of_a_folder_are_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_many_files_of_a_folder_are_one_entry(tmp_path: Path, monkeypatch: pytes
     for _ in range(2):
         tree = bench.track()
         assert changed(bench, before, tree) == {".gitignore": "added"}
-        assert bench.workspace._store.find(tree).coverage.left_out == ((b"d", b""),)
+        assert bench.workspace.store.log.find(tree).coverage.left_out == ((b"d", b""),)
         bench.reopen()
 
 

@@ -17,15 +17,15 @@ from random import Random
 import attrs
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import NothingToRedo, NothingToUndo, UnknownStep
-from snapd.core.model import OnConflict
-from snapd.core.ports.timeline import Timeline
-from snapd.core.timeline.model import Step as TimelineStep
+from snapd.model.call import Call
+from snapd.model.errors import NothingToRedo, NothingToUndo, UnknownStep
+from snapd.model.snapshot import OnConflict
+from snapd.model.timeline import Step as TimelineStep
 from snapd.store.journal.journal import Journal
 from snapd.store.refs.database import ReferenceDatabase
 from snapd.store.store import Store
 from snapd.store.timeline.small_files import IntentFile
+from snapd.store.timeline.timeline import Timeline
 from snapd.worktree.apply.applier import Applier
 from tests.support.amounts import amount
 from tests.support.git import run_git
@@ -318,7 +318,7 @@ class Machine:
                 assert status == inodes[name]
         for name in changed & before.keys():
             # it is in the snapshot that was taken first; git says in the end whether that is held
-            entry = self.bench.workspace.entry(outcome.before, os.fsencode(name))  # type: ignore[attr-defined]
+            entry = self.bench.workspace.snapshots.entry(outcome.before, os.fsencode(name))  # type: ignore[attr-defined]
             assert entry is not None
             assert entry.oid.hex() == blob(before[name])
             self.lost.add(blob(before[name]))

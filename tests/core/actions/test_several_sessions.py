@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import NothingToRedo, NothingToUndo
 from snapd.core.feed.event_log import SessionMoved
+from snapd.model.call import Call
+from snapd.model.errors import NothingToRedo, NothingToUndo
 from tests.support.sessions import TEXT, Agents, listen, text
 
 # -- several sessions at once
@@ -180,7 +180,7 @@ def test_a_restart_leaves_the_steps(agents: Agents) -> None:
     step = agents.begin("one", client="c")
     detached = agents.begin("one")
     agents.bench.write({"a.txt": b"agent"})
-    agents.bench.workspace.track((), Call())
+    agents.bench.workspace.snapshots.track((), Call())
     agents.bench.reopen()
     agents.bench.write({"b.txt": b"later"})
     agents.bench.workspace.sessions.end("one", Call())
@@ -249,7 +249,7 @@ def test_what_others_change_during_an_operation_is_theirs(agents: Agents, monkey
     agents.start("two")
     agents.step("one", {"a.txt": b"1", "n/x": b"x"})
     step = agents.begin("two")
-    work_tree = bench.workspace._work_tree
+    work_tree = bench.workspace.work_tree
     apply = work_tree.apply
 
     def apply_and_write(*arguments: object) -> object:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams, IoError, StorageFull, UnknownSession, UnknownStep
 from snapd.core.feed.event_log import SessionMoved
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, IoError, StorageFull, UnknownSession, UnknownStep
 from tests.support.sessions import Agents
 from tests.support.workspace import make
 
@@ -42,13 +42,13 @@ def test_one_look_and_two_events(agents: Agents, monkeypatch: pytest.MonkeyPatch
     agents.start("s")
     first = agents.begin("s")
     looks = []
-    writer = agents.bench.workspace._writer
+    writer = agents.bench.workspace.writer
     real = writer.look
     monkeypatch.setattr(writer, "look", lambda *args: looks.append(1) or real(*args))
-    before = agents.bench.workspace._store.timeline.next_seq
+    before = agents.bench.workspace.store.timeline.next_seq
     agents.begin("s", ends=first)
     assert len(looks) == 1
-    assert agents.bench.workspace._store.timeline.next_seq == before + 2
+    assert agents.bench.workspace.store.timeline.next_seq == before + 2
 
 
 def test_both_are_told(agents: Agents) -> None:
@@ -131,12 +131,12 @@ def test_a_full_disk(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     agents.start("s")
     first = agents.begin("s", client="c")
     agents.bench.write({"a": b"1\n"})
-    store = agents.bench.workspace._store
+    store = agents.bench.workspace.store
 
     def flush(*_: object) -> None:
         raise StorageFull("full")
 
-    monkeypatch.setattr(store._repository.journal, "flush", flush)
+    monkeypatch.setattr(store.journal, "flush", flush)
     with pytest.raises(StorageFull):
         agents.begin("s", client="c", ends=first)
     monkeypatch.undo()
@@ -154,7 +154,7 @@ def test_what_cannot_be_told_is_no_failure_of_the_step_that_began(
     first = agents.begin("s")
     agents.bench.write({"a": b"1\n"})
     troubles: list[Exception] = []
-    agents.bench.workspace.listen_to_trouble(troubles.append)
+    agents.bench.workspace.writer.listen(troubles.append)
     sessions = agents.bench.workspace.sessions
 
     def shown(*_: object) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams
 from tests.support.amounts import amount
 from tests.support.editor import Editor
 from tests.support.sessions import TEXT, Agents, at_work, text

@@ -9,9 +9,9 @@ import attrs
 import pytest
 
 from snapd.core.answers import TakenView
-from snapd.core.call import Call
-from snapd.core.model import ObjectId, TakenQuery
 from snapd.core.operations import writer
+from snapd.model.call import Call
+from snapd.model.snapshot import ObjectId, TakenQuery
 from snapd.store import log
 from tests.support.amounts import amount
 from tests.support.failures import at_failpoint
@@ -55,7 +55,7 @@ def listed(agents: Agents, wanted: TakenQuery | None = None, size: int = 100) ->
     found: list[TakenView] = []
     below: int | None = None
     while True:
-        page = agents.bench.workspace.taken_snapshots(wanted or TakenQuery(), below, size, Call(), counts=True)
+        page = agents.bench.workspace.snapshots.taken(wanted or TakenQuery(), below, size, Call(), counts=True)
         assert page.views or below is None
         found += page.views
         below = page.after
@@ -76,12 +76,12 @@ def work(agents: Agents, clock: Clock, source: random.Random) -> list[Told]:
             model.append(Told(bench.track(), clock.now, "track"))
         elif what == "step":
             step = agents.begin("s")
-            model.append(Told(bench.workspace.status().last or b"", clock.now, "begin", step, "s"))
+            model.append(Told(bench.workspace.snapshots.status().last or b"", clock.now, "begin", step, "s"))
             clock.now += 30
             bench.write({f"of {step}": b"%d\n" % number})
             agents.end(step)
             steps.append(step)
-            model.append(Told(bench.workspace.status().last or b"", clock.now, "end", step, "s"))
+            model.append(Told(bench.workspace.snapshots.status().last or b"", clock.now, "end", step, "s"))
         elif what == "undo" and steps and f"of {steps[-1]}" in bench.read():
             done, _ = agents.undone("s", step=steps.pop())
             model.append(Told(done.before, clock.now, "before"))
@@ -145,7 +145,7 @@ def test_the_files_are_those_that_differ_from_the_snapshot_before(agents: Agents
     assert [view.changed for view in views] == [1, 3, None]
     # a page of its own knows what was before it, too
     assert [view.changed for view in listed(agents, size=1)] == [1, 3, None]
-    page = bench.workspace.taken_snapshots(TakenQuery(), None, 2, Call(), counts=False)
+    page = bench.workspace.snapshots.taken(TakenQuery(), None, 2, Call(), counts=False)
     assert [view.changed for view in page.views] == [None, None]
 
 
@@ -154,10 +154,10 @@ def test_a_page_costs_what_is_on_it(agents: Agents, monkeypatch: pytest.MonkeyPa
     for number in range(30):
         bench.write({"a.txt": b"%d\n" % number})
         bench.track()
-    store = bench.workspace._store
+    store = bench.workspace.store
     read: list[object] = []
     plain = store.differing
     monkeypatch.setattr(type(store), "differing", lambda _, old, new: read.append(old) or plain(old, new))
-    monkeypatch.setattr(store._repository, "read_commit", lambda _: pytest.fail("the log is in memory"))
-    assert len(bench.workspace.taken_snapshots(TakenQuery(), 20, 4, Call(), counts=True).views) == 4
+    monkeypatch.setattr(store, "read_commit", lambda _: pytest.fail("the log is in memory"))
+    assert len(bench.workspace.snapshots.taken(TakenQuery(), 20, 4, Call(), counts=True).views) == 4
     assert len(read) == 4

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from snapd.core.call import Call
 from snapd.core.review import fold
+from snapd.model.call import Call
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, text
 
@@ -23,7 +23,7 @@ def turn(agents: Agents) -> None:
 
 def writers(agents: Agents, name: str) -> set[str]:
     """The steps that wrote lines of a file."""
-    found = agents.bench.workspace.blame(os.fsencode(name), None, None, Call())
+    found = agents.bench.workspace.blame.lines(os.fsencode(name), None, None, Call())
     return {step for each in found.lines for step in each.writer.steps}
 
 

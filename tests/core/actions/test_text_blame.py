@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from snapd.core.actions.review.text_blame import GivenText
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams
 from tests.support.amounts import amount
 from tests.support.sessions import TEXT, Agents, text
 
@@ -20,7 +20,7 @@ from .test_review_random import NAMES, History
 
 def blamed(agents: Agents, name: str, data: bytes, when: int | None = None) -> list[tuple[str, int]]:
     """Who wrote the lines of a text, as a step or a word, and how many."""
-    found = agents.bench.workspace.blame_text(os.fsencode(name), GivenText(data, when), None, Call())
+    found = agents.bench.workspace.text_blame.lines(os.fsencode(name), GivenText(data, when), None, Call())
     return [(each.writer.steps[0] if each.writer.steps else each.writer.kind, each.count) for each in found]
 
 
@@ -127,7 +127,7 @@ def test_what_is_left_of_an_expired_history(agents: Agents) -> None:
     agents.step("three", {"a.txt": text(l2=b"one", l4=b"three", l18=b"two")})
     agents.bench.workspace.sessions.end("three", Call())
     agents.step("two", {"a.txt": text(l2=b"one", l4=b"two", l18=b"two")})
-    agents.bench.workspace.cleanup(0, Call())
+    agents.bench.workspace.upkeep.cleanup(0, Call())
     assert blamed(agents, "a.txt", text(l2=b"one", l18=b"two")) == [("before", 17), (two, 1), ("before", 2)]
     # whose step it was is not known any more, and that it was there still is
     later = text(l2=b"one", l4=b"three", l18=b"two")
@@ -145,7 +145,7 @@ def test_only_some_lines(agents: Agents) -> None:
 
     def asked(first: int, count: int) -> list[tuple[int, int, str]]:
         given = GivenText(text(l2=b"one", l3=b"one"), None)
-        found = agents.bench.workspace.blame_text(b"a.txt", given, (first, count), Call())
+        found = agents.bench.workspace.text_blame.lines(b"a.txt", given, (first, count), Call())
         return [(each.start, each.count, "".join(each.writer.steps)) for each in found]
 
     assert asked(3, 2) == [(3, 1, step), (4, 1, "")]

@@ -37,7 +37,7 @@ def test_it_is_told_of_the_step(agents: Agents) -> None:
     agents.bench.reopen()
     assert told(agents, step) == {"one.env": "changed", "two.env": "deleted"}
     # the database follows from the events
-    assert agents.bench.workspace._store.timeline.agrees()
+    assert agents.bench.workspace.store.timeline.agrees()
 
 
 def test_it_is_told_of_the_step_around_as_well(agents: Agents) -> None:

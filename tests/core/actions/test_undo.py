@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownSession, UnknownStep
 from snapd.core.feed.event_log import KEPT_FILES
 from snapd.core.operations.editors import Changed, FileOnDisk
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownSession, UnknownStep
 from tests.support.sessions import TEXT, Agents, at_work, refused, stats, text
 from tests.support.workspace import Executable, Item, Symlink
 

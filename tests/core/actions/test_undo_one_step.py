@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from snapd.core.errors import NothingToRedo
+from snapd.model.errors import NothingToRedo
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work, reachable, refused, stats, text
 from tests.support.workspace import Executable, Item, Symlink, make, outcomes

@@ -10,10 +10,10 @@ import pytest
 
 from snapd.core.actions.history import HistoryQuery
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
-from snapd.core.model import OnConflict
 from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
+from snapd.model.snapshot import OnConflict
 from tests.support.sessions import TEXT, Agents, at_work, text
 from tests.support.workspace import Items, outcomes
 
@@ -86,7 +86,9 @@ def test_a_restore_is_undone_and_done_again(tmp_path: Path, then: Items, now: It
     if ask == "restore":
         bench.restore(before)
     else:
-        bench.revert((before, [os.fsdecode(change.path) for change in bench.workspace.changed(before, None, Call())]))
+        bench.revert(
+            (before, [os.fsdecode(change.path) for change in bench.workspace.comparison.changed(before, None, Call())])
+        )
     left = bench.read()
     assert undo(agents) == ([], [ask])
     assert bench.read() == found

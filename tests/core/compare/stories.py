@@ -10,14 +10,14 @@ from pathlib import Path
 import attrs
 import pygit2
 
+from snapd.core.attribution import Delta, own_moves
+from snapd.core.compare.merging import merge as merge_files
 from snapd.core.compare.threeway import Overlay, TakenBack, take_back
-from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Entry, ObjectId, OnConflict, RelPath
-from snapd.core.timeline.attribution import Delta, own_moves
-from snapd.core.timeline.model import Effect, SnapshotId, Span
-from snapd.core.trees import changes, files
-from snapd.store.merging import merge as merge_files
+from snapd.model.snapshot import EXECUTABLE, NO_COVERAGE, REGULAR, SYMLINK, Entry, ObjectId, OnConflict, RelPath
+from snapd.model.timeline import Effect, SnapshotId, Span
+from snapd.model.trees import changes, files
+from snapd.store.coverage import encode
 from snapd.store.object_store import ObjectStore, renames
-from snapd.store.repository import ShadowRepository
 from tests.support.git import run_git
 from tests.support.workspace import Executable, Item, Symlink
 
@@ -41,7 +41,7 @@ class Objects:
     """Trees and blobs, in a store as the product has it."""
 
     def __init__(self, folder: Path) -> None:
-        self.repository = ShadowRepository(str(folder / "store"))
+        self.repository = ObjectStore(str(folder / "store"))
         self._handle = pygit2.Repository(self.repository.path)
 
     def entry(self, item: Item) -> Entry | None:
@@ -139,9 +139,10 @@ class Story:
         return found
 
     def moves(self, objects: Objects) -> dict[RelPath, RelPath]:
-        ids = [SnapshotId(objects.tree(state), b"") for state in (self.before, *self.turns)]
+        coverage = objects.repository.store_blob(encode(NO_COVERAGE))
+        ids = [SnapshotId(objects.tree(state), coverage) for state in (self.before, *self.turns)]
         spans = [Span(old, new, ("step",)) for old, new in list(pairwise(ids))[::2]]
-        return own_moves(spans, ObjectStore(objects.repository).renames)
+        return own_moves(spans, objects.repository.renames)
 
     @property
     def left(self) -> State:

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from snapd.core.call import Call
+from snapd.model.call import Call
 from tests.support.git import run_git
 from tests.support.sessions import at_work
 from tests.support.workspace import Item, Symlink, write
@@ -110,7 +110,7 @@ def test_git_makes_of_the_beginning_exactly_the_end(tmp_path: Path, seed: int) -
     trees = step.from_.tree, step.to.tree
     workspace = agents.bench.workspace
     of_step = workspace.readers.of_step(step.step_id).net_changes.step(step.step_id, (), Call(), binary=True)
-    for number, parts in enumerate((of_step, workspace.diff(*trees, (), Call(), renames=True, binary=True))):
+    for number, parts in enumerate((of_step, workspace.comparison.diff(*trees, (), Call(), renames=True, binary=True))):
         there = tmp_path / f"there{number}"
         there.mkdir()
         write(there, before)

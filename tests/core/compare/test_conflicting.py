@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.undo.contested import MOST_LINES, dispute
-from snapd.core.call import Call
 from snapd.core.compare.text import DirectDiffer
-from snapd.core.model import Dispute
+from snapd.model.call import Call
+from snapd.model.snapshot import Dispute
 
 
 def find(left: str, now: str, wanted: str) -> Dispute | None:

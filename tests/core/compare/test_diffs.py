@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
 from snapd.core.compare.file_diff import as_text, similarity
 from snapd.core.compare.text import compare_lines, line_changes, plain_changes
-from snapd.core.model import ObjectId
+from snapd.model.call import Call
+from snapd.model.snapshot import ObjectId
 from tests.support.amounts import amount
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Executable, Item, Items, Symlink, git_tree_changes, make, read, write
@@ -113,11 +113,11 @@ def both(bench: Bench, before: Items, after: Items) -> tuple[ObjectId, ObjectId]
 
 
 def agrees_with_git(bench: Bench, old: ObjectId, new: ObjectId) -> None:
-    deltas = bench.workspace.deltas(old, new, Call()).deltas
+    deltas = bench.workspace.comparison.deltas(old, new, Call()).deltas
     ours = [(os.fsdecode(one.path), one.status, one.additions, one.deletions, one.binary) for one in deltas]
     assert ours == git_tree_changes(bench.store, old, new)
     raw = bench.git("diff", "--no-renames", "--abbrev=7", old.hex(), new.hex())
-    text = as_text(bench.workspace.diff(old, new, (), Call()))
+    text = as_text(bench.workspace.comparison.diff(old, new, (), Call()))
     # a file that is not UTF-8 is shown byte by byte
     parts = [part.encode("utf-8") for part in text.split("diff --git ")]
     theirs = raw.split(b"diff --git ")
@@ -130,7 +130,7 @@ def agrees_with_git(bench: Bench, old: ObjectId, new: ObjectId) -> None:
 def test_a_difference_is_gits(tmp_path: Path, before: Items, after: Items) -> None:
     bench = make(tmp_path)
     old, new = both(bench, before, after)
-    assert bench.workspace.changed(old, new, Call())
+    assert bench.workspace.comparison.changed(old, new, Call())
     agrees_with_git(bench, old, new)
     agrees_with_git(bench, new, old)
 
@@ -213,7 +213,7 @@ def test_renames_are_gits(tmp_path: Path, before: Items, after: Items) -> None:
         letter = found.pop(0).split(b" ")[-1][:1]
         source = found.pop(0)
         wanted[found.pop(0) if letter == b"R" else source] = source if letter == b"R" else None
-    deltas = bench.workspace.deltas(old, new, Call(), renames=True).deltas
+    deltas = bench.workspace.comparison.deltas(old, new, Call(), renames=True).deltas
     assert {delta.path: delta.renamed_from for delta in deltas} == wanted
     for delta in deltas:
         if delta.renamed_from is not None:
@@ -260,10 +260,10 @@ def test_what_is_long_is_compared_at_once() -> None:
 def test_only_some_files(tmp_path: Path) -> None:
     bench = make(tmp_path)
     old, new = both(bench, {"a": moved_text(1), "d/x": b"1", "dx": b"1"}, {"b": moved_text(1), "d/x": b"2", "dx": b"2"})
-    ask = bench.workspace.deltas
+    ask = bench.workspace.comparison.deltas
     assert [delta.path for delta in ask(old, new, Call(), only=[b"d"]).deltas] == [b"d/x"]
     assert [delta.path for delta in ask(old, new, Call(), only=[b"dx", b"d/x"]).deltas] == [b"d/x", b"dx"]
-    assert len(bench.workspace.diff(old, new, [b"d"], Call())) == 1
+    assert len(bench.workspace.comparison.diff(old, new, [b"d"], Call())) == 1
     both_ends = ask(old, new, Call(), only=[b"a", b"b"], renames=True).deltas
     assert [(delta.path, delta.renamed_from) for delta in both_ends] == [(b"b", b"a")]
     # asked for one end alone, it came or went: as git with a pathspec has it
@@ -283,7 +283,7 @@ def test_pages_cover_everything_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for limit in (None, 1, 4):
         after, seen = None, []
         while True:
-            page = bench.workspace.deltas(old, new, Call(), after=after, limit=limit)
+            page = bench.workspace.comparison.deltas(old, new, Call(), after=after, limit=limit)
             seen += [delta.path.decode() for delta in page.deltas]
             assert len(page.deltas) == 1 or sum(delta.size for delta in page.deltas) <= 500
             assert limit is None or len(page.deltas) <= limit
@@ -326,7 +326,7 @@ def test_a_move_is_gits(tmp_path: Path, before: Items, after: Items) -> None:
     old, new = both(bench, before, after)
     raw = bench.git("diff", "--find-renames", "--abbrev=7", old.hex(), new.hex())
     assert b"rename from" in raw
-    assert b"".join(bench.workspace.diff(old, new, (), Call(), renames=True)) == raw
+    assert b"".join(bench.workspace.comparison.diff(old, new, (), Call(), renames=True)) == raw
 
 
 @pytest.mark.parametrize("seed", range(amount(10, 400)))
@@ -350,7 +350,7 @@ def test_moves_among_many_files_are_gits(tmp_path: Path, seed: int) -> None:
     bench = make(tmp_path)
     old, new = both(bench, before, after)
     raw = bench.git("diff", "--find-renames", "--abbrev=7", old.hex(), new.hex())
-    assert b"".join(bench.workspace.diff(old, new, (), Call(), renames=True)) == raw
+    assert b"".join(bench.workspace.comparison.diff(old, new, (), Call(), renames=True)) == raw
 
 
 def test_a_last_line_without_its_end_counts() -> None:
@@ -381,7 +381,7 @@ WHOLE = [
 def test_git_applies_it(tmp_path: Path, before: Items, after: Items, renames: bool) -> None:
     bench = make(tmp_path / "bench")
     old, new = both(bench, before, after)
-    patch = b"".join(bench.workspace.diff(old, new, (), Call(), renames=renames))
+    patch = b"".join(bench.workspace.comparison.diff(old, new, (), Call(), renames=renames))
     assert applied(tmp_path, before, patch) == after
 
 
@@ -390,11 +390,11 @@ def test_text_over_the_limit_and_the_exact_limit(tmp_path: Path, monkeypatch: py
     bench = make(tmp_path)
     fits, large, binary = b"x\n" * 500, b"x\n" * 500 + b"y", b"\0" * 1001
     old, new = both(bench, {"a": fits, "b": large, "c": b""}, {"a": b"1", "b": b"1", "c": binary})
-    found = {delta.path: delta for delta in bench.workspace.deltas(old, new, Call()).deltas}
+    found = {delta.path: delta for delta in bench.workspace.comparison.deltas(old, new, Call()).deltas}
     assert (found[b"a"].too_large, found[b"a"].deletions, found[b"a"].before) == (False, 500, fits.decode())
     assert (found[b"b"].too_large, found[b"b"].deletions, found[b"b"].before, found[b"b"].after) == (True, 0, "", "")
     assert (found[b"c"].too_large, found[b"c"].binary) == (False, True)
-    text = as_text(bench.workspace.diff(old, new, [b"b"], Call()))
+    text = as_text(bench.workspace.comparison.diff(old, new, [b"b"], Call()))
     assert text.endswith("Binary files a/b and b/b differ\n")
 
 
@@ -405,8 +405,8 @@ def test_texts_are_shown_whole(tmp_path: Path) -> None:
     )
     found = {
         delta.path: (delta.before, delta.after, delta.encoding)
-        for delta in bench.workspace.deltas(old, new, Call()).deltas
+        for delta in bench.workspace.comparison.deltas(old, new, Call()).deltas
     }
     assert found == {b"u": ("é\r\n", "\ufeff", None), b"l": ("\xe9", "x", "latin-1"), b"b": ("", "", None)}
-    bare = bench.workspace.deltas(old, new, Call(), contents=False).deltas
+    bare = bench.workspace.comparison.deltas(old, new, Call(), contents=False).deltas
     assert {(delta.before, delta.after) for delta in bare} == {("", "")}

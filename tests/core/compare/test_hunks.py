@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapd.core.call import Call
 from snapd.core.compare.edits import Hunk, hunks, without
 from snapd.core.compare.text import DirectDiffer
-from snapd.core.errors import Cancelled, InvalidParams
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, InvalidParams
 from tests.support.amounts import amount
 from tests.support.git import run_git
 

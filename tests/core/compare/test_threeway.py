@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from snapd.core.attribution import Delta
 from snapd.core.compare.threeway import Overlap, TakenBack, combined, net, take_back, three_way
-from snapd.core.model import Entry
-from snapd.core.timeline.attribution import Delta
+from snapd.model.snapshot import Entry
 from tests.core.compare.stories import (
     BIN,
     BIN_STEP,

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from snapd.core.compare.threeway import combined, inverse, net, take_back
-from snapd.core.timeline.model import Effect
+from snapd.model.timeline import Effect
 from tests.core.compare.stories import (
     BIN,
     BIN_STEP,

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, IoError, StoreCorrupt, WorkspaceGone
 from snapd.core.feed import change_feed as feed_module
 from snapd.core.feed.change_feed import INTERVAL_SECONDS, PATIENCE_SECONDS, QUIET_SECONDS, ChangeFeed, Pace
 from snapd.core.feed.event_log import MovedAway, Tracked
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, IoError, StoreCorrupt, WorkspaceGone
 from snapd.worktree.snapshot import scanner as scan
 from snapd.worktree.snapshot.walker import Walker
 from tests.support.amounts import amount
@@ -90,7 +90,7 @@ def test_however_it_comes(seed: int) -> None:
 def listen(bench: Bench, told: Callable[[Any], None]) -> None:
     """Has all that a workspace tells told, and its troubles."""
     bench.workspace.event_log.listen(lambda news: told(news.event))
-    bench.workspace.listen_to_trouble(told)
+    bench.workspace.writer.listen(told)
 
 
 class Told:
@@ -104,7 +104,7 @@ class Told:
     def look(self) -> list[MovedAway]:
         """What is told by one look."""
         self.events.clear()
-        self.bench.workspace._writer._drift_notifier.look(Call())
+        self.bench.workspace.writer._drift_notifier.look(Call())
         return list(self.events)
 
     def files(self) -> list[tuple[str, str, int, int, bool]]:
@@ -129,7 +129,7 @@ def test_nothing_is_told_before_the_first_snapshot(tmp_path: Path) -> None:
 
 
 def test_an_edit(told: Told) -> None:
-    base = told.bench.workspace.status().last
+    base = told.bench.workspace.snapshots.status().last
     assert told.look() == []
     told.bench.write({"a.txt": b"one\nTWO\nthree\n"})
     (event,) = told.look()
@@ -173,23 +173,23 @@ def test_what_is_ignored_is_nothing(told: Told) -> None:
 
 def test_what_the_snapshot_was_forced_to_hold(told: Told) -> None:
     bench = told.bench
-    first = bench.workspace.status().last
+    first = bench.workspace.snapshots.status().last
     assert first is not None
     bench.write({"forced.log": b"1\n"})
     base = bench.track("forced.log")
     assert told.look() == []
     # a look under other circumstances in between
-    bench.workspace.changed(first, None, Call())
+    bench.workspace.comparison.changed(first, None, Call())
     assert told.look() == []
     bench.write({"forced.log": b"2\n"})
     assert told.files() == [("forced.log", "modified", 1, 1, False)]
-    assert bench.workspace.status().last == base
+    assert bench.workspace.snapshots.status().last == base
 
 
 @pytest.mark.parametrize("then", ["track", "restore", "revert"])
 def test_a_snapshot_starts_over(told: Told, then: str) -> None:
     bench = told.bench
-    first = bench.workspace.status().last
+    first = bench.workspace.snapshots.status().last
     assert first is not None
     bench.write({"a.txt": b"other\n"})
     told.look()
@@ -203,7 +203,7 @@ def test_a_snapshot_starts_over(told: Told, then: str) -> None:
     # of what was told before there is no need to be told that it is over
     bench.write({"sub/b.txt": b"c\n"})
     (event,) = told.look()
-    assert event.base == bench.workspace.status().last
+    assert event.base == bench.workspace.snapshots.status().last
     assert [one.path for one in event.files] == [b"sub/b.txt"]
 
 
@@ -218,10 +218,10 @@ def test_a_snapshot_of_what_was_undone_starts_over_too(told: Told) -> None:
 
 def test_a_comparison_is_no_new_base(told: Told) -> None:
     bench = told.bench
-    base = bench.workspace.status().last
+    base = bench.workspace.snapshots.status().last
     assert base is not None
     bench.write({"a.txt": b"other\n", "new": b"1\n2\n"})
-    bench.workspace.changed(base, None, Call())
+    bench.workspace.comparison.changed(base, None, Call())
     assert told.files() == [("a.txt", "modified", 1, 2, False), ("new", "added", 2, 0, False)]
     assert told.look() == []
 
@@ -277,7 +277,7 @@ def test_random_edits(tmp_path: Path, seed: int) -> None:
             base, shown = read(bench.root), []
             continue
         if chance.random() < 0.2:
-            bench.workspace.changed(bench.workspace.status().last or b"", None, Call())
+            bench.workspace.comparison.changed(bench.workspace.snapshots.status().last or b"", None, Call())
         expected = git_changes(tmp_path, base, read(bench.root))
         for event in told.look():
             assert not event.truncated
@@ -427,7 +427,7 @@ def running(looking: Any) -> Iterator[tuple[Clocked, ChangeFeed, queue.Queue[Exc
 
 
 def test_nothing_happens_while_nobody_listens(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(told.bench.workspace._work_tree), "listen", lambda *_: pytest.fail("listened"))
+    monkeypatch.setattr(type(told.bench.workspace.work_tree), "listen", lambda *_: pytest.fail("listened"))
     told.bench.write({"a.txt": b"other\n"})
     told.bench.track()
     assert threads() == []
@@ -460,16 +460,16 @@ def test_it_looks_when_it_starts_and_when_it_hears() -> None:
 def test_a_snapshot_that_failed_is_looked_after(told: Told) -> None:
     workspace = told.bench.workspace
     looking = Looking()
-    workspace._writer.feed._drift_notifier = looking  # type: ignore[assignment]
-    workspace.watch_changes(True)
+    workspace.writer.feed._drift_notifier = looking  # type: ignore[assignment]
+    workspace.feed.listen(True)
     looking.looked.get(timeout=PATIENCE)
     # from now on the clock says nothing
-    workspace._work_tree.stop_listening()
+    workspace.work_tree.stop_listening()
     told.bench.write({"a.txt": b"other\n"})
     call = Call()
     call.cancel()
     with pytest.raises(Cancelled):
-        workspace._writer.look((), call)
+        workspace.writer.look((), call)
     looking.looked.get(timeout=PATIENCE)
 
 
@@ -503,7 +503,7 @@ def test_closed_while_it_waits_for_its_turn(told: Told) -> None:
     workspace = told.bench.workspace
     told.bench.write({"a.txt": b"other\n"})
     reached = threading.Event()
-    writing = workspace._writer._drift_notifier._writing
+    writing = workspace.writer._drift_notifier._writing
 
     @contextmanager
     def reaching(call: Call) -> Iterator[None]:
@@ -511,25 +511,25 @@ def test_closed_while_it_waits_for_its_turn(told: Told) -> None:
         with writing(call):
             yield
 
-    workspace._writer._drift_notifier._writing = reaching
-    with workspace._writer.turn(Call()):
-        workspace.watch_changes(True)
+    workspace.writer._drift_notifier._writing = reaching
+    with workspace.writer.turn(Call()):
+        workspace.feed.listen(True)
         assert reached.wait(PATIENCE)
-        workspace.watch_changes(False)
+        workspace.feed.listen(False)
         assert threads() == []
     assert told.events == []
     # and the whole workspace, from beside the one who writes
     reached.clear()
-    workspace._writer._lock.acquire()
-    workspace.watch_changes(True)
+    workspace.writer._lock.acquire()
+    workspace.feed.listen(True)
     assert reached.wait(PATIENCE)
     closing = threading.Thread(target=told.bench.close)
     closing.start()
-    workspace._writer._lock.release()
+    workspace.writer._lock.release()
     closing.join(PATIENCE)
     assert not closing.is_alive()
     assert threads() == []
-    workspace.watch_changes(True)
+    workspace.feed.listen(True)
     assert threads() == []
 
 
@@ -547,14 +547,14 @@ def test_a_cancelled_look_ends_the_thread() -> None:
 def test_with_the_real_clock(told: Told) -> None:
     events: queue.Queue[Any] = queue.Queue()
     listen(told.bench, events.put)
-    told.bench.workspace.watch_changes(True)
+    told.bench.workspace.feed.listen(True)
     for at in range(3):
         told.bench.write({f"dir{at}/new": b"1\n"})
         names: list[bytes] = []
         while f"dir{at}/new".encode() not in names:
             names = [one.path for one in events.get(timeout=PATIENCE).files]
     assert "snapd-feed" in threads()
-    told.bench.workspace.watch_changes(False)
+    told.bench.workspace.feed.listen(False)
     assert threads() == []
     told.bench.write({"unheard": b"1\n"})
     told.bench.close()
@@ -573,11 +573,11 @@ def test_changes_that_go_on_while_it_is_looked(told: Told, monkeypatch: pytest.M
 
     events: queue.Queue[Any] = queue.Queue()
     listen(told.bench, events.put)
-    told.bench.workspace.watch_changes(True)
+    told.bench.workspace.feed.listen(True)
     # from now on the clock says nothing
-    told.bench.workspace._work_tree.stop_listening()
+    told.bench.workspace.work_tree.stop_listening()
     monkeypatch.setattr(Walker, "walk_marked", busy)
     told.bench.write({"a.txt": b"other\n"})
-    told.bench.workspace._writer.feed.hear()
+    told.bench.workspace.writer.feed.hear()
     while b"late" not in [one.path for one in events.get(timeout=PATIENCE).files]:
         pass

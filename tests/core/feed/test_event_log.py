@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.core.errors import StorageFull
 from snapd.core.feed.event_log import EventLog, Tracked
+from snapd.model.errors import StorageFull
 
 NEWS = Tracked(b"t" * 20, None, ())
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapd.core.actions.history import HistoryQuery
-from snapd.core.call import Call
-from snapd.core.model import ObjectId, RelPath
-from snapd.core.trees import file_at
+from snapd.model.call import Call
+from snapd.model.snapshot import ObjectId, RelPath
+from snapd.model.trees import file_at
 from tests.support.amounts import amount
 from tests.support.editor import Editor
 from tests.support.sessions import TEXT, Agents, text
@@ -30,7 +30,7 @@ def agents(tmp_path: Path) -> Agents:
 def lines_of(bench: Bench, step: str) -> set[bytes]:
     """The lines that a step itself added, by its own changes."""
     workspace = bench.workspace
-    store = workspace._store
+    store = workspace.store
     own = workspace.step_changes.own(workspace.sessions.known_step(step))
     found: set[bytes] = set()
     for chain in own.files.values():
@@ -54,7 +54,7 @@ def users_lines(bench: Bench) -> set[bytes]:
 
 
 def lines_at(bench: Bench, tree: ObjectId, path: RelPath) -> set[bytes]:
-    store = bench.workspace._store
+    store = bench.workspace.store
     entry = file_at(store.entry_in, tree, path)
     return set() if entry is None else set(store.read_blob(entry.oid).splitlines())
 

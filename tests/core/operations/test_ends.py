@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, Interrupted
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, Interrupted
 from tests.core import large_operations as work
 from tests.core.large_operations import Ready, changed, flat
 from tests.support.amounts import amount

@@ -9,8 +9,8 @@ from pathlib import Path
 import attrs
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.model import ObjectId, OnConflict, Outcome
+from snapd.model.call import Call
+from snapd.model.snapshot import ObjectId, OnConflict, Outcome
 from tests.support.amounts import amount
 from tests.support.failures import killed_at
 from tests.support.git import run_git
@@ -216,7 +216,7 @@ def test_undo_of_a_step_whose_file_is_ignored_by_now(tmp_path: Path, on_conflict
     else:
         assert foretold == {"x": "restored"}
         assert bench.read()["x"] == b"1"
-        assert bench.workspace.file_at(outcome.before, b"x").data == b"the user's"
+        assert bench.workspace.snapshots.file_at(outcome.before, b"x").data == b"the user's"
 
 
 def test_undo_of_a_step_that_made_a_file_that_is_ignored_by_now_leaves_it(tmp_path: Path) -> None:
@@ -241,4 +241,4 @@ def test_git_says_what_is_captured(tmp_path: Path) -> None:
     run_git(bench.root, "add", "-f", "x", "d/y")
     assert before.hex() == run_git(bench.root, "write-tree").decode().strip()
     assert os.path.exists(bench.path("d/other"))
-    assert bench.workspace.changed(before, None, Call()) == ()
+    assert bench.workspace.comparison.changed(before, None, Call()) == ()

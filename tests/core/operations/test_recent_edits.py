@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
 from snapd.core.operations import edits
+from snapd.model.call import Call
 from tests.core.actions.reviewing import Reviewer
 from tests.support.editor import Editor
 from tests.support.sessions import TEXT, Agents, at_work, text
@@ -83,7 +83,7 @@ def by_the_session(agents: Agents, step: str) -> None:
 def by_an_operation(agents: Agents, step: str) -> None:
     agents.bench.restore(agents.bench.track())
     agents.bench.write({"b.txt": b"x"})
-    agents.bench.revert((agents.bench.workspace._store.timeline.head.tree, ["b.txt"]))  # type: ignore[union-attr]
+    agents.bench.revert((agents.bench.workspace.store.timeline.head.tree, ["b.txt"]))  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("ends", [by_a_step, by_a_message, by_an_end, by_the_session, by_an_operation])

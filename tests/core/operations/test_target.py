@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.rules.ignore import IgnoreFile
+from snapd.model.ignore import IgnoreFile
 from tests.support.workspace import Items, make, outcomes
 
 _FOLDERS = 40

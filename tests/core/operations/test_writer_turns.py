@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, WorkspaceNotOpen
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, WorkspaceNotOpen
 from tests.support.workspace import make
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_closed_workspace_gives_nobody_the_right_to_write(bench: Bench, way: str) -> None:
-    writer = bench.workspace._writer
+    writer = bench.workspace.writer
     bench.close()
     with pytest.raises(WorkspaceNotOpen), WAYS[way](writer, Call()):
         pytest.fail("it was given")
@@ -54,7 +54,7 @@ def test_a_repair_that_waited_for_a_close_touches_neither_the_next_folder_nor_th
     """The number of the folder's descriptor goes to another folder, and the store to another process."""
     bench.track()
     stale = bench.workspace
-    number = stale._work_tree._descriptor  # type: ignore[attr-defined]
+    number = stale.work_tree._descriptor  # type: ignore[attr-defined]
     identity = os.fstat(number)
     failure: list[BaseException] = []
 
@@ -64,16 +64,16 @@ def test_a_repair_that_waited_for_a_close_touches_neither_the_next_folder_nor_th
         except BaseException as error:
             failure.append(error)
 
-    stale._writer._lock.acquire()
+    stale.writer._lock.acquire()
     waiting = threading.Thread(target=repair)
     waiting.start()
     deadline = time.monotonic() + PATIENCE
-    while not stale._writer._waiting:
+    while not stale.writer._waiting:
         assert time.monotonic() < deadline, "the repair does not wait for the right to write"
     # what `close` does, by the one who has the right to write: the repair cannot come in between
-    stale._writer._closed = True
-    stale._work_tree.close()
-    stale._store.close()
+    stale.writer._closed = True
+    stale.work_tree.close()
+    stale.store.close()
     other = tmp_path / "other"
     other.mkdir()
     (other / "secret").write_bytes(b"of somebody else")
@@ -81,7 +81,7 @@ def test_a_repair_that_waited_for_a_close_touches_neither_the_next_folder_nor_th
     os.dup2(taken, number)
     try:
         assert os.fstat(number).st_ino != identity.st_ino
-        stale._writer._lock.release()
+        stale.writer._lock.release()
         waiting.join(PATIENCE)
         assert [type(error) for error in failure] == [WorkspaceNotOpen]
     finally:
@@ -103,15 +103,15 @@ def test_closing_again_closes_no_descriptor_of_somebody_else(bench: Bench, tmp_p
 def test_housekeeping_of_a_closed_workspace_does_nothing(bench: Bench) -> None:
     workspace = bench.workspace
     bench.close()
-    assert workspace.keep_house(0.0) is None
+    assert workspace.upkeep.keep_house(0.0) is None
 
 
 def test_whoever_waits_is_told_that_the_right_was_given_back(bench: Bench) -> None:
     told: list[str] = []
-    bench.workspace.track((), Call(left_turn=lambda: told.append("left")))
+    bench.workspace.snapshots.track((), Call(left_turn=lambda: told.append("left")))
     assert told == ["left"]
     call = Call(left_turn=lambda: told.append("cancelled"))
     call.cancel()
     with pytest.raises(Cancelled):
-        bench.workspace.track((), call)
+        bench.workspace.snapshots.track((), call)
     assert told == ["left", "cancelled"]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.call import Call
 from snapd.core.compare.text import DirectDiffer
-from snapd.core.model import REGULAR, Entry
 from snapd.core.review.changes import FileChange, LineWriter, Texts, UserOperation
 from snapd.core.review.fold import FileFold
+from snapd.model.call import Call
+from snapd.model.snapshot import REGULAR, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

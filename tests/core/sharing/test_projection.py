@@ -12,13 +12,13 @@ import pytest
 
 from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.call import Call
-from snapd.core.errors import NothingToRedo, NothingToUndo
+from snapd.core.attribution import OwnChanges
 from snapd.core.operations.details import OperationOptions
-from snapd.core.ports.timeline import TimelineView
-from snapd.core.timeline.attribution import OwnChanges
-from snapd.core.timeline.model import SessionEnded, SessionStarted, Step, StepBegun, StepEnded
-from snapd.core.trees import files
+from snapd.model.call import Call
+from snapd.model.errors import NothingToRedo, NothingToUndo
+from snapd.model.timeline import SessionEnded, SessionStarted, Step, StepBegun, StepEnded
+from snapd.model.trees import files
+from snapd.store.timeline.view import TimelineView
 from tests.support.amounts import amount
 from tests.support.sessions import TEXT, Agents, at_work, text
 
@@ -62,7 +62,7 @@ def compare(agents: Agents, *sessions: str) -> None:
     workspace = agents.bench.workspace
     for session in sessions:
         copy = Travelled(agents.bench, session)
-        here = told(workspace._store.timeline, workspace.step_changes, session)
+        here = told(workspace.store.timeline, workspace.step_changes, session)
         assert told(copy.timeline, copy.changes, session) == here
 
 
@@ -92,7 +92,7 @@ def test_of_others_only_what_lies_around(tmp_path: Path) -> None:
     assert {event.seq for event in copy.events} == set(range(1, len(copy.events) + 1))
     assert two not in str(copy.events)
     spans = [event.seen for event in copy.events if event.seen is not None]
-    read = agents.bench.workspace._store.read_tree
+    read = agents.bench.workspace.store.read_tree
     assert [entry.name for span in spans for entry in read(span.after.tree)] == [b"a.txt", b"b.txt"]
     before, after = (read(tree) for tree in (spans[0].before.tree, spans[0].after.tree))
     assert before[1] == after[1]
@@ -105,7 +105,7 @@ def test_what_the_user_did_meanwhile_stays_here(tmp_path: Path) -> None:
     agents.bench.write({"a.txt": text(l2=b"1"), "mine.txt": b"user\n"})
     agents.end(step, ["a.txt"])
     compare(agents, "one")
-    read = agents.bench.workspace._store.read_tree
+    read = agents.bench.workspace.store.read_tree
     (span,) = (event.seen for event in Travelled(agents.bench, "one").events if event.seen is not None)
     assert [entry.name for entry in read(span.after.tree)] == [b"a.txt"]
 
@@ -124,7 +124,7 @@ def test_what_was_there_before_and_after_it_stays_here(tmp_path: Path) -> None:
     copy = Travelled(agents.bench, "three")
     kinds = [type(event.what) for event in copy.events]
     assert kinds == [SessionStarted, StepBegun, StepEnded, SessionEnded]
-    read = agents.bench.workspace._store.read_tree
+    read = agents.bench.workspace.store.read_tree
     trees = [None if event.head is None else [entry.name for entry in read(event.head.tree)] for event in copy.events]
     assert trees == [None, [b"a.txt"], [b"a.txt"], [b"a.txt"]]
 
@@ -138,7 +138,7 @@ def test_empty_directories(tmp_path: Path) -> None:
     agents.end(one, ["came1", "went1"])
     agents.end(two, ["came2", "went2"])
     compare(agents, "one", "two")
-    load = agents.bench.workspace._store.load
+    load = agents.bench.workspace.store.load
     (span,) = (event.seen for event in Travelled(agents.bench, "one").events if event.seen is not None)
     assert load(span.after).coverage.empty_dirs == (b"came1", b"went2")
 
@@ -161,7 +161,7 @@ def test_what_is_about_this_machine_stays(tmp_path: Path) -> None:
     compare(agents, "one")
     copy = Travelled(agents.bench, "one")
     for snapshot in copy.named():
-        coverage = agents.bench.workspace._store.load(snapshot).coverage
+        coverage = agents.bench.workspace.store.load(snapshot).coverage
         assert (coverage.skipped, coverage.rules, coverage.forced) == ((), (), ())
 
 
@@ -177,7 +177,7 @@ def test_what_is_left_out_is_nowhere(tmp_path: Path) -> None:
     agents.redo("one")
     agents.undo("two", step=other)
     copy = Travelled(agents.bench, "one", *hidden)
-    store = agents.bench.workspace._store
+    store = agents.bench.workspace.store
     for snapshot in copy.named():
         assert [path for path, _ in files(store.read_tree, snapshot.tree)] == [b"a.txt"]
         assert store.load(snapshot).coverage.empty_dirs == ()
@@ -202,9 +202,9 @@ def test_an_undo_of_several_sessions_is_split(tmp_path: Path) -> None:
     copy = Travelled(agents.bench, "two")
     head = copy.timeline.head
     assert head is not None
-    (entry,) = agents.bench.workspace._store.read_tree(head.tree)
+    (entry,) = agents.bench.workspace.store.read_tree(head.tree)
     # without what was taken back of the other session
-    assert agents.bench.workspace._store.read_blob(entry.oid) == text(l8=b"whole")
+    assert agents.bench.workspace.store.read_blob(entry.oid) == text(l8=b"whole")
 
 
 def test_a_client_that_left(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_random_histories(tmp_path: Path, seed: int) -> None:
 
     def undo() -> None:
         agents.undo(chance.choice(sessions), chance.randrange(1, 3), on_conflict=chance.choice(["merge", "overwrite"]))
-        known = agents.bench.workspace._store.timeline.open_steps()
+        known = agents.bench.workspace.store.timeline.open_steps()
         started[:] = [(step.session_id, step.step_id) for step in known]
 
     def redo() -> None:

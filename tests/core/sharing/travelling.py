@@ -8,12 +8,12 @@ from typing import TypeVar
 import attrs
 
 from snapd.core.actions.steps.step_changes import StepChanges
-from snapd.core.call import Call
-from snapd.core.model import Coverage, ObjectId, Snapshot
-from snapd.core.ports.store import Store
 from snapd.core.sharing.projection import LeftOut, Projection
-from snapd.core.timeline.model import Event, SnapshotId, StepId, Summary
+from snapd.model.call import Call
+from snapd.model.snapshot import Coverage, ObjectId, Snapshot
+from snapd.model.timeline import Event, SnapshotId, StepId, Summary
 from snapd.store.coverage import encode
+from snapd.store.store import Store
 from snapd.store.timeline.chain import NO_OBJECT, Link
 from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.database import Database
@@ -63,18 +63,7 @@ class IntoTheStore:
 
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
         self.store.store_blob(encode(coverage))
-        return self.store.identify(Snapshot(tree, coverage))
-
-
-@attrs.frozen
-class CopiedLog:
-    """What reads the copy asks of a log."""
-
-    store: Store
-    timeline: TimelineView
-
-    def load(self, snapshot: SnapshotId) -> Snapshot:
-        return self.store.load(snapshot)
+        return self.store.log.identify(Snapshot(tree, coverage))
 
 
 class Travelled:
@@ -88,12 +77,13 @@ class Travelled:
 
     def __init__(self, bench: Bench, session: str, *exclude: str) -> None:
         workspace = bench.workspace
-        store: Store = workspace._store
+        store: Store = workspace.store
         changes = workspace.step_changes
-        projection = Projection([session], store, store, changes.authors, IntoTheStore(store), LeftOut(exclude))
+        into, left_out = IntoTheStore(store), LeftOut(exclude)
+        projection = Projection([session], store.timeline, store, changes.authors, into, left_out)
         self.events = list(projection.events(Call()))
         self.timeline = Copied(self.events)
-        self.changes = StepChanges(store, CopiedLog(store, self.timeline), changes._texts)
+        self.changes = StepChanges(store, self.timeline, changes._texts)
 
     def named(self) -> Iterator[SnapshotId]:
         """Every snapshot that it names."""

@@ -9,7 +9,7 @@ import random
 import attrs
 import pytest
 
-from snapd.core.errors import IoError
+from snapd.model.errors import IoError
 from snapd.rpc.scheduling.workspace_queue import READS_AT_ONCE, TURNS_AT_ONCE, Access, Ticket, WorkspaceQueue
 
 CHANGES = (Access.WRITE, Access.SETTING)

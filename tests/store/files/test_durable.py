@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.errors import IoError
+from snapd.model.errors import IoError
 from snapd.store.files.durable import make_directories
 
 if TYPE_CHECKING:

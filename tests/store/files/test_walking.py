@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.errors import IoError, StoreCorrupt
-from snapd.core.model import ObjectId
+from snapd.model.errors import IoError, StoreCorrupt
+from snapd.model.snapshot import ObjectId
 from snapd.store.fsck.files import check_access, find_leftovers
 from snapd.store.maintenance.sizes import own_bytes, sizes
 from snapd.store.maintenance.sweep import remove_tempfiles

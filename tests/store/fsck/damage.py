@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from snapd.core.model import ObjectId
+from snapd.model.snapshot import ObjectId
 from tests.support.git import GIT
 
 Damage = Callable[[Path], None]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.check_report import CheckReport
-from snapd.core.errors import StoreCorrupt, StoreLocked
-from snapd.core.model import Coverage, ObjectId, Snapshot
-from snapd.core.timeline.model import Event, SessionEnded, SessionStarted, StepBegun, StepEnded
+from snapd.model.call import Call
+from snapd.model.check_report import CheckReport
+from snapd.model.errors import StoreCorrupt, StoreLocked
+from snapd.model.snapshot import Coverage, ObjectId, Snapshot
+from snapd.model.timeline import Event, SessionEnded, SessionStarted, StepBegun, StepEnded
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.usage.usage import usage
 from tests.store.fsck import damage
@@ -50,7 +50,7 @@ def add_session(steps: Steps, session_id: str, count: int) -> list[ObjectId]:
         snapshot = None
         if number is not None:
             tree = steps.take(step(number))
-            snapshot = steps.store.identify(Snapshot(tree, Coverage()))
+            snapshot = steps.store.log.identify(Snapshot(tree, Coverage()))
         steps.store.append_event(Event(timeline.next_seq, 1_700_000_000_000, snapshot, None, what))
 
     tell(SessionStarted(session_id, None, None), None)
@@ -124,7 +124,7 @@ def test_what_others_leave_among_the_references_is_none(steps: Steps, name: str,
     steps.open()
     steps.take(step(20))
     steps.reopen()
-    assert list(steps.answered) == [record.tree for record in steps.store._log.records()]
+    assert list(steps.answered) == [record.tree for record in steps.store.log.records()]
     assert path.exists()
 
 
@@ -174,7 +174,7 @@ def test_a_packed_reference_to_a_lost_coverage_goes(steps: Steps, has_directory:
     steps.open()
     tree = steps.take(step(77))
     steps.reopen()
-    assert steps.store.find(tree).coverage == Coverage()
+    assert steps.store.log.find(tree).coverage == Coverage()
 
 
 def test_a_packed_reference_of_which_nothing_is_left_goes(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_chain_is_put_together_with_what_only_the_journal_has(tmp_path: Path, 
     damage.flip(loose(where, bytes.fromhex(old)))
     assert closed(steps, mend=True).problems == ()
     steps.open()
-    assert list(steps.answered)[-1] == steps.store.last
+    assert list(steps.answered)[-1] == steps.store.log.last
     assert [session.session_id for session in steps.store.timeline.sessions()] == ["A"]
 
 
@@ -295,7 +295,7 @@ def test_a_lost_record_takes_no_other_with_it(steps: Steps, how: damage.Damage, 
     assert mended.snapshots == 3
     steps.open()
     for tree in trees:
-        assert steps.store.knows(tree) == (tree != trees[place])
+        assert steps.store.log.knows(tree) == (tree != trees[place])
     steps.answered.pop(trees[place])
     steps.check()
     # and goes on
@@ -314,7 +314,7 @@ def test_a_lost_coverage_is_stored_again_with_the_next_snapshot(steps: Steps, ho
     assert {tree for problem in found.problems for tree in problem.snapshots} == set(steps.answered)
     steps.store.repair((), lambda _: None, Call())
     with pytest.raises(StoreCorrupt):
-        steps.store.find(next(iter(steps.answered)))
+        steps.store.log.find(next(iter(steps.answered)))
     steps.take(step(77))
     assert steps.store.check(Call(), quick=False, alone=True).problems == ()
     steps.check()

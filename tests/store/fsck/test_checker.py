@@ -11,9 +11,9 @@ from pathlib import Path
 import attrs
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep
-from snapd.core.errors import Cancelled, IoError, StoreCorrupt
+from snapd.model.call import Call
+from snapd.model.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep
+from snapd.model.errors import Cancelled, IoError, StoreCorrupt
 from snapd.store.fsck import checkers
 from snapd.store.fsck.checkers import check, check_apart
 from snapd.store.fsck.holdings import Holdings
@@ -58,7 +58,7 @@ HARM: dict[str, Callable[[Steps], object]] = {
 @pytest.mark.parametrize("harm", HARM)
 def test_it_answers_as_this_process_would(steps: Steps, children: list[ChildProcess], harm: str, agrees: bool) -> None:
     # so that nothing is in the journal as well
-    steps.store._repository.journal.checkpoint()
+    steps.store.journal.checkpoint()
     HARM[harm](steps)
     here = check(str(steps.path), Call(), quick=False, agrees=lambda: agrees)
     assert check_apart(str(steps.path), Call(), lambda: agrees) == here

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.check_report import CheckReport
-from snapd.core.errors import SnapdError
-from snapd.core.model import ObjectId
+from snapd.model.call import Call
+from snapd.model.check_report import CheckReport
+from snapd.model.errors import SnapdError
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.lock import Ownership
 from snapd.store.fsck.checkers import check, repair
 from snapd.store.maintenance.packing import NOW
@@ -33,7 +33,7 @@ _STRIDE = amount(13, 3, "FSCK_KILL_STRIDE")
 def damaged_pack(steps: Steps) -> None:
     steps.take(many(0))
     steps.take(many(1))
-    repack(steps.store._repository, NOW, CancelToken())
+    repack(steps.store, NOW, CancelToken())
     steps.take(step(0))
     steps.store.close()
     (pack,) = steps.path.glob("objects/pack/*.pack")
@@ -124,7 +124,7 @@ def test_a_repair_that_is_killed_leaves_nothing_worse(
     other = Steps(with_all)
     for files, _ in steps.answered.values():
         other.store_files(files)
-    other.store._repository.journal.flush()
+    other.store.journal.flush()
     other.store.close()
     ids = {blob_id(data) for files, _ in steps.answered.values() for data in files.values()}
     before = readable(steps.path, ids)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import Coverage, Snapshot
-from snapd.core.timeline.model import Event, Intent, Operated, SessionEnded, SnapshotId
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import Coverage, Snapshot
+from snapd.model.timeline import Event, Intent, Operated, SessionEnded, SnapshotId
 from snapd.store import log
 from snapd.store.timeline import codec
 from tests.store.fsck import damage
@@ -125,7 +125,7 @@ def test_a_newer_kind_of_record(steps: Steps, monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_intent_of_a_newer_snapd_stays(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = steps.take(step(3))
-    here = steps.store.identify(Snapshot(tree, Coverage()))
+    here = steps.store.log.identify(Snapshot(tree, Coverage()))
     intent = Intent(Operated("operation", "undo", None, SnapshotId(here.tree, here.coverage)), (), (), (), ())
     with monkeypatch.context() as patch:
         patch.setattr(codec, "VERSION", NEWER)

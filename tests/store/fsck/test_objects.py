@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.check_report import CheckReport
-from snapd.core.errors import Cancelled, StoreCorrupt
-from snapd.core.model import ObjectId
+from snapd.model.call import Call
+from snapd.model.check_report import CheckReport
+from snapd.model.errors import Cancelled, StoreCorrupt
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.quarantine import MANIFEST
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance.packing import NOW
@@ -69,11 +69,11 @@ def test_a_sound_store_is_clean_however_it_is_kept(steps: Steps) -> None:
     packed = int(run_git(steps.path, "--git-dir=.", "count-objects", "-v").decode().split("in-pack: ")[1].split()[0])
     assert before.objects == count + packed
     # with deltas, of both kinds
-    repack(steps.store._repository, NOW, CancelToken())
+    repack(steps.store, NOW, CancelToken())
     assert check(steps).problems == ()
     steps.git("-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq", "--depth=50")
     steps.git("pack-refs", "--all")
-    steps.store._repository.forget_packs()
+    steps.store.forget_packs()
     after = check(steps)
     assert (after.problems, after.snapshots) == ((), 6)
     steps.check()
@@ -121,7 +121,7 @@ def test_a_lost_blob_is_named_with_what_it_touches(steps: Steps, how: damage.Dam
     assert subjects(after) == {lost.hex()}
     assert {problem.kind for problem in after.problems} == {"missingObject"}
     for tree in found.broken:
-        assert steps.store.find(tree)
+        assert steps.store.log.find(tree)
         with pytest.raises(StoreCorrupt) as error:
             read_files(steps.store, tree)
         assert error.value.data["object"] == lost.hex()
@@ -133,7 +133,7 @@ def test_a_lost_blob_is_named_with_what_it_touches(steps: Steps, how: damage.Dam
     assert repair(steps, files={b"d/b": BASE["d/b"]}).problems == ()
     assert git_is_content(steps.path)
     steps.answered.pop(other)
-    steps.answered[other] = ({"only": b"here\n"}, steps.store.find(other).coverage)
+    steps.answered[other] = ({"only": b"here\n"}, steps.store.log.find(other).coverage)
     steps.check()
 
 
@@ -172,13 +172,13 @@ def test_a_damaged_source_is_not_believed(steps: Steps, tmp_path: Path) -> None:
 def test_a_damaged_copy_that_nobody_needs_is_put_aside(steps: Steps) -> None:
     steps.take(step(0))
     stray = steps.store_files({"x": b"never recorded\n"})
-    steps.store._repository.journal.flush()
+    steps.store.journal.flush()
     damage.flip(loose(steps.path, blob_id(b"never recorded\n")))
     found = check(steps)
     assert [problem.files for problem in found.problems] == [()]
     assert found.broken == ()
     assert repair(steps).problems == ()
-    assert not steps.store.knows(stray)
+    assert not steps.store.log.knows(stray)
 
 
 # -- packs
@@ -189,7 +189,7 @@ def packed(steps: Steps) -> Steps:
     for number in range(3):
         steps.take(many(number))
     steps.take(step(0))
-    repack(steps.store._repository, NOW, CancelToken())
+    repack(steps.store, NOW, CancelToken())
     assert len(list(steps.path.glob("objects/pack/*.pack"))) == 1
     assert not list(steps.path.glob("objects/??/*"))
     return steps
@@ -201,7 +201,7 @@ def test_what_is_sound_in_a_damaged_pack_is_saved(packed: Steps, tmp_path: Path,
     shutil.copytree(packed.path, git)
     pack = only(packed.path, "objects/pack/*.pack")
     how(pack)
-    packed.store._repository.forget_packs()
+    packed.store.forget_packs()
     found = check_closed_of(packed)
     assert pack.name in {problem.subject.rpartition("/")[2] for problem in found.problems}
     after = repair(packed)
@@ -209,14 +209,14 @@ def test_what_is_sound_in_a_damaged_pack_is_saved(packed: Steps, tmp_path: Path,
     lost = subjects(after)
     records_are_lost = how not in (damage.flip, damage.flip_end)
     for tree, files in model(packed).items():
-        if packed.store.knows(tree) and tree not in after.broken:
+        if packed.store.log.knows(tree) and tree not in after.broken:
             assert read_files(packed.store, tree) == files
         else:
             assert tree in after.broken or records_are_lost
     if how is damage.flip_end:
         assert after.problems == ()
     for oid in lost:
-        assert not packed.store._repository.has(bytes.fromhex(oid))
+        assert not packed.store.has(bytes.fromhex(oid))
     assert not list(packed.path.glob("objects/pack/tmp*"))
     assert repair(packed, git / "objects").problems == ()
     assert git_is_content(packed.path)
@@ -233,7 +233,7 @@ def test_a_lost_pack_of_contents_comes_back_from_the_projects_git(
     git = tmp_path / "project.git"
     shutil.copytree(steps.path, git)
     how(only(steps.path, "objects/pack/*.pack"))
-    steps.store._repository.forget_packs()
+    steps.store.forget_packs()
     found = check(steps)
     assert found.snapshots == 2
     missing = {oid for oid in git_finds(steps.path) if bytes.fromhex(oid) in ids_of(git)}

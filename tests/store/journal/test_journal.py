@@ -19,10 +19,20 @@ import attrs
 import pytest
 
 from snapd import failpoints
-from snapd.core.call import Call
-from snapd.core.errors import IoError, SnapdError, StorageFull
-from snapd.core.model import REGULAR, Coverage, ObjectId, RecordKind, RuleText, Skip, SkipReason, Snapshot, TreeEntry
-from snapd.core.timeline.model import Event, SessionStarted
+from snapd.model.call import Call
+from snapd.model.errors import IoError, SnapdError, StorageFull
+from snapd.model.snapshot import (
+    REGULAR,
+    Coverage,
+    ObjectId,
+    RecordKind,
+    RuleText,
+    Skip,
+    SkipReason,
+    Snapshot,
+    TreeEntry,
+)
+from snapd.model.timeline import Event, SessionStarted
 from snapd.store import log
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.journal import journal
@@ -79,7 +89,7 @@ def test_nothing_new_is_no_call_to_the_system(steps: Steps, monkeypatch: pytest.
     for _ in range(3):
         # equal, and not the same object
         steps.store.append(Snapshot(tree, Coverage(skipped=(*skipped,))), RecordKind.TRACK)
-        assert steps.store.find(tree).coverage.skipped == skipped
+        assert steps.store.log.find(tree).coverage.skipped == skipped
     monkeypatch.undo()
     assert called == []
     assert steps.git("log", "--all", "--format=%T").count(b"\n") == 1
@@ -89,7 +99,7 @@ def test_nothing_new_is_no_call_to_the_system(steps: Steps, monkeypatch: pytest.
 def test_nothing_new_is_no_call_that_strace_sees(tmp_path: Path) -> None:
     script = (
         "import os, sys\n"
-        "from snapd.core.model import Coverage, EMPTY_TREE, RecordKind, Snapshot\n"
+        "from snapd.model.snapshot import Coverage, EMPTY_TREE, RecordKind, Snapshot\n"
         "from snapd.store.store import Store\n"
         "store = Store(sys.argv[1], None)\n"
         "with store.batch() as batch:\n    batch.encoded_tree(b'')\n    batch.commit()\n"
@@ -147,7 +157,7 @@ def test_a_power_cut_takes_nothing_that_was_answered(
     for number in range(7):
         steps.take(step(number), OTHER if number % 3 == 1 else Coverage())
     if happens == "checkpoint":
-        steps.store._repository.journal.checkpoint()
+        steps.store.journal.checkpoint()
     elif happens == "reopen":
         steps.reopen()
     elif happens == "kill":
@@ -216,7 +226,7 @@ def test_a_power_cut_after_git_packed_and_the_journal_went(
         descriptor = os.open(path, os.O_RDONLY)
         os.fsync(descriptor)
         os.close(descriptor)
-    steps.store._repository.journal.checkpoint()
+    steps.store.journal.checkpoint()
     where = disk.after_a_cut(tmp_path / "after", False)
     monkeypatch.undo()
     disk.close()
@@ -248,7 +258,7 @@ def test_a_power_cut_at_any_sync(
     monkeypatch.setattr(disk, "_note", cut)
     for number in range(4):
         steps.take(step(number), OTHER if number == 2 else Coverage())
-    steps.store._repository.journal.checkpoint()
+    steps.store.journal.checkpoint()
     steps.take(step(7))
     last = list(steps.answered)[-1]
     expired = True
@@ -266,10 +276,10 @@ def test_a_power_cut_at_any_sync(
         steps.path = where
         steps.open()
         # an expiry under way may or may not have happened
-        steps.answered = {tree: what for tree, what in known.items() if not was_expired or steps.store.knows(tree)}
+        steps.answered = {tree: what for tree, what in known.items() if not was_expired or steps.store.log.knows(tree)}
         assert list(steps.answered)[-1:] == list(known)[-1:]
         for tree, (files, coverage) in steps.answered.items():
-            assert steps.store.find(tree).coverage == coverage
+            assert steps.store.log.find(tree).coverage == coverage
             assert read_files(steps.store, tree) == files
         steps.store.close()
         assert b"missing" not in steps.git("fsck", "--strict", "--full", "--no-dangling")
@@ -347,8 +357,8 @@ def test_a_torn_last_frame(tmp_path: Path, steps: Steps, monkeypatch: pytest.Mon
             steps.answered = dict(answered)
             for tree, (files, _) in answered.items():
                 assert read_files(steps.store, tree) == files
-            assert steps.store.last == list(answered)[-1]
-            assert not steps.store.knows(after)
+            assert steps.store.log.last == list(answered)[-1]
+            assert not steps.store.log.knows(after)
             if end % 3 == 0:
                 steps.take(step(2))
                 steps.check()
@@ -491,7 +501,7 @@ def test_a_purge_is_replayed_though_it_leads_to_nothing_that_was(
     coverage = steps.git("log", "-1", "--format=%B", day).decode()
     data = encode_commit(tree, None, 1, coverage.strip())
     commit = object_id("commit", data)
-    repository = steps.store._repository
+    repository = steps.store
     with monkeypatch.context() as patch:
         patch.setattr(type(repository.references), "move", lambda *_, **__: None)
         repository.journal.add({commit: encode_loose("commit", data)})
@@ -541,7 +551,7 @@ def test_what_fails_is_told_and_made_good_by_the_next(
         for _ in range(3):
             with pytest.raises(StorageFull if number == errno.ENOSPC else IoError):
                 steps.take(step(1))
-    assert steps.store.last == list(steps.answered)[-1]
+    assert steps.store.log.last == list(steps.answered)[-1]
     # another step, which takes what the failed ones stored for stored
     steps.take({"again": step(1)["d/e/c"], **step(1)})
     steps.check()
@@ -567,7 +577,7 @@ def test_a_checkpoint_that_failed_writes_all_anew(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fail)
         with pytest.raises(IoError):
-            steps.store._repository.journal.checkpoint()
+            steps.store.journal.checkpoint()
     assert len(journals(steps)) == 1
     # the bytes of what was there when the sync failed never reach the disk, whatever a later sync says
     with contextlib.ExitStack() as held:
@@ -584,7 +594,7 @@ def test_a_checkpoint_that_failed_writes_all_anew(
 
         monkeypatch.setattr(disk, "_note", forgetful)
         steps.take(step(9))
-        steps.store._repository.journal.checkpoint()
+        steps.store.journal.checkpoint()
         assert journals(steps) == []
         steps.kill(disk.after_a_cut(tmp_path / "after", names_stay))
         steps.check()
@@ -640,7 +650,7 @@ def test_what_waits_can_be_read_and_is_bounded(steps: Steps, monkeypatch: pytest
     assert read_files(steps.store, tree) == BASE
     for _ in range(20):
         steps.store_files({"noise": os.urandom(500)})
-        assert steps.store._repository.journal._waiting_bytes < 4000
+        assert steps.store.journal._waiting_bytes < 4000
     last = steps.store_files({"noise": b"last"})
     (entry,) = steps.store.read_tree(last)
     assert steps.store.blob_size(entry.oid) == 4
@@ -673,7 +683,7 @@ def test_what_was_refused_is_not_taken_for_lost(
         steps.store.discard()
     else:
         # the objects that waited become part of the repository
-        steps.store._repository.journal.flush()
+        steps.store.journal.flush()
     assert steps.store.check(Call(), quick=False, alone=True).problems == ()
     steps.kill()
     assert steps.store.check(Call(), quick=False, alone=True).problems == ()
@@ -681,7 +691,7 @@ def test_what_was_refused_is_not_taken_for_lost(
     assert check_closed(str(steps.path), Call(), quick=False, mend=True).problems == ()
     steps.open()
     assert steps.store.timeline.sessions() == ()
-    assert not steps.store.knows(tree)
+    assert not steps.store.log.knows(tree)
     steps.store.append_event(attrs.evolve(event, seq=steps.store.timeline.next_seq))
     steps.take(step(1))
     steps.check()
@@ -696,7 +706,7 @@ def test_a_new_file_is_begun_and_the_old_one_goes(steps: Steps, monkeypatch: pyt
     monkeypatch.setattr(journal, bound, 4 if bound == "FILE_FRAMES" else 3000)
     for number in range(40):
         steps.take(step(number))
-        assert len(steps.store._repository.journal._file.objects if steps.store._repository.journal._file else ()) < 30
+        assert len(steps.store.journal._file.objects if steps.store.journal._file else ()) < 30
     settle_behind()
     assert len(journals(steps)) <= 1
     steps.kill()
@@ -735,11 +745,11 @@ def test_an_expiry_is_not_undone_by_a_replay(steps: Steps, monkeypatch: pytest.M
     steps.answered = {last: steps.answered[last]}
     steps.kill()
     steps.check()
-    assert not any(steps.store.knows(tree) for tree in dropped)
+    assert not any(steps.store.log.knows(tree) for tree in dropped)
     steps.take(step(2))
     steps.kill()
     steps.check()
-    assert OTHER not in [steps.store.find(tree).coverage for tree in steps.answered]
+    assert OTHER not in [steps.store.log.find(tree).coverage for tree in steps.answered]
     assert steps.git("for-each-ref").count(b"refs/snapd/coverage/") == 1
 
 
@@ -751,7 +761,7 @@ def test_git_may_pack_everything_while_it_is_open(steps: Steps) -> None:
     steps.take(step(0))
     steps.take(step(5))
     steps.answered = {
-        tree: steps.answered[tree] for tree in sorted(steps.answered, key=lambda tree: tree == steps.store.last)
+        tree: steps.answered[tree] for tree in sorted(steps.answered, key=lambda tree: tree == steps.store.log.last)
     }
     steps.check()
     steps.kill()
@@ -796,6 +806,6 @@ def test_a_failed_step_uses_up_its_number(steps: Steps, monkeypatch: pytest.Monk
     monkeypatch.setattr(log, "time", type("Tomorrow", (), {"time": staticmethod(lambda: now + 86400)}))
     steps.take(step(2))
     steps.kill()
-    assert steps.store.last == list(steps.answered)[-1]
+    assert steps.store.log.last == list(steps.answered)[-1]
     numbers = [line for line in steps.git("log", "--all", "--format=%B").split(b"\n") if line.startswith(b"seq: ")]
     assert len(numbers) == len(set(numbers))

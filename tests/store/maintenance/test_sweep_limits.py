@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapd.core.call import Call
-from snapd.core.errors import UnknownSnapshot
-from snapd.core.model import ObjectId
+from snapd.model.call import Call
+from snapd.model.errors import UnknownSnapshot
+from snapd.model.snapshot import ObjectId
 from snapd.store.maintenance.sizes import own_bytes
 from tests.support.git import run_git
 from tests.support.sessions import Agents
@@ -38,7 +38,7 @@ def check(bench: Bench, states: dict[ObjectId, Items], gone: set[ObjectId]) -> N
 
 
 def known(bench: Bench, states: dict[ObjectId, Items]) -> list[ObjectId]:
-    return [tree for tree in states if bench.workspace._store.knows(tree)]
+    return [tree for tree in states if bench.workspace.store.log.knows(tree)]
 
 
 def taken(bench: Bench, count: int, size: int = 2000, seed: int = 0) -> dict[ObjectId, Items]:
@@ -56,7 +56,7 @@ def test_so_many_stay(tmp_path: Path, most: int) -> None:
     bench = make(tmp_path, {"same": b"s" * 5000})
     states = taken(bench, 8)
     bench.keep(max_snapshots=most)
-    removed, freed = bench.workspace.cleanup(None, Call())
+    removed, freed = bench.workspace.upkeep.cleanup(None, Call())
     assert removed == max(0, 8 - most)
     # what cannot be compressed is gone for sure
     assert freed >= removed * 2000
@@ -68,15 +68,15 @@ def test_so_many_stay(tmp_path: Path, most: int) -> None:
 def test_the_oldest_go_until_the_rest_fits(tmp_path: Path, left: int) -> None:
     bench = make(tmp_path, {"same": b"s" * 5000})
     states = taken(bench, 8, 20_000)
-    bench.workspace.cleanup(None, Call())
+    bench.workspace.upkeep.cleanup(None, Call())
     size = own_bytes(bench.store)
     most = size - (8 - left) * 20_000 + 5_000
     bench.keep(max_bytes=most)
-    before = bench.workspace.status().store_bytes
-    removed, freed = bench.workspace.cleanup(None, Call())
+    before = bench.workspace.snapshots.status().store_bytes
+    removed, freed = bench.workspace.upkeep.cleanup(None, Call())
     assert own_bytes(bench.store) <= most
     assert removed == 8 - left
-    assert freed == before - bench.workspace.status().store_bytes
+    assert freed == before - bench.workspace.snapshots.status().store_bytes
     assert known(bench, states) == list(states)[-left:]
     check(bench, states, set(list(states)[:-left]))
 
@@ -94,7 +94,7 @@ def test_what_open_sessions_name_stays_and_what_cannot_be_had_is_told(
     tracked = taken(bench, 2, 20_000)
     bench.keep(max_bytes=1)
     with caplog.at_level(logging.WARNING):
-        bench.workspace.cleanup(None, Call())
+        bench.workspace.upkeep.cleanup(None, Call())
     assert "nothing more can be dropped" in caplog.text
     assert [view.session.session_id for view in bench.workspace.sessions.all(Call()).views] == ["goes on"]
     assert known(bench, tracked) == list(tracked)[-1:]
@@ -126,11 +126,11 @@ def test_any_size_is_kept_to_as_far_as_it_can_be(seed: int) -> None:
         size = own_bytes(bench.store)
         most = chance.randrange(1, size)
         bench.keep(max_bytes=most)
-        removed, _ = bench.workspace.cleanup(None, Call())
+        removed, _ = bench.workspace.upkeep.cleanup(None, Call())
         left = own_bytes(bench.store)
-        assert bench.workspace._store.knows(newest)
+        assert bench.workspace.store.log.knows(newest)
         bench.keep(0)
-        more, _ = bench.workspace.cleanup(None, Call())
+        more, _ = bench.workspace.upkeep.cleanup(None, Call())
         # either it fits, or there was nothing more that may go
         assert left <= most or more == 0
         check(bench, states, set(states) - set(known(bench, states)))
@@ -148,13 +148,13 @@ def test_without_room_it_only_drops_and_says_so(
     bench.keep(0)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
     with caplog.at_level(logging.WARNING):
-        removed, freed = bench.workspace.cleanup(None, Call())
+        removed, freed = bench.workspace.upkeep.cleanup(None, Call())
     assert "1000 bytes are free" in caplog.text
     assert (removed, freed > 10_000) == (5, True)
     assert not list(Path(bench.store, "objects", "pack").iterdir())
     monkeypatch.undo()
     check(bench, states, set(list(states)[:-1]))
-    bench.workspace.cleanup(None, Call())
+    bench.workspace.upkeep.cleanup(None, Call())
     assert len(list(Path(bench.store, "objects", "pack").glob("*.pack"))) == 1
     check(bench, states, set(list(states)[:-1]))
 
@@ -182,7 +182,7 @@ def test_what_a_dead_process_had_aside_is_cleared_away(tmp_path: Path) -> None:
     # what this process may be writing beside all else is not cleared away
     live = store / f"worktree.{token[4:16]}.tmp"
     live.write_bytes(b"just being written")
-    bench.workspace.cleanup(None, Call())
+    bench.workspace.upkeep.cleanup(None, Call())
     assert [path for path in (*aside, store / "packing" / "x") if path.exists()] == []
     assert kept[0].exists()
     assert live.exists()

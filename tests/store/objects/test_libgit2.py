@@ -10,7 +10,7 @@ from pathlib import Path
 import pygit2
 import pytest
 
-from snapd.core.errors import StoreCorrupt
+from snapd.model.errors import StoreCorrupt
 from snapd.store.objects.libgit2 import CACHED_BYTES, MAPPED_BYTES, WINDOW_BYTES, with_packs
 from tests.support.git import run_git
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.model import ObjectId
+from snapd.model.snapshot import ObjectId
 from snapd.store.batch import ObjectBatch
 from snapd.store.objects.pack_index import PackIndex, PackIndexes
 from snapd.store.repository import ShadowRepository

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.model import ObjectId
+from snapd.model.snapshot import ObjectId
 from snapd.store.files.walking import Damaged
 from snapd.store.objects import pack_reader
 from snapd.store.objects.codec import object_id

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from snapd import failpoints
-from snapd.core.errors import StorageFull
-from snapd.core.model import ObjectId
+from snapd.model.errors import StorageFull
+from snapd.model.snapshot import ObjectId
 from snapd.store.maintenance.sweep import AGE, remove_tempfiles
 from snapd.store.refs import database as refdb
 from snapd.store.refs.database import ReferenceDatabase, read_references
@@ -155,7 +155,7 @@ def test_what_somebody_else_did_to_a_reference_is_mended_when_it_is_settled(stor
 def test_a_reference_that_was_let_go_stays_gone(tmp_path: Path) -> None:
     steps = Steps(tmp_path / "store")
     steps.take({"a": b"1"})
-    repository = steps.store._repository
+    repository = steps.store
     head = next(iter(git_says(steps.path).values()))
     repository.references.move({NAMES[0]: head})
     steps.git("pack-refs", "--all", "--prune")

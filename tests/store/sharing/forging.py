@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 import pygit2
 
-from snapd.core.errors import SnapdError
+from snapd.model.errors import SnapdError
 from snapd.store.sharing.formats import SIGNATURES
 from snapd.store.timeline.chain import pins
 from snapd.store.timeline.codec import decode_event

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.sharing.push import PushOptions
-from snapd.core.call import Call
-from snapd.core.errors import RemoteFailed, Untrusted
-from snapd.core.model import Coverage
+from snapd.model.call import Call
+from snapd.model.errors import RemoteFailed, Untrusted
+from snapd.model.snapshot import Coverage
 from snapd.store.coverage import encode
 from snapd.store.sharing.inspection import Limits
 from snapd.store.timeline.chain import chain_of_session
@@ -77,7 +77,7 @@ def not_taken(agents: Agents, forge: Forge, limits: Limits | None = None) -> Unt
         fetch(agents, forge, limits)
     assert caught.value.hint
     assert list(agents.bench.workspace.fetched.readers()) == []
-    for mirror in Path(agents.bench.workspace._store.path, "mirrors").iterdir():
+    for mirror in Path(agents.bench.workspace.store.path, "mirrors").iterdir():
         assert list((mirror / "objects" / "pack").iterdir()) == []
         assert not list((mirror / "refs").rglob("sessions/*"))
     assert read(agents.bench.folder / "work") == before

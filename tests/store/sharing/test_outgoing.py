@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from snapd.core.call import Call
-from snapd.core.ports.store import Store
 from snapd.core.sharing.projection import Projection
+from snapd.model.call import Call
 from snapd.store.sharing.outgoing import OutgoingRepository
+from snapd.store.store import Store
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work, text
 
@@ -16,10 +16,10 @@ from tests.support.sessions import TEXT, Agents, at_work, text
 def head(agents: Agents, session: str, *commands: str) -> tuple[bytes, list[bytes]]:
     """The commit of a session, and what git says to these commands."""
     workspace = agents.bench.workspace
-    store: Store = workspace._store
-    store._repository.journal.checkpoint()  # type: ignore[attr-defined]
+    store: Store = workspace.store
+    store.journal.checkpoint()  # type: ignore[attr-defined]
     with OutgoingRepository([os.path.join(store.path, "objects")], "here") as outgoing:
-        projection = Projection([session], store, store, workspace.step_changes.authors, outgoing)
+        projection = Projection([session], store.timeline, store, workspace.step_changes.authors, outgoing)
         outgoing.add_session(session, projection.events(Call()))
         outgoing.finish()
         (found,) = outgoing.heads.values()

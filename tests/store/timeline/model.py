@@ -6,7 +6,7 @@ import itertools
 
 import attrs
 
-from snapd.core.timeline.model import (
+from snapd.model.timeline import (
     Event,
     Operated,
     Session,

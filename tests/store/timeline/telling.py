@@ -8,8 +8,8 @@ from typing import Literal
 
 import attrs
 
-from snapd.core.model import REGULAR, Coverage, Entry, ObjectId, RecordKind, Snapshot
-from snapd.core.timeline.model import (
+from snapd.model.snapshot import REGULAR, Coverage, Entry, ObjectId, RecordKind, Snapshot
+from snapd.model.timeline import (
     Effect,
     Event,
     EventPayload,
@@ -67,7 +67,7 @@ class Telling:
         self._files["a.txt"] = b"edit %d\n" % self._number
         coverage = Coverage(empty_dirs=(b"empty%d" % (self._number % 3),))
         self._snapshot = self._stored(coverage)
-        return self.store.identify(self._snapshot)
+        return self.store.log.identify(self._snapshot)
 
     def blob(self, data: bytes) -> ObjectId:
         """Stores a file that is in no tree."""
@@ -104,7 +104,7 @@ class Telling:
 
     def event(self, what: EventPayload) -> Event:
         """The next event."""
-        found = self.store.identify(self._snapshot)
+        found = self.store.log.identify(self._snapshot)
         before = self.model.head
         seen = None
         if before is not None and before != found and not isinstance(what, Operated):
@@ -177,7 +177,7 @@ class Telling:
             rest: whether something of each step is left as it was.
             other: an operation that it takes back, or does again if it was taken back.
         """
-        before = self.store.identify(self._snapshot)
+        before = self.store.log.identify(self._snapshot)
         self.edit()
         merged = self.blob(b"merged by %s\n" % name.encode())
         effects = (

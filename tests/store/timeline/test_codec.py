@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapd.core.errors import InvalidParams, StoreCorrupt
-from snapd.core.model import EXECUTABLE, REGULAR, SYMLINK, Entry
-from snapd.core.timeline.model import (
+from snapd.model.errors import InvalidParams, StoreCorrupt
+from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, Entry
+from snapd.model.timeline import (
     Effect,
     Event,
     FileSummary,

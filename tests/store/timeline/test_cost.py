@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from snapd.core.timeline.model import StepBegun
+from snapd.model.timeline import StepBegun
 from snapd.store.objects.loose import prepare
 from snapd.store.timeline.chain import Chains
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import UnknownSnapshot
-from snapd.core.model import ObjectId, RecordKind, Snapshot
-from snapd.core.rules.retention import Limits
+from snapd.model.call import Call
+from snapd.model.errors import UnknownSnapshot
+from snapd.model.retention import Limits
+from snapd.model.snapshot import ObjectId, RecordKind, Snapshot
 from tests.store.steps import Disk, expire_all
 
 from .telling import DAY, Telling
@@ -27,7 +27,7 @@ def older_than(telling: Telling, before: int) -> Limits:
 
 def expire(telling: Telling, before: int) -> tuple[int, int]:
     """Expires what is older than a time in milliseconds, and has the model forget what the store did."""
-    result = telling.store.expire(older_than(telling, before), None, Call())
+    result = telling.store.maintenance.clean(older_than(telling, before), None, Call())
     left = {event.seq for event in telling.store.timeline.events(None, 1000)}
     telling.model.events = [event for event in telling.model.events if event.seq in left]
     return result
@@ -228,9 +228,9 @@ def test_snapshots_that_events_name_stay(telling: Telling, monkeypatch: pytest.M
     assert removed == 1
     for event in (begun, ended):
         assert event.head is not None
-        assert telling.store.find(event.head.tree) == telling.store.load(event.head)
+        assert telling.store.log.find(event.head.tree) == telling.store.load(event.head)
     with pytest.raises(UnknownSnapshot):
-        telling.store.find(only_tracked.tree)
+        telling.store.log.find(only_tracked.tree)
     settled(telling)
 
 
@@ -241,7 +241,7 @@ def test_a_coverage_that_only_an_event_names_stays(telling: Telling) -> None:
     first = telling.store.load(event.head)
     telling._snapshot = Snapshot(first.tree, telling.store.load(telling.edit()).coverage)
     telling.end("a")
-    assert telling.store.identify(telling._snapshot).coverage != event.head.coverage
+    assert telling.store.log.identify(telling._snapshot).coverage != event.head.coverage
     expire_all(telling.store)
     telling.reopen()
     assert telling.store.load(event.head) == first

@@ -16,9 +16,9 @@ from typing import Any
 import attrs
 import pytest
 
-from snapd.core.errors import IoError, SnapdError, StorageFull
-from snapd.core.model import Coverage
-from snapd.core.timeline.model import SessionStarted, StepBegun, StepEnded
+from snapd.model.errors import IoError, SnapdError, StorageFull
+from snapd.model.snapshot import Coverage
+from snapd.model.timeline import SessionStarted, StepBegun, StepEnded
 from snapd.store.store import Store
 from snapd.store.timeline.database import Database
 from tests.store.steps import Disk, read_files
@@ -70,7 +70,7 @@ def refused(telling: Telling) -> None:
     with pytest.raises(StorageFull):
         telling.store.append_event(event, telling._snapshot)
     telling.store.discard()
-    assert not telling.store.knows(tree)
+    assert not telling.store.log.knows(tree)
     assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
 
 
@@ -93,13 +93,13 @@ def test_a_full_disk_leaves_neither(telling: Telling, name: str, at: int) -> Non
     if not refusal.done:
         assert told
     telling.store.discard()
-    assert telling.store.knows(tree) == told
+    assert telling.store.log.knows(tree) == told
     assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
     if name != "rename":
         # a rename that fails after another was made is what the disk cannot take back
         telling.store._ownership.release()
         telling.store = Store(str(telling.path), None)
-        assert telling.store.knows(tree) == told
+        assert telling.store.log.knows(tree) == told
         assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
 
 
@@ -317,7 +317,7 @@ def test_a_real_kill(tmp_path: Path, where: str) -> None:
         assert store.timeline.head == events[-1].head
         head = events[-1].head
         assert head is not None
-        assert store.knows(head.tree)
+        assert store.log.knows(head.tree)
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
     finally:
         store.close()

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from snapd.core.timeline.model import Operated, StepBegun, StepEnded
+from snapd.model.timeline import Operated, StepBegun, StepEnded
 from snapd.store.timeline import codec
 
 from .telling import Telling

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.core.model import Coverage, Snapshot
-from snapd.core.timeline.model import Event, SessionStarted, StepBegun
-from snapd.core.timeline.queries import StepQuery
+from snapd.model.snapshot import Coverage, Snapshot
+from snapd.model.timeline import Event, SessionStarted, StepBegun, StepQuery
 from tests.store.steps import Steps
 
 SESSIONS = 12
@@ -33,7 +32,7 @@ class Counter:
 
 
 def fill(steps: Steps, sessions: range) -> None:
-    head = steps.store.identify(Snapshot(steps.take({"a": b"a\n"}), Coverage()))
+    head = steps.store.log.identify(Snapshot(steps.take({"a": b"a\n"}), Coverage()))
     timeline = steps.store.timeline
     for session in sessions:
         name = f"s{session}"

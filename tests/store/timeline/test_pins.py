@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import EMPTY_TREE, REGULAR, Coverage, Entry, ObjectId, RecordKind, Snapshot
-from snapd.core.timeline.model import Effect, Event, Operated, SnapshotId, Turned
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import EMPTY_TREE, REGULAR, Coverage, Entry, ObjectId, RecordKind, Snapshot
+from snapd.model.timeline import Effect, Event, Operated, SnapshotId, Turned
 from snapd.store.store import Store
 from snapd.store.timeline.chain import pins
 from tests.store.steps import read_files

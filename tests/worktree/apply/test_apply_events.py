@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.call import Call
 from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
 from snapd.watch.inotify import DELETE, MOVED_FROM, MOVED_TO, Inotify
 from tests.support.workspace import make
 
@@ -26,7 +26,7 @@ def test_a_file_that_is_replaced_is_there_at_the_end(tmp_path: Path) -> None:
         descriptor = os.open(bench.root, os.O_RDONLY | os.O_DIRECTORY)
         queue.add(descriptor)
         os.close(descriptor)
-        assert bench.workspace.restore(tree, OperationOptions("overwrite", True, False), Call()).applied
+        assert bench.workspace.snapshots.restore(tree, OperationOptions("overwrite", True, False), Call()).applied
         heard = [event.mask & (MOVED_FROM | MOVED_TO | DELETE) for event in queue.read() if event.name == b"a.txt"]
     finally:
         queue.close()

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from snapd import failpoints
-from snapd.core.call import Call
-from snapd.core.model import EXECUTABLE, Entry, Outcome
-from snapd.core.plan import Delete, MoveDirectory, Plan, Write
+from snapd.model.call import Call
+from snapd.model.plan import Delete, MoveDirectory, Plan, Write
+from snapd.model.snapshot import EXECUTABLE, Entry, Outcome
 from snapd.worktree.apply import directory_move
 from tests.support import renames
 from tests.support.amounts import amount
@@ -264,7 +264,7 @@ def test_an_undo_moves_each_of_equal_folders_to_where_it_was(tmp_path: Path) -> 
 def test_a_folder_stays_if_what_belongs_to_a_file_in_it_cannot_be_done(tmp_path: Path) -> None:
     bench = make(tmp_path, {"e/f": b"1\n", "x": b"1\n"})
     bench.track()
-    work_tree = bench.workspace._work_tree
+    work_tree = bench.workspace.work_tree
     there = work_tree.captured(b"e/f")
     replaced = work_tree.captured(b"x")
     assert there is not None
@@ -406,7 +406,7 @@ def test_the_store_keeps_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     tree = bench.track()
     move(bench, "old", "new")
     bench.track()
-    monkeypatch.setattr(bench.workspace._work_tree, "_hidden", b"new/b/store")
+    monkeypatch.setattr(bench.workspace.work_tree, "_hidden", b"new/b/store")
     with counted() as passed:
         bench.restore(tree)
     assert bench.read() == FOLDER

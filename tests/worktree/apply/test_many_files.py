@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from snapd.core.errors import IoError, StorageFull
+from snapd.model.errors import IoError, StorageFull
 from snapd.worktree.apply import new_files
 from snapd.worktree.fs import syncing
 from tests.support.workspace import Items, make, outcomes

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.errors import IoError
+from snapd.model.errors import IoError
 from snapd.worktree.export import scratch as module
 from snapd.worktree.export.scratch import Scratch
 from snapd.worktree.fs import stable_read

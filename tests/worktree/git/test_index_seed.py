@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.paths import parents
+from snapd.model.paths import parents
 from snapd.store.adopt import ProjectBlobs
 from snapd.worktree.fs.listing import list_directory
 from snapd.worktree.git.index_seed import IndexSeed

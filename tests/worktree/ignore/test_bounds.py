@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.errors import InvalidParams
-from snapd.core.model import Snapshot
-from snapd.core.rules.ignore import IgnoreFile
+from snapd.model.errors import InvalidParams
+from snapd.model.ignore import IgnoreFile
+from snapd.model.snapshot import Snapshot
 from snapd.worktree.git.index_seed import Conversions
 from snapd.worktree.ignore.rules import workspace_excludes
 from tests.support.git import run_git
@@ -27,13 +27,13 @@ def captured(bench: Bench) -> Snapshot:
     began = time.thread_time()
     tree = bench.take().tree
     assert time.thread_time() - began < SECONDS
-    return bench.workspace._store.find(tree)
+    return bench.workspace.store.log.find(tree)
 
 
 def unreadable(bench: Bench, snapshot: Snapshot) -> list[str]:
     """The files without effect, as the coverage and the status say."""
     said = [os.fsdecode(rule.base) for rule in snapshot.coverage.rules if rule.kind == "unreadable"]
-    assert [os.fsdecode(path) for path in bench.workspace.status().unreadable_rules] == said
+    assert [os.fsdecode(path) for path in bench.workspace.snapshots.status().unreadable_rules] == said
     return [os.path.relpath(path, bench.root) if path.startswith("/") else path for path in said]
 
 

@@ -24,11 +24,11 @@ def test_the_last_valid_patterns_hold(tmp_path: Path, text: bytes, reopened: boo
         agents.bench.track()
         agents.bench.reopen()
     assert agents.files(step) == {".snapd.toml": "modified", "a": "modified", "new": "added"}
-    status = agents.bench.workspace.status()
+    status = agents.bench.workspace.snapshots.status()
     assert (status.folder_excludes, bool(status.folder_problem)) == (("*.log",), True)
     assert set(agents.undo("one").values()) == {"restored", "deleted"}
     assert agents.bench.read() == {".snapd.toml": rules, "a": b"good\n", "x.log": b"2\n"}
-    assert agents.bench.workspace.status().folder_problem is None
+    assert agents.bench.workspace.snapshots.status().folder_problem is None
 
 
 def test_a_new_file_that_is_wrong_excludes_nothing(tmp_path: Path) -> None:

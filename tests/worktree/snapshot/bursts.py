@@ -21,10 +21,10 @@ from unittest import mock
 
 import attrs
 
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, PathOutsideWorkspace, SnapdError
 from snapd.core.feed.event_log import Tracked
-from snapd.core.model import CaptureSettings, DriftQuery
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, PathOutsideWorkspace, SnapdError
+from snapd.model.snapshot import CaptureSettings, DriftQuery
 from snapd.watch import inotify_clock
 from snapd.watch.fanotify import Fanotify
 from snapd.watch.inotify import OVERFLOW, Event, Inotify
@@ -264,7 +264,7 @@ class Run:
         self.bench = make(folder, inside="", watcher=case.watcher)
         # a machine without a queue left would have us test something else
         expected = {"auto": "inotify"}.get(case.watcher, case.watcher)
-        assert self.bench.workspace._work_tree.watcher == expected
+        assert self.bench.workspace.work_tree.watcher == expected
         self._settings = CaptureSettings(exclude=(), max_file_size=_LIMIT)
         self._forced: tuple[bytes, ...] = ()
         self._tracked: frozenset[bytes] = frozenset()
@@ -293,11 +293,11 @@ class Run:
 
     def _track(self, call: Call | None = None) -> Tracked:
         try:
-            return self.bench.workspace.track(self._forced, call or Call())
+            return self.bench.workspace.snapshots.track(self._forced, call or Call())
         except PathOutsideWorkspace:
             # one of them leads through a symlink by now
             self._forced = ()
-            return self.bench.workspace.track((), call or Call())
+            return self.bench.workspace.snapshots.track((), call or Call())
 
     def oracle(self, also: tuple[bytes, ...] = ()) -> Oracle:
         """The workspace as it is; `also` names what is captured although it is ignored."""
@@ -356,16 +356,16 @@ class Run:
 
     def _drift(self) -> None:
         self.bench.configure(*self._settings.exclude, max_file_size=self._settings.max_file_size)
-        work_tree = self.bench.workspace._work_tree
+        work_tree = self.bench.workspace.work_tree
         if work_tree.tree is not None:
-            store = self.bench.workspace._store
+            store = self.bench.workspace.store
             work_tree.drift(DriftQuery(work_tree.tree, store.read_tree, self._settings, (), 5, 1000), Call())
 
     def _reopen(self) -> None:
         self.bench.reopen()
 
     def _cleanup(self) -> None:
-        self.bench.workspace.cleanup(0, Call())
+        self.bench.workspace.upkeep.cleanup(0, Call())
 
     def _index(self, how: str, path: bytes) -> None:
         # nothing of the folder is read: git would wait for ever for a FIFO named `.gitattributes`
@@ -395,7 +395,7 @@ class Run:
         def failing(*_: Any) -> None:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-        batch = type(self.bench.workspace._store.batch())
+        batch = type(self.bench.workspace.store.batch())
         with mock.patch.object(batch, "commit", failing):
             try:
                 self._track()
@@ -424,7 +424,7 @@ class Run:
         after_all.tree()
         held = set(stored_files(self.bench, tracked.tree).values())
         lost = {before.files[path] for path in before.files} & set(after_all.files.values()) - held
-        exact = self.bench.workspace._work_tree.watcher == "inotify"
+        exact = self.bench.workspace.work_tree.watcher == "inotify"
         return f"lost {lost}" if lost and exact and b".gitignore" not in repr(edit).encode() else None
 
 

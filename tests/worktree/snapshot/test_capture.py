@@ -15,9 +15,9 @@ from typing import Any
 import attrs
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, IoError, WorkspaceGone
-from snapd.core.model import Signature, SkipReason
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, IoError, WorkspaceGone
+from snapd.model.snapshot import Signature, SkipReason
 from snapd.worktree.fs import listing
 from snapd.worktree.fs import stable_read as disk
 from tests.support.git import run_git
@@ -270,7 +270,7 @@ def test_a_disk_error_gives_no_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         bench.track()
     assert error.value.data["errno"] == "EIO"
     monkeypatch.undo()
-    assert bench.workspace.status().last == first
+    assert bench.workspace.snapshots.status().last == first
     assert bench.track() == git_tree_hash(tmp_path, {"a": b"1", "b": b"3"})
 
 
@@ -295,13 +295,13 @@ def test_a_workspace_that_is_gone(tmp_path: Path, happens: object) -> None:
         bench.track,
         lambda: bench.restore(first),
         lambda: bench.revert((first, ["a"])),
-        bench.workspace.status,
+        bench.workspace.snapshots.status,
     ):
         with pytest.raises(WorkspaceGone):
             ask()
     assert [path for path in tmp_path.rglob("work*/**/*") if path.is_file()] == before
     # what was recorded can still be looked at
-    assert [change.path for change in bench.workspace.changed(first, second, Call())] == [b"a"]
+    assert [change.path for change in bench.workspace.comparison.changed(first, second, Call())] == [b"a"]
 
 
 LOOKING = ("stat", "lstat", "open", "readlink", "listdir", "scandir", "access")
@@ -363,7 +363,7 @@ def test_cancelled_in_the_middle(tmp_path: Path, stage: str) -> None:
     call = Call(report)
     with pytest.raises(Cancelled):
         bench.take(call=call)
-    assert bench.workspace.status().last == first
+    assert bench.workspace.snapshots.status().last == first
     assert not [name for name in os.listdir(f"{bench.store}/objects/pack") if name.startswith("tmp_")]
     tree = bench.track()
     assert tree == git_tree_hash(tmp_path, {"a": b"1", **items})
@@ -378,10 +378,10 @@ def test_cleanup_after_a_failed_look_leaves_a_memory_that_holds(tmp_path: Path) 
     bench = make(tmp_path, {"a": b"1", "d/b": b"2"})
     bench.track()
     bench.write({"d/b": b"3"})
-    bench.workspace.changed(bench.track(), None, Call())
+    bench.workspace.comparison.changed(bench.track(), None, Call())
     bench.write({"d/b": b"4"})
     # a look that nobody was told of, then one that fails
-    bench.workspace.changed(bench.workspace.status().last or b"", None, Call())
+    bench.workspace.comparison.changed(bench.workspace.snapshots.status().last or b"", None, Call())
     bench.remove("a")
     bench.write({"e/f": b"new"})
 
@@ -392,7 +392,7 @@ def test_cleanup_after_a_failed_look_leaves_a_memory_that_holds(tmp_path: Path) 
     call = Call(stop)
     with pytest.raises(Cancelled):
         bench.take(call=call)
-    bench.workspace.cleanup(0, Call())
+    bench.workspace.upkeep.cleanup(0, Call())
     tree = bench.track()
     bench.git("fsck", "--strict")
     bench.write({"d/b": b"5"})
@@ -415,7 +415,7 @@ def test_two_threads_at_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join(60)
     assert len(trees) == 16
-    assert bench.track() == git_tree_hash(tmp_path, bench.read()) == bench.workspace.status().last
+    assert bench.track() == git_tree_hash(tmp_path, bench.read()) == bench.workspace.snapshots.status().last
     for tree in trees:
         # each is of one moment: a file of a turn is there only with those of the turns before
         names = bench.names(tree)

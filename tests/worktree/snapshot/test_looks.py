@@ -16,9 +16,9 @@ from typing import Any
 import attrs
 import pytest
 
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled
-from snapd.core.model import DriftQuery, SkipReason
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled
+from snapd.model.snapshot import DriftQuery, SkipReason
 from snapd.watch import inotify_clock
 from snapd.watch.clock import Marks
 from snapd.watch.inotify import Inotify
@@ -60,7 +60,7 @@ def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 def begin(folder: Path, items: Items, clock: str = "auto", *, git: bool = False) -> Bench:
     bench = make(folder, items, git=git, watcher="none" if clock == "none" else "auto")
     expected = "none" if clock == "none" else "inotify"
-    assert bench.workspace.status().watcher == expected
+    assert bench.workspace.snapshots.status().watcher == expected
     return bench
 
 
@@ -214,7 +214,7 @@ def test_a_store_to_a_mapped_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     # fanotify would report it, too
     monkeypatch.setattr(inotify_clock, "_what_is_written", lambda _: None)
     bench = begin(tmp_path, {"d/m": b"0" * 5000, "e/m": b"0" * 5000})
-    work_tree: Any = bench.workspace._work_tree
+    work_tree: Any = bench.workspace.work_tree
     check(bench)
     for name in ("d/m", "e/m", "d/m"):
         with open(bench.path(name), "r+b") as file:
@@ -325,7 +325,7 @@ def test_the_watches_run_out_in_a_look_at_what_was_marked(tmp_path: Path, monkey
     monkeypatch.setattr(Inotify, "add", limited)
     bench.write({f"new/{at}/{name}": b"%d" % at for at in range(6) for name in "ab"} | {"d/b": b"2"})
     check(bench)
-    assert bench.workspace.status().watcher == "none"
+    assert bench.workspace.snapshots.status().watcher == "none"
     bench.write({"a": b"3", "new/3/a": b"4", "d/c": b"5"})
     check(bench)
 
@@ -433,7 +433,7 @@ def test_what_a_look_that_stores_nothing_found_out_is_in_the_next_snapshot() -> 
         os.chmod(bench.path("d/secret"), 0)
         first = bench.take()
         assert [(skip.path, skip.reason) for skip in first.skipped] == [(b"d/secret", SkipReason.UNREADABLE)]
-        work_tree, read_tree = bench.workspace._work_tree, bench.workspace._store.read_tree
+        work_tree, read_tree = bench.workspace.work_tree, bench.workspace.store.read_tree
         os.chmod(bench.path("d/secret"), 0)
         work_tree.drift(DriftQuery(first.tree, read_tree, bench.workspace.policy.capture, (), 5, 1000), Call())
         assert bench.take() == attrs.evolve(first, previous=first.tree)
@@ -444,11 +444,11 @@ def test_what_a_look_that_stores_nothing_found_out_is_in_the_next_snapshot() -> 
 def test_what_a_drift_found_is_in_the_snapshot_that_follows(tmp_path: Path, clock: str) -> None:
     bench = begin(tmp_path, {"a": b"0", "d/a": b"1"}, clock)
     check(bench)
-    work_tree = bench.workspace._work_tree
+    work_tree = bench.workspace.work_tree
 
     def drift() -> None:
         assert work_tree.tree is not None
-        read_tree = bench.workspace._store.read_tree
+        read_tree = bench.workspace.store.read_tree
         work_tree.drift(DriftQuery(work_tree.tree, read_tree, bench.workspace.policy.capture, (), 5, 1000), Call())
 
     os.mkfifo(bench.path("d/pipe"))
@@ -550,7 +550,7 @@ def test_a_repository_inside_that_comes_and_goes_costs_nothing_afterwards(
 IN_A_NAMESPACE = """
 import subprocess, sys
 from pathlib import Path
-from snapd.core.call import Call
+from snapd.model.call import Call
 from tests.support.workspace import close_all, make
 
 bench = make(Path(sys.argv[1]), {"d/a": b"0", "b": b"1", "g/e/c": b"2"}, watcher=sys.argv[2])
@@ -560,7 +560,7 @@ def seen():
     return bench.names(tracked.tree), [(skip.path, skip.reason.value) for skip in tracked.skipped]
 
 def gone(tree):
-    return [change.path for change in bench.workspace.changed(tree, None, Call())]
+    return [change.path for change in bench.workspace.comparison.changed(tree, None, Call())]
 
 before = bench.track()
 assert seen() == (["b", "d/a", "g/e/c"], [])

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 from snapd import failpoints
-from snapd.core.call import Call
-from snapd.core.errors import Cancelled, StorageFull
-from snapd.core.model import Signature
+from snapd.model.call import Call
+from snapd.model.errors import Cancelled, StorageFull
+from snapd.model.snapshot import Signature
 from snapd.store.batch import ObjectBatch
 from snapd.workers.pool import WorkerLost
 from snapd.worktree.fs.stable_read import STREAM_FROM
@@ -305,7 +305,7 @@ def test_cancelled_while_processes_read(tmp_path: Path, after: int) -> None:
     with pytest.raises(Cancelled):
         bench.take(call=call)
     assert own_children() == before
-    assert bench.workspace.status().last == first
+    assert bench.workspace.snapshots.status().last == first
     assert not [name for name in os.listdir(os.path.join(bench.store, "objects/pack")) if name.startswith("tmp_")]
     assert bench.track() == Oracle(bench.root, 1 << 20).tree()
 

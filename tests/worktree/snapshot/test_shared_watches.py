@@ -92,7 +92,7 @@ def between(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def make_change(bench: Bench, change: Edit, *, heard: bool) -> None:
     """Changes something; if it is heard, a listener's thread takes in at once what the queue has."""
     change(bench)
-    clock = bench.workspace._work_tree._clock  # type: ignore[attr-defined]
+    clock = bench.workspace.work_tree._clock  # type: ignore[attr-defined]
     # where all queues of the user are in use there is none
     if heard and isinstance(clock, InotifyClock):
         clock._gather()

@@ -26,7 +26,7 @@ FILES = {
 def noticed(bench: Bench) -> dict[str, str]:
     """What happened since the last call."""
     bench.track()
-    work_tree = bench.workspace._work_tree
+    work_tree = bench.workspace.work_tree
     found = {
         os.fsdecode(change.path): "deleted" if change.deleted else "changed"
         for change in work_tree.uncaptured_changes()

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from snapd.core.model import SkipReason
-from snapd.core.rules.ignore import IgnoreStack
+from snapd.model.ignore import IgnoreStack
+from snapd.model.snapshot import SkipReason
 from snapd.worktree.fs import stable_read as disk
 from snapd.worktree.fs.listing import SIGNATURE
 from snapd.worktree.ignore.evaluator import DirectoryRules, Scope

@@ -7,8 +7,8 @@ import random
 import attrs
 import pytest
 
-from snapd.core.model import RuleText, SkipReason
-from snapd.core.rules.ignore import IgnoreFile, IgnoreStack
+from snapd.model.ignore import IgnoreFile, IgnoreStack
+from snapd.model.snapshot import RuleText, SkipReason
 from snapd.worktree.fs.listing import SIGNATURE
 from snapd.worktree.git.index import TrackedPaths
 from snapd.worktree.ignore.evaluator import DirectoryRules, Scope

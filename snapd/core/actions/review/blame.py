@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.actions.history import newest_first
 from snapd.core.compare.edits import equal_lines, split_lines
-from snapd.core.compare.text import is_binary
-from snapd.core.errors import FileNotInSnapshot, InvalidParams, IoError, StorageFull
-from snapd.core.model import TakenQuery
-from snapd.core.paths import shown
-from snapd.core.ports.notes import NotedLines, NoteProblem
-from snapd.core.review.changes import Lineage, Texts, came_from_elsewhere, lineage_of, list_files, touched
+from snapd.core.compare.text import TextDiffer, is_binary
+from snapd.core.operations.writer import Writer
+from snapd.core.review.changes import (
+    Attributor,
+    FileChange,
+    Lineage,
+    Texts,
+    came_from_elsewhere,
+    lineage_of,
+    list_files,
+    touched,
+)
 from snapd.core.review.fold import FileFold, FileHistory
 from snapd.core.review.matching import without_ends
-from snapd.core.timeline.model import Span
-from snapd.core.trees import file_at
+from snapd.core.seams import CommittedFile, NotedLines, NoteProblem, Notes
+from snapd.model.call import Call
+from snapd.model.errors import FileNotInSnapshot, InvalidParams, IoError, StorageFull
+from snapd.model.paths import shown
+from snapd.model.snapshot import Entry, ObjectId, RelPath, Snapshot, TakenQuery
+from snapd.model.timeline import Event, Span, Touched
+from snapd.model.trees import file_at
+from snapd.store.store import Store
 
+from .looking import Looking
 from .text_blame import Blamed, blamed_lines, with_notes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import Entry, ObjectId, RelPath, Snapshot
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.notes import CommittedFile, Notes
-    from snapd.core.ports.store import Store
-    from snapd.core.review.changes import Attributor, FileChange
-    from snapd.core.timeline.model import Event
-    from snapd.core.timeline.queries import Touched
-
-    from .looking import Looking
 
 _EVER = 1 << 62
 """A time after all events, milliseconds since 1970."""
@@ -173,12 +171,12 @@ class Blame:
 
     def _then(self, path: RelPath, tree: ObjectId) -> _Asked:
         timeline = self._store.timeline
-        snapshot = self._store.find(tree)
+        snapshot = self._store.log.find(tree)
         entry = self._entry(snapshot, path)
         found = timeline.events_within(0, _EVER, tree)
         if found:
             return _Asked(found[0].seq + 1, entry, (), found[0].milliseconds)
-        taken = self._store.taken(TakenQuery(prefix=tree.hex()), None, 1)
+        taken = self._store.log.taken(TakenQuery(prefix=tree.hex()), None, 1)
         until = taken[0].seconds * 1000 + 999 if taken else _EVER
         after: Event | None = None
         for event in newest_first(timeline):
@@ -190,7 +188,9 @@ class Blame:
         if event.head is None:
             return _Asked(event.seq + 1, entry, (), until)
         span = Span(
-            event.head, self._store.identify(snapshot), () if after is None or after.seen is None else after.seen.steps
+            event.head,
+            self._store.log.identify(snapshot),
+            () if after is None or after.seen is None else after.seen.steps,
         )
         files = touched(self._store, event.seq + 1, "seen", span.before.tree, span.after.tree)
         unrecorded = [each for each in self._attributor.unrecorded(files, span) if each.path == path]

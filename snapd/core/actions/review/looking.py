@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import attrs
 
-from snapd.core.model import RecordKind
-from snapd.core.review.changes import touched
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.model import Snapshot
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.store import Store
-    from snapd.core.review.changes import Attributor, FileChange
+from snapd.core.operations.writer import Writer
+from snapd.core.review.changes import Attributor, FileChange, touched
+from snapd.model.call import Call
+from snapd.model.snapshot import RecordKind, Snapshot
+from snapd.store.store import Store
 
 
 @attrs.frozen
@@ -62,7 +56,7 @@ class Looking:
         if records:
             self._writer.record(snapshot, RecordKind.LOOK)
         last = self._store.timeline.next_seq - 1
-        span = self._writer.span(self._store.identify(snapshot))
+        span = self._writer.span(self._store.log.identify(snapshot))
         if span is None:
             return Look(snapshot, last, ())
         files = touched(self._store, last + 1, "seen", span.before.tree, span.after.tree)

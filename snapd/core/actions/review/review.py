@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
-from snapd.core.errors import FileChanged
+from snapd.core.compare.text import TextDiffer
 from snapd.core.feed.change_feed import PacedThread
-from snapd.core.feed.event_log import Reviewed
-from snapd.core.model import Entry, FileOutcome
-from snapd.core.operations.directory_moves import LinkedFiles
+from snapd.core.feed.event_log import EventLog, NumberedNotice, Reviewed
+from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.editors import Editors
+from snapd.core.operations.planner import Planner
 from snapd.core.operations.target import DirectoryGoals, Target
-from snapd.core.paths import shown
+from snapd.core.operations.writer import Writer
 from snapd.core.review.changes import Texts
-from snapd.core.review.choice import Choice, kept, reverted
+from snapd.core.review.choice import Choice, Reverted, kept, reverted
+from snapd.core.review.fold import FileFold, PendingFile, PendingTexts, Rested
+from snapd.core.review.pending import PendingFiles
 from snapd.core.review.remembered import listed, view
-from snapd.core.timeline.model import Effect, Kept
-from snapd.core.trees import file_at
+from snapd.model.call import Call
+from snapd.model.errors import FileChanged
+from snapd.model.paths import shown
+from snapd.model.plan import LinkedFiles, Plan
+from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
+from snapd.model.timeline import Effect, Kept, OperationKind, SessionId, StepId
+from snapd.model.trees import file_at
+from snapd.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.feed.event_log import EventLog, NumberedNotice
-    from snapd.core.model import Outcome, RelPath, Snapshot
-    from snapd.core.operations.details import OperationOptions
-    from snapd.core.operations.editors import Editors
-    from snapd.core.operations.planner import Planner
-    from snapd.core.operations.writer import Writer
-    from snapd.core.plan import Plan
-    from snapd.core.ports.store import Store
-    from snapd.core.review.choice import Reverted
-    from snapd.core.review.fold import FileFold, PendingFile, PendingTexts, Rested
-    from snapd.core.review.pending import PendingFiles
-    from snapd.core.timeline.model import OperationKind, SessionId, StepId
-
-    from .looking import Look, Looking
+from .looking import Look, Looking
 
 
 @attrs.define(eq=False)

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.compare.text import is_binary
-from snapd.core.errors import InvalidParams
-from snapd.core.model import TEN_MIB
-from snapd.core.paths import shown
-from snapd.core.review.changes import BEFORE, FileChange, Texts, lineage_of, list_files
+from snapd.core.compare.text import TextDiffer, is_binary
+from snapd.core.operations.writer import Writer
+from snapd.core.review.changes import BEFORE, Attributor, FileChange, LineWriter, Texts, lineage_of, list_files
 from snapd.core.review.fold import FileFold, FileHistory
 from snapd.core.review.matching import Version, writers_of
-from snapd.core.trees import file_at
+from snapd.core.seams import NotedCommit, NoteProblem
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams
+from snapd.model.paths import shown
+from snapd.model.snapshot import TEN_MIB, RelPath
+from snapd.model.trees import file_at
+from snapd.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import RelPath
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.notes import NotedCommit, NoteProblem
-    from snapd.core.ports.store import Store
-    from snapd.core.review.changes import Attributor, LineWriter
-
-    from .looking import Look, Looking
+from .looking import Look, Looking
 
 
 @attrs.frozen

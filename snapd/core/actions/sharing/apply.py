@@ -6,32 +6,27 @@ It is what a redo does: the changes of each step are merged into the files as th
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.actions.known import take_over
+from snapd.core.actions.sessions import Sessions
+from snapd.core.actions.undo.planner import UndoPlanner
 from snapd.core.actions.undo.task import UndoTask, wanted_by_tasks
-from snapd.core.errors import InvalidParams, NothingToRedo, UnknownStep, Untrusted
+from snapd.core.attribution import Delta, own_moves
+from snapd.core.operations.details import OperationOptions
 from snapd.core.operations.target import Target
-from snapd.core.timeline.attribution import Delta, own_moves
-from snapd.core.timeline.model import SessionEnded, SessionStarted, StepBegun
+from snapd.core.operations.writer import Writer
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, NothingToRedo, UnknownStep, Untrusted
+from snapd.model.handover import Signature
+from snapd.model.snapshot import Outcome
+from snapd.model.timeline import Session, SessionEnded, SessionId, SessionStarted, Step, StepBegun, StepId
+from snapd.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from snapd.core.actions.sessions import Sessions
-    from snapd.core.actions.undo.planner import UndoPlanner
-    from snapd.core.call import Call
-    from snapd.core.model import Outcome
-    from snapd.core.operations.details import OperationOptions
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.store import Store
-    from snapd.core.timeline.handover import Signature
-    from snapd.core.timeline.model import Session, SessionId, Step, StepId
-
-    from .fetch import FetchedReader, FetchedSessions
+from .fetch import FetchedReader, FetchedSessions
 
 
 @attrs.frozen
@@ -132,7 +127,7 @@ class Apply:
         }
         moved = own_moves(changes.spans(step), reader.fetched.objects.renames)
         gone = frozenset(path for path, chain in own.files.items() if chain[-1].new is None)
-        load = reader.fetched.log.load
+        load = reader.fetched.objects.load
         target = Target(self._store, load(step.to), gone)
         return UndoTask(
             step,
@@ -192,7 +187,7 @@ def _named(reader: FetchedReader, step_ids: Sequence[StepId]) -> tuple[Step, ...
     """
     session_id = reader.views.known_step(step_ids[0]).session_id
     for step_id in step_ids:
-        step = reader.fetched.log.timeline.step(step_id)
+        step = reader.fetched.timeline.step(step_id)
         if step is None or step.session_id != session_id:
             raise UnknownStep(f"step {step_id!r} is not of the same session as the others", stepId=step_id)
     steps = reader.with_parts(step_ids)

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.actions.compare import NetChanges
 from snapd.core.actions.steps.session_views import SessionViews
 from snapd.core.actions.steps.step_changes import StepChanges
-from snapd.core.answers import Origin, Page, SessionView
-from snapd.core.errors import UnknownSession, UnknownStep
-from snapd.core.timeline.queries import StepQuery
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from snapd.core.answers import StepView
-    from snapd.core.call import Call
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.ports.sharing import Elsewhere, Fetched, Listed
-    from snapd.core.ports.store import SnapshotLog
-    from snapd.core.timeline.handover import Signature
-    from snapd.core.timeline.model import SessionId, Step, StepId
+from snapd.core.answers import Origin, Page, SessionView, StepView
+from snapd.core.compare.text import TextDiffer
+from snapd.core.seams import Elsewhere, Fetched, Listed
+from snapd.model.call import Call
+from snapd.model.errors import UnknownSession, UnknownStep
+from snapd.model.handover import Signature
+from snapd.model.timeline import SessionId, Step, StepId, StepQuery
+from snapd.store.store import Store
 
 _ALL = (1 << 63) - 1
 _AT_ONCE = 100
@@ -49,10 +43,10 @@ class FetchedReader:
     def __init__(
         self, fetched: Fetched, texts: TextDiffer, signature: Callable[[Call], Signature | None] | None = None
     ) -> None:
-        timeline = fetched.log.timeline
+        timeline = fetched.timeline
         self.fetched = fetched
         self.origin = Origin(fetched.remote, fetched.host)
-        self.changes = StepChanges(fetched.objects, fetched.log, texts)
+        self.changes = StepChanges(fetched.objects, timeline, texts)
         self.views = SessionViews(timeline, self.changes)
         self.net_changes = NetChanges(fetched.objects, timeline, self.changes, self.views, texts)
         self._signature = signature
@@ -63,7 +57,7 @@ class FetchedReader:
 
     def view(self) -> SessionView:
         """Describes the session that was fetched: nothing of it can be undone or redone here."""
-        (session,) = self.fetched.log.timeline.sessions()
+        (session,) = self.fetched.timeline.sessions()
         return SessionView(session, 0, 0, self.origin)
 
     def with_parts(self, step_ids: Iterable[StepId]) -> tuple[Step, ...]:
@@ -104,14 +98,14 @@ class SessionsElsewhere:
     def of_session(self, session_id: SessionId) -> FetchedReader | None:
         """Reads a session; None if there is none."""
         for reader in self._readers():
-            if reader.fetched.log.timeline.session(session_id) is not None:
+            if reader.fetched.timeline.session(session_id) is not None:
                 return reader
         return None
 
     def of_step(self, step_id: StepId) -> FetchedReader | None:
         """Reads the session of a step; None if there is none."""
         for reader in self._readers():
-            if reader.fetched.log.timeline.step(step_id) is not None:
+            if reader.fetched.timeline.step(step_id) is not None:
                 return reader
         return None
 
@@ -198,7 +192,7 @@ class FetchedSessions(SessionsElsewhere):
     def of_step(self, step_id: StepId) -> FetchedReader | None:
         """Reads the session of a step; None if it was not fetched."""
         for reader in self.readers(StepQuery(step_id)):
-            if reader.fetched.log.timeline.step(step_id) is not None:
+            if reader.fetched.timeline.step(step_id) is not None:
                 return reader
         return None
 
@@ -264,7 +258,7 @@ class Readers:
         fetched: the sessions of other machines.
     """
 
-    _log: SnapshotLog
+    _store: Store
     _own: Reader
     _fetched: FetchedSessions
 
@@ -274,7 +268,7 @@ class Readers:
         One word of the command line can mean a session or a step, or a step or a snapshot: it must mean one thing.
         """
         length = SHORTEST
-        known = (self._log.timeline, self._log, self._fetched)
+        known = (self._store.timeline, self._store.log, self._fetched)
         for other in chain.from_iterable(each.neighbours(name) for each in known):
             while length < len(name) and other.startswith(name[:length]):
                 length += 1
@@ -282,13 +276,13 @@ class Readers:
 
     def of_session(self, session_id: SessionId) -> Reader | FetchedReader:
         """Reads a session; the reader of the folder says that there is none."""
-        if self._log.timeline.session(session_id) is not None:
+        if self._store.timeline.session(session_id) is not None:
             return self._own
         return self._fetched.of_session(session_id) or self._own
 
     def of_step(self, step_id: StepId) -> Reader | FetchedReader:
         """Reads the session of a step; the reader of the folder says that there is none."""
-        if self._log.timeline.step(step_id) is not None:
+        if self._store.timeline.step(step_id) is not None:
             return self._own
         return self._fetched.of_step(step_id) or self._own
 
@@ -312,7 +306,7 @@ class Readers:
             start = after - _FETCHED
         room = None if limit is None else limit - len(views)
         fetched = self._fetched.page(start, room, call)
-        others = [view for view in fetched.views if self._log.timeline.session(view.session.session_id) is None]
+        others = [view for view in fetched.views if self._store.timeline.session(view.session.session_id) is None]
         return Page((*views, *others), None if fetched.after is None else _FETCHED + fetched.after)
 
     def find(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool = False) -> tuple[StepView, ...]:
@@ -339,12 +333,12 @@ class Readers:
     def _of_session(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool) -> tuple[StepView, ...]:
         assert wanted.session_id is not None
         fetched = self._fetched.of_session(wanted.session_id)
-        if self._log.timeline.session(wanted.session_id) is None:
+        if self._store.timeline.session(wanted.session_id) is None:
             reader = fetched or self._own
             return reader.views.find(wanted, limit, call, renames=renames)
         found: list[StepView] = []
         if fetched is not None:
             elsewhere = fetched.views.find(wanted, None, call, renames=renames)
-            found += [view for view in elsewhere if self._log.timeline.step(view.step.step_id) is None]
+            found += [view for view in elsewhere if self._store.timeline.step(view.step.step_id) is None]
         found += self._own.views.find(wanted, limit, call, renames=renames)
         return tuple(found[:limit])

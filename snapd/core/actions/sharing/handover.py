@@ -5,34 +5,38 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import attrs
 
-from snapd.core.errors import InvalidParams
-from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage, RecordKind
+from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.operations.target import Target
-from snapd.core.sharing.continuation import events_of
-from snapd.core.sharing.projection import LeavingOut, Projection, Staying
-from snapd.core.timeline.handover import HANDOVER_NAME, HandedOver, Handover
-from snapd.core.timeline.model import StepsLeft
-from snapd.core.trees import amended, changes, file_at
+from snapd.core.operations.writer import Writer
+from snapd.core.seams import Carrier, Elsewhere, Outgoing
+from snapd.core.sharing.projection import LeavingOut, LeftOut, Projection, Staying
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams
+from snapd.model.handover import HANDOVER_NAME, HandedOver, Handover
+from snapd.model.snapshot import (
+    EMPTY_TREE,
+    EXECUTABLE,
+    REGULAR,
+    SYMLINK,
+    TREE,
+    Coverage,
+    Entry,
+    ObjectId,
+    RecordKind,
+    RelPath,
+    Snapshot,
+    TreeEntry,
+)
+from snapd.model.timeline import SessionId, StepsLeft
+from snapd.model.trees import amended, changes, file_at
+from snapd.store.sharing.continuation import events_of
+from snapd.store.store import Store
 
-from .push import Pushed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from snapd.core.actions.steps.step_changes import StepChanges
-    from snapd.core.call import Call
-    from snapd.core.model import Entry, ObjectId, RelPath, Snapshot, TreeEntry
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.sharing import Carrier, Elsewhere, Outgoing
-    from snapd.core.ports.store import Store
-    from snapd.core.sharing.projection import LeftOut
-    from snapd.core.timeline.model import SessionId
-
-    from .push import Push, Signing
+from .push import Push, Pushed, Signing
 
 MOST_COMMITS = 1000
 """How many commits a handover names: the other machine's newest commit is probably one of them."""
@@ -111,7 +115,8 @@ class HandOver:
         with there.outgoing() as outgoing:
             texts, messages = self._push.copy_sessions(sessions, left_out, outgoing, call)
             handover = self._record(name, sessions, folder, lineage, left_out, outgoing, call)
-            whole = Projection(sessions, self._store, self._store, self._step_changes.authors, outgoing, left_out)
+            authors = self._step_changes.authors
+            whole = Projection(sessions, self._store.timeline, self._store, authors, outgoing, left_out)
             outgoing.add_handover(handover, whole.events(call), [entry.handover_id for entry in lineage])
             if signer is not None and not options.dry_run:
                 outgoing.sign(signer, call)
@@ -143,7 +148,7 @@ class HandOver:
         with self._writer.turn(call):
             self._writer.work_tree.check_present()
             seen = self._writer.seen(call)
-            if not options.dry_run and self._writer.span(self._store.identify(seen)) is not None:
+            if not options.dry_run and self._writer.span(self._store.log.identify(seen)) is not None:
                 self._writer.track(seen, StepsLeft(()), call)
             forced = tuple(sorted(set(options.include)))
             return self._writer.capture(forced, RecordKind.LOOK, call)
@@ -169,7 +174,7 @@ class HandOver:
         target = Target(self._store, folder)
         commits = self._elsewhere.project.newest(MOST_COMMITS, call)
         committed = self._tree_of(commits[0], call) if commits else None
-        before = {entry.tree for entry in lineage if self._store.knows(entry.tree)}
+        before = {entry.tree for entry in lineage if self._store.log.knows(entry.tree)}
         kept = {path for entry in lineage for path in entry.kept if file_at(find, tree, path) is None}
         differing: dict[RelPath, Entry | None] = {}
         for other in (*before, *filter(None, (committed,))):

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import attrs
 
-from snapd.core.errors import InvalidParams
-from snapd.core.model import TEN_MIB
-from snapd.core.rules.retention import DAY_SECONDS
-from snapd.core.rules.secrets import MOST_BYTES
-from snapd.core.sharing.continuation import events_of
-from snapd.core.sharing.projection import Projection, Staying
-from snapd.core.timeline.model import MessageSent, SessionStarted, StepBegun, StepEnded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from snapd.core.actions.steps.session_views import SessionViews
-    from snapd.core.actions.steps.step_changes import StepChanges
-    from snapd.core.call import Call
-    from snapd.core.model import ObjectId, RelPath
-    from snapd.core.ports.sharing import Carrier, Elsewhere, Outgoing, PrunedSession
-    from snapd.core.ports.store import Store
-    from snapd.core.ports.timeline import TimelineView
-    from snapd.core.rules.secrets import SecretRules
-    from snapd.core.sharing.projection import LeftOut
-    from snapd.core.timeline.model import EventPayload, SessionId, StepId
+from snapd.core.actions.steps.session_views import SessionViews
+from snapd.core.actions.steps.step_changes import StepChanges
+from snapd.core.seams import Carrier, Elsewhere, Outgoing, PrunedSession
+from snapd.core.sharing.projection import LeftOut, Projection, Staying
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams
+from snapd.model.retention import DAY_SECONDS
+from snapd.model.secrets import MOST_BYTES, SecretRules
+from snapd.model.snapshot import TEN_MIB, ObjectId, RelPath
+from snapd.model.timeline import EventPayload, MessageSent, SessionId, SessionStarted, StepBegun, StepEnded, StepId
+from snapd.store.sharing.continuation import events_of
+from snapd.store.store import Store
+from snapd.store.timeline.view import TimelineView
 
 LARGE = TEN_MIB
 """From this size on (bytes), a file that leaves the machine is named as a large one."""
@@ -200,7 +193,7 @@ class Push:
         messages: set[bytes] = set()
         for at, session_id in enumerate(chosen):
             projection = Projection(
-                [session_id], self._store, self._store, self._step_changes.authors, outgoing, left_out
+                [session_id], self._store.timeline, self._store, self._step_changes.authors, outgoing, left_out
             )
             events = list(projection.events(call))
             for text, words in itertools.chain.from_iterable(_texts(session_id, event.what) for event in events):

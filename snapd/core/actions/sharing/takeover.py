@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 import attrs
 
+from snapd.core.actions.sessions import Sessions
+from snapd.core.actions.undo.planner import UndoPlanner
 from snapd.core.actions.undo.task import UndoTask, wanted_by_tasks
-from snapd.core.errors import RemoteChanged, RemoteFailed, StoreCorrupt
-from snapd.core.model import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, Coverage, RecordKind, Snapshot
+from snapd.core.answers import SessionView
+from snapd.core.attribution import Delta
+from snapd.core.operations.details import OperationOptions
 from snapd.core.operations.target import Target
-from snapd.core.sharing.continuation import added, by_session, events_of, identities
-from snapd.core.timeline.attribution import Delta
-from snapd.core.timeline.model import Event, Operated, Operation, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
-from snapd.core.trees import amended, changes, everything_in, file_at
+from snapd.core.operations.writer import Writer
+from snapd.core.seams import Carrier, Elsewhere
+from snapd.model.call import Call
+from snapd.model.errors import RemoteChanged, RemoteFailed, StoreCorrupt
+from snapd.model.handover import Handover, Signature
+from snapd.model.snapshot import (
+    EMPTY_TREE,
+    EXECUTABLE,
+    REGULAR,
+    SYMLINK,
+    Change,
+    Coverage,
+    ObjectId,
+    Outcome,
+    RecordKind,
+    RelPath,
+    Snapshot,
+)
+from snapd.model.timeline import Event, Operated, Operation, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
+from snapd.model.trees import amended, changes, everything_in, file_at
+from snapd.store.sharing.continuation import added, by_session, events_of, identities
+from snapd.store.sharing.mirror import FetchedHandover
+from snapd.store.store import Store
 
 from .apply import refuse_bad
 from .handover import remembered, take_directories
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from snapd.core.actions.sessions import Sessions
-    from snapd.core.actions.undo.planner import UndoPlanner
-    from snapd.core.answers import SessionView
-    from snapd.core.call import Call
-    from snapd.core.model import Change, ObjectId, Outcome, RelPath
-    from snapd.core.operations.details import OperationOptions
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.sharing import Carrier, Elsewhere, FetchedHandover
-    from snapd.core.ports.store import Store
-    from snapd.core.timeline.handover import Handover, Signature
 
 _FILES = (REGULAR, EXECUTABLE, SYMLINK)
 
@@ -145,7 +153,7 @@ class TakeOver:
         if handover.handover_id in ours:
             return _Start(handover.folder.tree, is_agreed=True)
         for name in handover.since:
-            if name in ours and self._store.knows(ours[name]):
+            if name in ours and self._store.log.knows(ours[name]):
                 return _Start(ours[name], is_agreed=True)
         project = self._elsewhere.project
         common = project.common(handover.commits, call) if handover.commits else None

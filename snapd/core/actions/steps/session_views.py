@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from snapd.core.answers import Page, SessionView, StepView
+from snapd.model.call import Call
+from snapd.model.errors import UnknownSession, UnknownStep
+from snapd.model.timeline import Session, SessionId, Step, StepId, StepQuery
+from snapd.store.timeline.view import TimelineView
 
-from snapd.core.answers import Page, SessionView
-from snapd.core.errors import UnknownSession, UnknownStep
-
-if TYPE_CHECKING:
-    from snapd.core.answers import StepView
-    from snapd.core.call import Call
-    from snapd.core.ports.timeline import TimelineView
-    from snapd.core.timeline.model import Session, SessionId, Step, StepId
-    from snapd.core.timeline.queries import StepQuery
-
-    from .step_changes import StepChanges
+from .step_changes import StepChanges
 
 IN_FORCE = ("applied", "partly")
 """The states of ended steps that were not taken back as a whole."""

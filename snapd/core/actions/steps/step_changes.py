@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import attrs
 
 from snapd.core.answers import StepView
+from snapd.core.attribution import Author, Delta, OwnChanges, joined, own_changes, own_moves, users_changes, working
 from snapd.core.compare.file_diff import describe
+from snapd.core.compare.merging import merge
+from snapd.core.compare.text import TextDiffer
 from snapd.core.compare.threeway import forward, net, one_change
-from snapd.core.model import Change
-from snapd.core.timeline.attribution import Author, OwnChanges, joined, own_changes, own_moves, users_changes, working
-from snapd.core.timeline.model import FileSummary, Operation, Span, Summary
-from snapd.core.timeline.queries import StepQuery
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import ObjectId, RelPath, UncapturedChange
-    from snapd.core.ports.sharing import RemoteLog
-    from snapd.core.ports.store import Objects, SnapshotLog
-    from snapd.core.ports.timeline import TimelineView
-    from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import Operated, SessionId, SnapshotId, State, Step, StepId, Turned, Undone, UndoUnit
+from snapd.model.call import Call
+from snapd.model.snapshot import Change, ObjectId, RelPath, UncapturedChange
+from snapd.model.timeline import (
+    FileSummary,
+    Operated,
+    Operation,
+    SessionId,
+    SnapshotId,
+    Span,
+    State,
+    Step,
+    StepId,
+    StepQuery,
+    Summary,
+    Turned,
+    Undone,
+    UndoUnit,
+)
+from snapd.store.object_store import ObjectStore
+from snapd.store.timeline.view import TimelineView
 
 _OF_AN_OPERATION = Author("", None)
 """An operation shares what it changed with no step: it has a span of its own."""
@@ -37,14 +45,13 @@ class StepChanges:
 
     Args:
         objects: holds the snapshots.
-        log: of the workspace, or of a fetched session.
+        timeline: of the workspace, or of a fetched session.
         texts: compares texts.
     """
 
-    def __init__(self, objects: Objects, log: SnapshotLog | RemoteLog, texts: TextDiffer) -> None:
+    def __init__(self, objects: ObjectStore, timeline: TimelineView, texts: TextDiffer) -> None:
         self._objects = objects
-        self._log = log
-        self._timeline: TimelineView = log.timeline
+        self._timeline = timeline
         self._texts = texts
 
     def own(self, unit: UndoUnit) -> OwnChanges:
@@ -242,7 +249,7 @@ class StepChanges:
         files = {}
         for path, chain in self._own(parts, spans, {}).files.items():
             call.check()
-            delta = one_change(chain, self._objects.merge)
+            delta = one_change(chain, partial(merge, self._objects))
             if delta.is_mixed or delta.old != delta.new:
                 files[path] = delta
         return files
@@ -253,7 +260,7 @@ class StepChanges:
         for step in steps:
             call.check()
             chains.append(self.in_force(step).files)
-        return net(chains, self._objects.merge)
+        return net(chains, partial(merge, self._objects))
 
     def _own(self, step_ids: Collection[StepId], spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
         authors = self.authors({step for span in spans for step in span.steps} - known.keys()) | known
@@ -273,7 +280,7 @@ class StepChanges:
         return self._objects.changes(old, new)
 
     def _empty_directories(self, snapshot: SnapshotId) -> tuple[RelPath, ...]:
-        return self._log.load(snapshot).coverage.empty_dirs
+        return self._objects.load(snapshot).coverage.empty_dirs
 
     def _file(self, path: RelPath, chain: Sequence[Delta], call: Call) -> FileSummary | None:
         """Summarizes one file; None for a file that the step made and deleted."""

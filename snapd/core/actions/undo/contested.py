@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 
 from snapd.core.actions.history import newest_first
+from snapd.core.actions.steps.step_changes import StepChanges
+from snapd.core.attribution import Delta, owners
 from snapd.core.compare.edits import Edit, edits, split_lines
-from snapd.core.compare.text import decode, is_binary
-from snapd.core.model import SYMLINK, TEN_MIB, ChangedBy, Contested, Dispute
-from snapd.core.timeline.attribution import owners
-from snapd.core.timeline.model import Operated, StepBegun
-from snapd.core.trees import file_at
+from snapd.core.compare.text import TextDiffer, decode, is_binary
+from snapd.core.operations.details import Prepared
+from snapd.core.operations.writer import Writer
+from snapd.model.call import Call
+from snapd.model.snapshot import SYMLINK, TEN_MIB, ChangedBy, Contested, Dispute, Entry, FileOutcome, ObjectId, RelPath
+from snapd.model.timeline import Operated, SnapshotId, StepBegun, StepId, UndoUnit
+from snapd.model.trees import file_at
+from snapd.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from snapd.core.actions.steps.step_changes import StepChanges
-    from snapd.core.call import Call
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import Entry, FileOutcome, ObjectId, RelPath
-    from snapd.core.operations.details import Prepared
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.store import Objects
-    from snapd.core.ports.timeline import Timeline
-    from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import SnapshotId, StepId, UndoUnit
-
-    from .planner import UndoPlanner
-    from .task import UndoTask
+from .planner import UndoPlanner
+from .task import UndoTask
 
 MOST_LINES = 100
 """The most lines that are shown of each side."""
@@ -112,8 +103,7 @@ class ContestedFiles:
 
     Args:
         writer: knows the work tree, and who works in it.
-        objects: holds the contents of files.
-        timeline: of the workspace.
+        store: of the workspace.
         step_changes: says who was at work.
         planner: takes steps back in memory.
         texts: compares texts.
@@ -121,8 +111,7 @@ class ContestedFiles:
     """
 
     _writer: Writer
-    _objects: Objects
-    _timeline: Timeline
+    _store: Store
     _step_changes: StepChanges
     _planner: UndoPlanner
     _texts: TextDiffer
@@ -190,17 +179,17 @@ class ContestedFiles:
 
         def at(snapshot: SnapshotId) -> Entry | None:
             if snapshot.tree not in known:
-                known[snapshot.tree] = file_at(self._objects.entry_in, snapshot.tree, path)
+                known[snapshot.tree] = file_at(self._store.entry_in, snapshot.tree, path)
             return known[snapshot.tree]
 
         captured = self._writer.work_tree.captured(path)
         saved = None if captured is None else captured.signature.mtime_ns // 1_000_000
-        head = self._timeline.head
+        head = self._store.timeline.head
         if head is not None and at(head) != ours:
-            at_work, _ = self._writer.attendance.split(self._timeline.open_steps())
+            at_work, _ = self._writer.attendance.split(self._store.timeline.open_steps())
             yield _Change(at(head), ours, self._owners(path, at_work, saved))
             saved = None
-        for event in newest_first(self._timeline):
+        for event in newest_first(self._store.timeline):
             call.check()
             what, seen = event.what, event.seen
             if isinstance(what, StepBegun) and what.step_id == unit.name:
@@ -229,8 +218,8 @@ class ContestedFiles:
         )
 
     def _step(self, step_id: StepId, when: int | None) -> ChangedBy:
-        step = self._timeline.step(step_id)
-        session = None if step is None else self._timeline.session(step.session_id)
+        step = self._store.timeline.step(step_id)
+        session = None if step is None else self._store.timeline.session(step.session_id)
         if session is None:
             return ChangedBy(when, step_id)
         return ChangedBy(when, step_id, session.session_id, session.agent)
@@ -247,7 +236,7 @@ class ContestedFiles:
     def _text(self, entry: Entry | None) -> bytes | None:
         if entry is None or entry.mode == SYMLINK:
             return None
-        return self._objects.read_small_blob(entry.oid, TEN_MIB)
+        return self._store.read_small_blob(entry.oid, TEN_MIB)
 
 
 def _without_detours(changes: Sequence[_Change]) -> list[_Change]:

@@ -15,30 +15,22 @@ The first two give tasks; `UndoOperation.carry_out` does the rest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 import attrs
 
-from snapd.core.actions.sessions import OTHER_NOTICES
+from snapd.core.actions.sessions import OTHER_NOTICES, Sessions
+from snapd.core.actions.steps.step_changes import StepChanges
 from snapd.core.answers import Turning
-from snapd.core.timeline.model import Operation, Step
+from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.writer import Writer
+from snapd.model.call import Call
+from snapd.model.timeline import Operation, OperationKind, SessionId, Step, StepId
+from snapd.store.timeline.timeline import Timeline
 
-from .task import wanted_by_tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from snapd.core.actions.sessions import Sessions
-    from snapd.core.actions.steps.step_changes import StepChanges
-    from snapd.core.call import Call
-    from snapd.core.operations.details import OperationOptions
-    from snapd.core.operations.writer import Writer
-    from snapd.core.ports.timeline import Timeline
-    from snapd.core.timeline.model import OperationKind, SessionId, StepId
-
-    from .contested import ContestedFiles
-    from .planner import UndoPlanner
-    from .task import UndoTask
+from .contested import ContestedFiles
+from .planner import UndoPlanner
+from .task import UndoTask, wanted_by_tasks
 
 
 @attrs.define(eq=False)

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
 
 import attrs
 
-from snapd.core.compare.edits import hunks, without
-from snapd.core.compare.text import is_binary
-from snapd.core.errors import InvalidParams
-from snapd.core.model import SYMLINK, Entry, FileOutcome
-from snapd.core.paths import shown
+from snapd.core.attribution import Delta
+from snapd.core.compare.edits import Hunk, hunks, without
+from snapd.core.compare.text import TextDiffer, is_binary
+from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams
+from snapd.model.paths import shown
+from snapd.model.snapshot import SYMLINK, Entry, FileOutcome, Outcome, RelPath
+from snapd.model.timeline import Step, StepId
+from snapd.store.object_store import ObjectStore
 
 from .operation import UndoOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from snapd.core.call import Call
-    from snapd.core.compare.edits import Hunk
-    from snapd.core.compare.text import TextDiffer
-    from snapd.core.model import Outcome, RelPath
-    from snapd.core.operations.details import OperationOptions
-    from snapd.core.ports.store import Objects
-    from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import Step, StepId
-
-    from .task import UndoTask
+from .task import UndoTask
 
 _STEP_FILES = "'snapd show STEP' shows which files it changed"
 TAKEN_BACK = ("partly", "undone")
@@ -45,7 +37,7 @@ class UndoParts(UndoOperation):
         texts: compares texts.
     """
 
-    _objects: Objects
+    _objects: ObjectStore
     _texts: TextDiffer
 
     # -- hunks

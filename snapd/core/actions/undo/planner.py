@@ -6,41 +6,37 @@ it is now. A redo takes back what the undo did.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 import attrs
 
+from snapd.core.actions.steps.step_changes import StepChanges
+from snapd.core.attribution import Delta, OwnChanges, own_moves
+from snapd.core.compare.merging import merge
 from snapd.core.compare.threeway import Overlap, Overlay, TakenBack, combined, inverse, take_back, three_way
-from snapd.core.model import FileOutcome
-from snapd.core.operations.directory_moves import LinkedFiles, moved_contents
+from snapd.core.operations.details import Prepared
+from snapd.core.operations.directory_moves import moved_contents
+from snapd.core.operations.planner import Planner
 from snapd.core.operations.target import Target
-from snapd.core.paths import parents
-from snapd.core.timeline.attribution import own_moves
-from snapd.core.timeline.model import Step
+from snapd.model.call import Call
+from snapd.model.paths import parents
+from snapd.model.plan import LinkedFiles, Plan
+from snapd.model.snapshot import Entry, FileOutcome, OnConflict, RelPath, Snapshot
+from snapd.model.timeline import (
+    Operated,
+    OperationId,
+    SessionId,
+    SnapshotId,
+    Step,
+    Turned,
+    Undone,
+    UndoUnit,
+)
+from snapd.store.store import Store
+from snapd.worktree.worktree import WorkTree
 
 from .task import DirectoryOverlay, UndoTask
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from snapd.core.actions.steps.step_changes import StepChanges
-    from snapd.core.call import Call
-    from snapd.core.model import Entry, OnConflict, RelPath, Snapshot
-    from snapd.core.operations.details import Prepared
-    from snapd.core.operations.planner import Planner
-    from snapd.core.plan import Plan
-    from snapd.core.ports.store import Store
-    from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.attribution import Delta, OwnChanges
-    from snapd.core.timeline.model import (
-        Operated,
-        OperationId,
-        SessionId,
-        SnapshotId,
-        Turned,
-        Undone,
-        UndoUnit,
-    )
 
 
 class UndoPlanner:
@@ -288,7 +284,7 @@ class UndoPlanner:
 
     def _would_undo(self, chain: Sequence[Delta], entry: Entry) -> bool:
         """Whether a file has the change of a step, so that an undo would take it back there."""
-        found = three_way(chain[-1].new, entry, chain[0].old, self._store.merge)
+        found = three_way(chain[-1].new, entry, chain[0].old, partial(merge, self._store))
         return not isinstance(found, Overlap) and found != entry
 
     def _overlay(self, call: Call) -> Overlay:
@@ -301,13 +297,13 @@ class UndoPlanner:
     def _take_back(
         self, overlay: Overlay, task: UndoTask, seen: Snapshot, on_conflict: OnConflict, call: Call
     ) -> TakenBack:
-        def merge(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+        def merge_checked(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
             call.check()
-            return self._store.merge(base, ours, theirs)
+            return merge(self._store, base, ours, theirs)
 
         call.check()
         moved_since = self._moved_since(task.end, seen)
-        return take_back(overlay, task.files, task.renames, moved_since, merge, on_conflict)
+        return take_back(overlay, task.files, task.renames, moved_since, merge_checked, on_conflict)
 
     def _untouchable(self, planner: Planner, changing: Collection[RelPath], linked: LinkedFiles) -> set[RelPath]:
         """Finds the files to leave alone because they, or files linked with them, have unsaved text in an editor."""

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import attrs
 
 from snapd.core.actions.sessions import WITH_OTHERS
 from snapd.core.actions.steps.session_views import IN_FORCE
-from snapd.core.call import Call
-from snapd.core.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
-from snapd.core.timeline.model import Step
-from snapd.core.timeline.queries import StepQuery
+from snapd.core.answers import Turning
+from snapd.core.operations.details import OperationOptions
+from snapd.model.call import Call
+from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
+from snapd.model.snapshot import Outcome
+from snapd.model.timeline import SessionId, Step, StepId, StepQuery, UndoUnit
 
 from .operation import UndoOperation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from snapd.core.answers import Turning
-    from snapd.core.model import Outcome
-    from snapd.core.operations.details import OperationOptions
-    from snapd.core.timeline.model import SessionId, StepId, UndoUnit
-
-    from .task import UndoTask
+from .task import UndoTask
 
 _REDO = "'snapd redo' does again what was undone last"
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Literal
 
 import attrs
 
-from snapd.core.operations.target import DirectoryGoals
-from snapd.core.paths import parents
-from snapd.core.timeline.model import Step, Turned
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from snapd.core.compare.threeway import Overlay, TakenBack
-    from snapd.core.model import Entry, RelPath
-    from snapd.core.operations.target import Target
-    from snapd.core.ports.work_tree import WorkTree
-    from snapd.core.timeline.attribution import Delta
-    from snapd.core.timeline.model import OperationId, SnapshotId, UndoUnit
+from snapd.core.attribution import Delta
+from snapd.core.compare.threeway import Overlay, TakenBack
+from snapd.core.operations.target import DirectoryGoals, Target
+from snapd.model.paths import parents
+from snapd.model.snapshot import Entry, RelPath
+from snapd.model.timeline import OperationId, SnapshotId, Step, Turned, UndoUnit
+from snapd.worktree.worktree import WorkTree
 
 
 @attrs.frozen

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import errno as errno_names
 import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar
 
 
 class SnapdError(Exception):

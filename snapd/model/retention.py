@@ -10,15 +10,12 @@ age and the limits: what can be shown can be brought back.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.model import ObjectId
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+from snapd.model.snapshot import ObjectId
 
 DAY_SECONDS = 86400.0
 

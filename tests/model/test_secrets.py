@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapd.core.rules.secrets import (
+from snapd.model.secrets import (
     MOST_BYTES,
     MOST_FINDINGS,
     STEP_BYTES,
@@ -18,7 +18,7 @@ from snapd.core.rules.secrets import (
     entropy,
 )
 from snapd.secret_rules.shipped import secret_rules
-from tests.core.rules.secret_examples import EXAMPLES, fill
+from tests.model.secret_examples import EXAMPLES, fill
 from tests.support.amounts import amount
 from tests.support.counting import calls_of
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
-from .model import EMPTY_TREE, TREE, Change, Entry, TreeEntry
-from .paths import parents
+from snapd.model.paths import parents
+from snapd.model.snapshot import EMPTY_TREE, TREE, Change, Entry, ObjectId, RelPath, TreeEntry
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from .model import ObjectId, RelPath
-
-    ReadTree = Callable[[ObjectId], tuple[TreeEntry, ...]]
-    Find = Callable[[ObjectId, bytes], TreeEntry | None]
-    Differing = Callable[[ObjectId, ObjectId], Iterable[tuple[TreeEntry | None, TreeEntry | None]]]
+ReadTree = Callable[[ObjectId], tuple[TreeEntry, ...]]
+Find = Callable[[ObjectId, bytes], TreeEntry | None]
+Differing = Callable[[ObjectId, ObjectId], Iterable[tuple[TreeEntry | None, TreeEntry | None]]]
 
 
 def changes(

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
-from .errors import InvalidParams, PathOutsideWorkspace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .model import RelPath
+from snapd.model.errors import InvalidParams, PathOutsideWorkspace
+from snapd.model.snapshot import RelPath
 
 _DOT_GIT = re.compile(rb"(?:\.git|git~1)[ .]*(?:[\\:].*)?", re.IGNORECASE | re.DOTALL)
 _URI_SAFE = "/-._~!$&'()*+,;=:@"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.rules.ignore import IgnoreFile, IgnoreStack
+from snapd.model.ignore import IgnoreFile, IgnoreStack
 from tests.support.amounts import amount
 from tests.support.git import run_git
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import snapd.secret_rules
-from snapd.core.rules.secrets import BEFORE_BYTES, WIDEST_BYTES, Rule, SecretRules, Text
+from snapd.model.secrets import BEFORE_BYTES, WIDEST_BYTES, Rule, SecretRules, Text
 from snapd.secret_rules.shipped import secret_rules
-from tests.core.rules.secret_examples import EXAMPLES, fill
+from tests.model.secret_examples import EXAMPLES, fill
 from tests.support.counting import calls_of
 
 LIST = Path(snapd.secret_rules.__file__).with_name("rules.toml")

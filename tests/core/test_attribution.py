@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapd.core.model import REGULAR, Change, Entry
-from snapd.core.timeline.attribution import Author, Delta, OwnChanges, own_changes, own_moves
-from snapd.core.timeline.model import SnapshotId, Span
+from snapd.core.attribution import Author, Delta, OwnChanges, own_changes, own_moves
+from snapd.model.snapshot import REGULAR, Change, Entry
+from snapd.model.timeline import SnapshotId, Span
 
 State = dict[str, str]
 """Files by name, with a letter for what is in them; under a name that ends in a slash, an empty directory."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import attrs
 
-if TYPE_CHECKING:
-    from snapd.core.timeline.model import OperationId, SessionId, StepId
-
-    from .model import ObjectId, RelPath
+from snapd.model.snapshot import ObjectId, RelPath
+from snapd.model.timeline import OperationId, SessionId, StepId
 
 ProblemKind = Literal[
     "damagedObject",

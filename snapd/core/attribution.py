@@ -4,34 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
 import attrs
 
-from snapd.core.paths import parents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-
-    from snapd.core.model import Change, Entry, RelPath
-
-    from .model import SessionId, SnapshotId, Span, Step, StepId
-
-
-def around(steps: Iterable[StepId], parents: Mapping[StepId, StepId | None]) -> set[StepId]:
-    """Finds the steps that some steps are parts of: the step above each, the one above that, and so on.
-
-    Args:
-        steps: the parts.
-        parents: the step above each step that counts; the search ends at a step that is not a key.
-    """
-    found: set[StepId] = set()
-    for step in steps:
-        above = parents.get(step)
-        while above is not None and above not in found:
-            found.add(above)
-            above = parents.get(above)
-    return found
+from snapd.model.paths import parents
+from snapd.model.snapshot import Change, Entry, RelPath
+from snapd.model.timeline import SessionId, SnapshotId, Span, Step, StepId, around
 
 
 def working(open_steps: Iterable[Step], among: Collection[StepId] | None = None) -> tuple[StepId, ...]:

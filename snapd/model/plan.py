@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import attrs
 
-from .errors import StoreCorrupt
-from .model import EMPTY_BLOB, Entry, FileOutcome, ObjectId, RelPath, Signature
-from .paths import folders_above, is_restorable_name, parents, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from snapd.model.errors import StoreCorrupt
+from snapd.model.paths import folders_above, is_restorable_name, parents, shown
+from snapd.model.snapshot import EMPTY_BLOB, Entry, FileOutcome, ObjectId, RelPath, Signature
 
 
 @attrs.frozen
@@ -183,3 +180,36 @@ class Plan:
     def blobs(self) -> set[ObjectId]:
         """The blobs that the plan needs."""
         return {write.entry.oid for write in self.writes}
+
+
+class LinkedFiles:
+    """Groups of paths; each group is changed as a whole or not at all.
+
+    Args:
+        pairs: two paths each that belong together; pairs that share a path belong to one group.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[RelPath, RelPath]] = ()) -> None:
+        self._groups: dict[RelPath, set[RelPath]] = {}
+        for one, other in pairs:
+            group, joined = self._groups.get(one, {one}), self._groups.get(other, {other})
+            if group is not joined:
+                larger, smaller = (group, joined) if len(group) >= len(joined) else (joined, group)
+                larger |= smaller
+                self._groups.update(dict.fromkeys(smaller, larger))
+                self._groups.update(dict.fromkeys((one, other), larger))
+
+    def others(self, path: RelPath) -> Iterator[RelPath]:
+        """The other paths in the group of a path."""
+        return (other for other in self._groups.get(path, ()) if other != path)
+
+    def within(self, paths: Collection[RelPath]) -> tuple[tuple[RelPath, ...], ...]:
+        """Narrows the groups to some paths, and gives those with more than one path left; ordered."""
+        groups = {id(group): group for group in self._groups.values()}.values()
+        found = (tuple(sorted(path for path in group if path in paths)) for group in groups)
+        return tuple(sorted(group for group in found if len(group) > 1))
+
+    @classmethod
+    def of(cls, groups: Iterable[tuple[RelPath, ...]]) -> LinkedFiles:
+        """Makes it from the groups of `within`."""
+        return cls((group[0], other) for group in groups for other in group[1:])

@@ -13,12 +13,10 @@ import codecs
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import attrs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 REACH_BYTES = 200
 """How far behind a keyword a match may end, where the rule says nothing else."""

@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import attrs
 
-from .wildmatch import SPECIAL, NeverMatches, can_match, literal_head, name_regex, rooted_regex
+from snapd.model.snapshot import RuleText
+from snapd.model.wildmatch import SPECIAL, NeverMatches, can_match, literal_head, name_regex, rooted_regex
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    _Translate = Callable[[bytes, Iterator[int]], bytes]
+_Translate = Callable[[bytes, Iterator[int]], bytes]
 
 _BOM = b"\xef\xbb\xbf"
 RULES_BYTES = 512 << 10
@@ -351,3 +349,17 @@ class IgnoreStack:
 
     def _with(self, file: IgnoreFile | None) -> IgnoreStack:
         return self if file is None else self.entering(file)
+
+
+def stack_of(texts: Iterable[RuleText]) -> IgnoreStack:
+    """Stacks the ignore files among some rules in git's order of precedence, `.gitignore` files outermost first."""
+    files = [(text.kind, IgnoreFile.parse(text.text, text.base)) for text in texts]
+    stack = IgnoreStack(
+        outer=tuple(file for kind, file in files if kind in ("global", "info")),
+        own=tuple(file for kind, file in files if kind == "own"),
+        included=tuple(file for kind, file in files if kind == "included"),
+    )
+    for kind, file in files:
+        if kind == "gitignore":
+            stack = stack.entering(file)
+    return stack

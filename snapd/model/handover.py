@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import attrs
 
-if TYPE_CHECKING:
-    from snapd.core.model import ObjectId, RelPath
-
-    from .model import SessionId, SnapshotId
+from snapd.model.snapshot import ObjectId, RelPath
+from snapd.model.timeline import SessionId, SnapshotId
 
 SignatureState = Literal["good", "partial", "unknown", "bad", "unchecked"]
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING
 
-from .errors import Cancelled, Interrupted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from snapd.model.errors import Cancelled, Interrupted
 
 _LOCK = threading.Lock()
 """One for all calls: thousands of requests may wait, and each object that belongs to one costs every collection."""

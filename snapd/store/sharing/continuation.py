@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from snapd.core.timeline.model import (
+from snapd.model.timeline import (
     Edited,
+    Event,
     Kept,
     MessageSent,
     Operated,
     SessionEnded,
+    SessionId,
     SessionStarted,
     StepBegun,
     StepEnded,
     StepsLeft,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from snapd.core.ports.timeline import TimelineView
-    from snapd.core.timeline.model import Event, SessionId
+from snapd.store.timeline.view import TimelineView
 
 Identity = tuple[str, str]
 

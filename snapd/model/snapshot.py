@@ -7,13 +7,11 @@ and no code below the wire may lose a name that is not UTF-8. Object ids are 20 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import attrs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RelPath = bytes
 ObjectId = bytes

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapd.core.rules.retention import (
+from snapd.model.retention import (
     LASTING_SECONDS,
     Chain,
     Inventory,

@@ -8,11 +8,8 @@ there can be becomes no regex at all.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 SPECIAL = re.compile(rb"[*?\[\\]")
 """The first byte that makes a glob more than a name."""

@@ -1,24 +1,160 @@
-"""Other machines: what leaves for them, and what came from them."""
+"""What the core needs of the rest of snapd: settings, other machines, and notes in the project's git."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import os
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Literal, Protocol
 
 import attrs
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from contextlib import AbstractContextManager
+from snapd.model.call import Call
+from snapd.model.handover import HandedOver, Handover, Signature
+from snapd.model.retention import Retention
+from snapd.model.snapshot import CaptureSettings, Coverage, ObjectId, RelPath, TreeEntry
+from snapd.model.timeline import Event, Session, SessionId, SnapshotId, StepQuery
+from snapd.model.trees import ReadTree
+from snapd.store.object_store import ObjectStore
+from snapd.store.sharing.mirror import FetchedHandover
+from snapd.store.timeline.view import TimelineView
 
-    from snapd.core.call import Call
-    from snapd.core.model import Coverage, ObjectId, RelPath, Snapshot, TreeEntry
-    from snapd.core.timeline.handover import HandedOver, Handover, Signature
-    from snapd.core.timeline.model import Event, Session, SessionId, SnapshotId
-    from snapd.core.timeline.queries import StepQuery
-    from snapd.core.trees import ReadTree
+SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
 
-    from .store import Objects
-    from .timeline import TimelineView
+
+@attrs.frozen
+class SettingInUse:
+    """A setting in force for a workspace.
+
+    Attributes:
+        name: of the setting.
+        value: its value; patterns are a tuple of strings.
+        source: where the value comes from: the default, the user's file, the environment of the process that answers,
+            the client that asks, another client, or the folder itself.
+    """
+
+    name: str
+    value: bool | float | str | tuple[str, ...] | None
+    source: SettingSource
+
+
+class Policy(Protocol):
+    """The settings of a workspace at the moment."""
+
+    @property
+    def capture(self) -> CaptureSettings:
+        """What to capture."""
+
+    @property
+    def kept(self) -> Retention:
+        """What to keep for how long."""
+
+    @property
+    def keeps_prompts(self) -> bool:
+        """Whether to keep the texts of messages."""
+
+    @property
+    def tells_agents(self) -> bool:
+        """Whether agents are told what others did to their work."""
+
+    def enabled(self, client: Hashable) -> bool:
+        """Whether a client of the workspace wants snapshots at all."""
+
+    def in_use(self, client: Hashable) -> tuple[SettingInUse, ...]:
+        """Lists all settings as a client sees them, without what the folder's own file adds."""
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the user's file, whose last good values stay in force; None if it is all right."""
+
+
+@attrs.frozen
+class Claim:
+    """Who wrote some lines, as a note claims: an agent, or a person whom an editor saw typing.
+
+    Attributes:
+        agent: what the agent is called; None for a person.
+        session_id: the session, as the agent names it.
+        model: the model that the agent used; None if that is not known.
+        person: the name and the address of the person; None for an agent.
+    """
+
+    agent: str | None = None
+    session_id: str | None = None
+    model: str | None = None
+    person: str | None = None
+
+
+@attrs.frozen
+class NotedCommit:
+    """A commit that brought lines, and who wrote them.
+
+    Attributes:
+        commit: its hash.
+        seconds: when its author made it, since 1970.
+        by: who wrote them.
+    """
+
+    commit: str
+    seconds: int
+    by: Claim
+
+
+@attrs.frozen
+class NoteProblem:
+    """Why something that was noted is not in an answer.
+
+    Attributes:
+        commit: the commit whose note it is; None if it is about more than one.
+        reason: what is wrong, as a part of a sentence.
+    """
+
+    commit: str | None
+    reason: str
+
+
+@attrs.frozen
+class NotedLines:
+    """What is noted about the lines of a file as the newest commit has it.
+
+    Attributes:
+        lines: the lines, from 0, about which a note says something.
+        problems: what could not be read.
+    """
+
+    lines: Mapping[int, NotedCommit]
+    problems: tuple[NoteProblem, ...] = ()
+
+
+class CommittedFile(Protocol):
+    """A file as the newest commit of the project has it, under one of the names that it had."""
+
+    def texts(self, call: Call) -> Mapping[RelPath, bytes]:
+        """The text of each name that the commit has; raises `IoError`, `StorageFull`, `Cancelled`."""
+
+    def noted(self, name: RelPath, call: Call) -> NotedLines:
+        """What is noted about the lines of one of them; raises `IoError`, `StorageFull`, `Cancelled`.
+
+        What git cannot say is among the problems.
+        """
+
+
+class Notes(Protocol):
+    """The notes of a project."""
+
+    def of(self, names: Sequence[RelPath], call: Call) -> CommittedFile | None:
+        """A file of the project.
+
+        Args:
+            names: its name and those that it had before, newest first.
+            call: the request.
+
+        Returns:
+            None if the project has no notes: to find that out costs no process.
+
+        Raises:
+            IoError, Cancelled: git did not say.
+        """
 
 
 class Signer(Protocol):
@@ -95,17 +231,6 @@ class Outgoing(Protocol):
         """
 
 
-class RemoteLog(Protocol):
-    """The log of sessions of elsewhere."""
-
-    @property
-    def timeline(self) -> TimelineView:
-        """The events."""
-
-    def load(self, snapshot: SnapshotId) -> Snapshot:
-        """Loads a snapshot that an event names; raises `StoreCorrupt`."""
-
-
 @attrs.frozen
 class Listed:
     """A session that was fetched, as a list has it: nothing of it was read.
@@ -131,36 +256,18 @@ class Fetched:
         remote: the address that it came from, without a password; or the other folder.
         host: the machine that added to it last; or the other folder.
         objects: the objects of the snapshots.
-        directory: the git `objects` directory that holds them.
-        log: the events and snapshots.
+        timeline: the events.
     """
 
     remote: str
     host: str
-    objects: Objects
-    directory: bytes
-    log: RemoteLog
+    objects: ObjectStore
+    timeline: TimelineView
 
-
-@attrs.frozen
-class FetchedHandover:
-    """A handover that was fetched.
-
-    Attributes:
-        handover: its record.
-        events: what its sessions did, oldest first.
-        objects: the objects of its snapshots.
-        directory: the git `objects` directory that holds them.
-        newest: the commit of the newest event; None if there is none.
-        signature: what is known of its signature; None if it has none, or nobody checked it yet.
-    """
-
-    handover: Handover
-    events: Sequence[Event]
-    objects: Objects
-    directory: bytes
-    newest: ObjectId | None
-    signature: Signature | None = None
+    @property
+    def directory(self) -> bytes:
+        """The git `objects` directory that holds the objects."""
+        return os.fsencode(self.objects.objects)
 
 
 @attrs.frozen

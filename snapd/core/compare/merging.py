@@ -6,35 +6,28 @@ of the user's own git, and it would write objects that the journal does not know
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pygit2
 from pygit2.enums import FileMode, MergeFavor, MergeFlag
 
 from snapd.core.compare.edits import Edit, join, split_lines
 from snapd.core.compare.text import is_binary
-from snapd.core.errors import StoreCorrupt
-from snapd.core.model import SYMLINK, Entry
-from snapd.store.batch import store_blob
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import SYMLINK, Entry, ObjectId
+from snapd.store.object_store import ObjectStore
 from snapd.store.objects.codec import NUMBERS
 from snapd.store.objects.libgit2 import Supplied, supplied
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from snapd.core.model import ObjectId
-
-    from .repository import ShadowRepository
-
-
-def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-    """Merges two changes of a file, mode and text, and stores the result through the journal.
+def merge(objects: ObjectStore, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+    """Merges two changes of a file, mode and text, and stores the result.
 
     Args:
-        repository: where the blobs are.
-        base: as of `merged`, as the next two.
-        ours: as there.
-        theirs: as there.
+        objects: where the blobs are.
+        base: the common ancestor; None if both added the file.
+        ours: the file as it is now.
+        theirs: the file as the other side has it.
 
     Returns:
         The merged file; None if the changes overlap, or the file is not text.
@@ -43,8 +36,8 @@ def merge(repository: ShadowRepository, base: Entry | None, ours: Entry, theirs:
         StoreCorrupt: an object is missing or damaged.
         StorageFull, IoError: the journal was full and could not be written.
     """
-    found = merged(repository.read_blob, base, ours, theirs)
-    return None if found is None else Entry(found[0], store_blob(repository, found[1]))
+    found = merged(objects.read_blob, base, ours, theirs)
+    return None if found is None else Entry(found[0], objects.store_blob(found[1]))
 
 
 def merged(

@@ -1,1 +1,0 @@
-"""The interfaces through which the core uses the disk; `store` and `worktree` implement them."""

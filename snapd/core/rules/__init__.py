@@ -1,1 +1,0 @@
-"""Pure rules: git's ignore patterns, which snapshots to keep, and what is likely a secret."""

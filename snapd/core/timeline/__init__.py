@@ -1,1 +1,0 @@
-"""What happened in a workspace, and who changed what: sessions, steps, operations."""
