@@ -55,8 +55,9 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         # the timeline
         "intent.read": "the intent of an operation is read",
         "intent.forget": "the intent of an operation is removed",
-        "seal.write": "the database is marked as complete",
-        "seal.fresh": "an empty database replaces the current one",
+        "database.write": "events are written to the file of the database",
+        "database.seal": "the digest of the database is written",
+        "database.fresh": "an empty database replaces the current one",
         # expiry and maintenance
         "expire.summaries": "git's summaries of commits and packs are removed",
         "expire.pack": "a pack is removed, or rewritten without unreachable objects",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 
 import attrs
@@ -19,8 +20,8 @@ from snapd.store.log import COVERAGE, SNAPSHOTS
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import PACKED, References, read_references
 from snapd.store.timeline.chain import Link, effect_blobs, snapshots
-from snapd.store.timeline.timeline import NAME as TIMELINE
-from snapd.store.timeline.verify import differs, sealed_heads
+from snapd.store.timeline.database import NAME as TIMELINE
+from snapd.store.timeline.database import closed, rows_of
 
 from .files import check_access, check_files, find_leftovers, has_newer_journal, waiting
 from .holdings import UNINDEXED, Holdings, Pack
@@ -210,7 +211,7 @@ def examine(
     if not quick:
         _complete(found, holdings, named)
     with os_errors(os.path.join(store, TIMELINE)):
-        known = sealed_heads(os.path.join(store, TIMELINE)) if agrees is None else {}
+        known = _known_heads(store) if agrees is None else {}
     lost = lost_references(named, references, found.commits, known)
     touching = touched(named)
     broken = sorted({*damaged, *lost, *(chain.name for chain in named.chains if chain.lost is not None)})
@@ -402,10 +403,35 @@ def disagreement(agrees: Callable[[], bool]) -> tuple[list[Problem], bool]:
     return [Problem("damagedTimeline", TIMELINE, message)], True
 
 
+def _known_heads(store: str) -> Mapping[str, ObjectId]:
+    """The newest commit of each chain, as the database of a store says that nobody has open; raises `OSError`."""
+    try:
+        database = closed(os.path.join(store, TIMELINE))
+        if database is None:
+            return {}
+        with closing(database):
+            return database.heads()
+    except sqlite3.Error:
+        return {}
+
+
 def _agrees(store: str, named: Named) -> bool:
-    """Whether the database of a store that nobody has open matches the events."""
-    links = sorted(named.links.values(), key=lambda link: link.event.seq)
+    """Whether the database of a store that nobody has open matches the events, as far as it would be used.
+
+    Raises:
+        ValueError, sqlite3.IntegrityError: the events are inconsistent.
+    """
     heads = {chain.name: chain.target for chain in named.chains if chain.name in named.sessions}
     path = os.path.join(store, TIMELINE)
     with os_errors(path):
-        return not differs(path, links, heads)
+        try:
+            database = closed(path)
+            if database is None:
+                return True
+            with closing(database):
+                if database.heads() != heads:
+                    return True
+                rows = database.rows()
+        except sqlite3.DatabaseError:
+            return False
+    return rows == rows_of(sorted(named.links.values(), key=lambda link: link.event.seq))

@@ -41,6 +41,8 @@ _FILES = (
     "timeline.db",
     "timeline.db.sha1",
     "timeline.db-journal",
+    "timeline.db-wal",
+    "timeline.db-shm",
     "mirrors.db",
     "mirrors.db-journal",
     LINEAGE,

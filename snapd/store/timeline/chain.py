@@ -217,6 +217,25 @@ class Chains:
                 raise StoreCorrupt(f"event {oid} has the same number as another", object=oid)
         return links
 
+    def after(self, known: Mapping[str, ObjectId]) -> list[Link] | None:
+        """The events after the newest known one of each chain, by `seq`; None if a known one is in no chain.
+
+        Raises:
+            StoreCorrupt: an event is missing or damaged.
+        """
+        if not known.keys() <= self.heads.keys():
+            return None
+        links: list[Link] = []
+        for chain, head in self.heads.items():
+            newest = known.get(chain)
+            commit: ObjectId | None = head
+            while commit != newest:
+                if commit is None:
+                    return None
+                link, commit = decode_link(chain, commit, self._repository.read_commit(commit))
+                links.append(link)
+        return sorted(links, key=lambda link: link.event.seq)
+
     def drop(self, names: Collection[str]) -> None:
         """Removes chains; a sweep removes their objects.
 

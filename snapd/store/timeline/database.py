@@ -1,11 +1,21 @@
-"""The timeline's database: the state that follows from the events, in SQLite."""
+"""The timeline's database: the state that follows from the events, in SQLite.
+
+The file is written ahead (WAL): after a kill, and after a power cut, it is as it was after one of its commits. Nothing
+but a purge or an erasure makes its events others, and both remove it. So the events that it lacks are those after the
+newest one that it has in each chain, and opening it costs what these cost.
+
+A commit to the file holds up to 64 events, because the same few pages change with each. An event is a savepoint.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
+from urllib.parse import quote
 
 import attrs
 
@@ -32,10 +42,12 @@ from snapd.model.timeline import (
     StepsLeft,
     Summary,
     Tally,
+    Touched,
     Undone,
     UndoUnit,
     around,
 )
+from snapd.store.files.durable import PRIVATE_FILE, remove_if_there
 
 from . import codec
 from .chain import Link, chain_of_session
@@ -61,21 +73,26 @@ from .rows import (
     step,
     undone,
 )
-from .schema import CHAINS, GO_ON, TABLES, VERSION
-from .tables import end_redoing, name_message, operate, send_message
+from .schema import CHAINS, GO_ON, HEADS, TABLES, VERSION
+from .tables import end_redoing, list_files, name_message, operate, send_message
+
+NAME = "timeline.db"
+_SEAL = ".sha1"
+BESIDE = (_SEAL, "-wal", "-shm", "-journal", "")
+"""What the names of the files of a database end with, in the order in which they go."""
 
 _OF_A_CHAIN = ("undone", "turns", "kept", "spans", "operations", "steps", "messages", "sessions")
 _VARYING = ("summary", "is_empty", "previous")
+_EVENTS = 64
+"""Written to the file with one commit: as many as take less time to read again after a kill than a process to start."""
 
 
 class Database:
     """An open database. Only one thread at a time may use it.
 
-    Nothing of it is ever synced, and its own journal is in memory: a process that dies within a transaction may leave a
-    file that is none any more. See `verify`.
-
     Args:
         path: a file of `made`; None for one that is in memory alone.
+        is_read: whether nobody has it open, and it is only read.
 
     Attributes:
         connection: for `tables` and `schema`, which have questions of their own.
@@ -83,19 +100,33 @@ class Database:
     Every method raises `sqlite3.Error` where the file cannot be read or written, or is damaged.
     """
 
-    def __init__(self, path: str | None) -> None:
-        self.connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+    def __init__(self, path: str | None, *, is_read: bool = False) -> None:
+        self._unwritten = 0
+        name = ":memory:" if path is None else f"file:{quote(path)}?immutable=1" if is_read else path
+        self.connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False, uri=is_read)
+        if is_read:
+            return
         try:
-            for pragma in ("page_size = 1024", "locking_mode = EXCLUSIVE", "journal_mode = MEMORY", "synchronous = OFF",
+            for pragma in ("page_size = 1024", "locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL",
                            "temp_store = MEMORY", "foreign_keys = ON"):  # fmt: skip
                 self.connection.execute(f"PRAGMA {pragma}")
         except BaseException:
-            self.close()
+            self.connection.close()
             raise
 
     def close(self) -> None:
-        """Closes the file."""
-        self.connection.close()
+        """Closes the file, with all that was committed."""
+        try:
+            self.write()
+        finally:
+            self.connection.close()
+
+    def write(self) -> None:
+        """Writes what was committed to the file."""
+        self._unwritten = 0
+        if self.connection.in_transaction:
+            failpoint("database.write")
+            self.connection.execute("COMMIT")
 
     @classmethod
     def made(cls, path: str | None, links: Iterable[Link]) -> Database:
@@ -110,41 +141,66 @@ class Database:
         """
         database = cls(path)
         try:
-            with database._transaction():
-                for statement in TABLES:
-                    database.connection.execute(statement)
-                database.connection.execute(f"PRAGMA user_version = {VERSION << 8 | codec.VERSION}")
-                previous = None
-                for link in links:
-                    database.add(link, previous)
-                    previous = link.event.seq
+            database.connection.execute("BEGIN IMMEDIATE")
+            for statement in TABLES:
+                database.connection.execute(statement)
+            database.connection.execute(f"PRAGMA user_version = {VERSION << 8 | codec.VERSION}")
+            database.connection.execute(f"PRAGMA application_id = {_file_number(path)}")
+            database.catch_up(links)
         except BaseException:
-            database.close()
+            database.connection.close()
             raise
         return database
 
-    @property
-    def is_current(self) -> bool:
-        """Whether its tables and the format of its events are those of this version."""
+    def catch_up(self, links: Iterable[Link]) -> None:
+        """Adds events that follow those that are there, in their order, and writes them; raises as `add`."""
+        last = self.last()
+        previous = None if last is None else last[0]
+        self.begin()
+        for link in links:
+            self.add(link, previous)
+            previous = link.event.seq
+        self.commit()
+        self.write()
+
+    def is_current(self, path: str) -> bool:
+        """Whether its tables and the format of its events are those of this version, and the file is the original.
+
+        A copy that was made while it was written may be a mixture that SQLite cannot tell from a sound database.
+        """
         # a database of another snapd may interpret the same events in another way
-        return bool(self._value("PRAGMA user_version") == VERSION << 8 | codec.VERSION)
+        version, number = self._value("PRAGMA user_version"), self._value("PRAGMA application_id")
+        return bool(version == VERSION << 8 | codec.VERSION and number == _file_number(path))
 
     def begin(self) -> None:
-        """Begins a transaction."""
-        self.connection.execute("BEGIN IMMEDIATE")
+        """Begins a change that `commit` or `roll_back` ends."""
+        self._join()
+        self.connection.execute("SAVEPOINT change")
+
+    def _join(self) -> None:
+        """Has what follows be written with the next commit to the file."""
+        if not self.connection.in_transaction:
+            self.connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Commits the transaction."""
+        """Makes a change part of the database; it is written with some more of them."""
         failpoint("database.commit")
-        self.connection.execute("COMMIT")
+        self.connection.execute("RELEASE change")
+        self._unwritten += 1
+        if self._unwritten >= _EVENTS:
+            self.write()
 
     def roll_back(self) -> None:
-        """Rolls the transaction back, unless an error did already."""
-        if self.connection.in_transaction:
-            self.connection.execute("ROLLBACK")
+        """Takes a change back.
+
+        Raises:
+            sqlite3.Error: an error has taken back all that was not written yet, too.
+        """
+        self.connection.execute("ROLLBACK TO change")
+        self.connection.execute("RELEASE change")
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def _change(self) -> Iterator[None]:
         self.begin()
         try:
             yield
@@ -277,6 +333,7 @@ class Database:
 
     def keep_summary(self, step_id: StepId, summary: Summary) -> None:
         """Keeps the summary of a step, until a step ends that was open at the same time."""
+        self._join()
         self._run(
             "UPDATE steps SET summary = ?, is_empty = ? WHERE step_id = ?",
             encode_summary(summary),
@@ -284,10 +341,16 @@ class Database:
             step_id,
         )
 
+    def list_files(self, seq: int, files: Iterable[Touched]) -> None:
+        """Lists the files that an event changed; see `tables.list_files`."""
+        self._join()
+        list_files(self.connection, seq, files)
+
     def drop(self, chains: Iterable[str]) -> None:
         """Drops chains; no other chain may be linked with them."""
         failpoint("database.drop")
-        with self._transaction():
+        self.write()
+        with self._change():
             # a step may be dropped before its parts
             self.connection.execute("PRAGMA defer_foreign_keys = ON")
             for chain in chains:
@@ -295,13 +358,13 @@ class Database:
                     # the names of the tables are constants
                     self._run(f"DELETE FROM {table} WHERE seq IN (SELECT seq FROM events WHERE chain = ?)", chain)  # noqa: S608
                 self._run("DELETE FROM events WHERE chain = ?", chain)
+        self.write()
 
     # -- the chains
 
     def heads(self) -> dict[str, ObjectId]:
         """The newest commit of each chain."""
-        rows = self._rows("SELECT chain, commit_id, MAX(seq) FROM events GROUP BY chain")
-        return {chain: commit for chain, commit, _ in rows}
+        return dict(self._rows(HEADS))
 
     def chains(self) -> list[tuple[str, Event, bool]]:
         """All events in order: the chain of each, the event, and whether the chain is an open session."""
@@ -491,3 +554,75 @@ class Database:
     def _one(self, statement: str, *values: Any) -> None:
         if self._run(statement, *values) != 1:
             raise ValueError(f"{values[-1]} is unknown, or not in a state for this event")
+
+
+def _file_number(path: str | None) -> int:
+    """What tells a file from its copies; 0 for none."""
+    # as many bits as SQLite keeps for an application
+    return 0 if path is None else os.stat(path).st_ino & 0x7FFFFFFF
+
+
+def rows_of(links: Iterable[Link]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of a new database with these events.
+
+    Raises:
+        ValueError, sqlite3.IntegrityError: the events are inconsistent.
+    """
+    with closing(Database.made(None, links)) as database:
+        return database.rows()
+
+
+def fresh(path: str) -> None:
+    """Replaces the file of a database by an empty private one; raises `OSError`."""
+    failpoint("database.fresh")
+    remove(path)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE))
+
+
+def remove(path: str) -> None:
+    """Removes the file of a database and those beside it; raises `OSError`."""
+    for end in BESIDE:
+        remove_if_there(path + end)
+
+
+def seal(path: str) -> None:
+    """Writes the digest of a file that was closed in order, by which damage is seen; raises `OSError`."""
+    digest = _digest(path)
+    failpoint("database.seal")
+    descriptor = os.open(path + _SEAL, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(digest)
+
+
+def is_sealed(path: str) -> bool | None:
+    """Whether a file is as it was closed; None if it was not closed in order. Raises `OSError`."""
+    try:
+        with open(path + _SEAL, "rb") as file:
+            return file.read() == _digest(path)
+    except FileNotFoundError:
+        return None
+
+
+def unseal(path: str) -> None:
+    """Removes the digest of a file that is about to change; raises `OSError`."""
+    remove_if_there(path + _SEAL)
+
+
+def _digest(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha1").hexdigest().encode()
+
+
+def closed(path: str) -> Database | None:
+    """A database that was closed in order, which nobody has open, to be read; None if there is none.
+
+    Raises:
+        OSError, sqlite3.Error: the file cannot be read.
+    """
+    if not is_sealed(path):
+        return None
+    database = Database(path, is_read=True)
+    if database.is_current(path):
+        return database
+    database.close()
+    return None

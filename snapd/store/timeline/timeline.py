@@ -1,15 +1,14 @@
 """The sessions, steps and operations of a workspace.
 
-The commits of `chain` are the truth. The database is made from them to answer queries fast. It is used only if it was
-closed in order (`verify`) and has the same newest commits as the references; otherwise it is rebuilt. So an event is
-added in this order:
+The commits of `chain` are the truth. The database is made from them to answer queries fast. When it is opened, it gets
+the events that it lacks; one that does not fit is made anew. So an event is added in this order:
 
 1. A transaction of the database adds the event. One that cannot follow is refused, and nothing is written.
 2. The journal writes its commit, its reference and the snapshot that is its head, with one sync; then it is recorded.
 If
    that fails, the transaction is rolled back, and neither the event nor the snapshot is recorded.
-3. The transaction is committed. If the process is killed before, the database is not sealed, and is rebuilt when it is
-   next used. If the commit fails (no space), the event is recorded, and the database goes on in memory.
+3. The transaction is committed. If the process is killed before, the database gets the event when it is next opened.
+   If the commit fails (no space), the event is recorded, and the database goes on in memory.
 """
 
 from __future__ import annotations
@@ -31,15 +30,12 @@ from snapd.store.repository import ShadowRepository
 
 from .chain import NO_OBJECT, SESSIONS, Chains, Link, chain_of, effect_blobs, snapshots
 from .codec import encode_event
-from .database import Database
+from .database import NAME, Database, fresh, is_sealed, remove, rows_of, seal, unseal
 from .schema import links, roots
 from .small_files import Numbers
-from .verify import fresh, is_sealed, remove, rows_of, seal
 from .view import TimelineView
 
 logger = logging.getLogger(__name__)
-
-NAME = "timeline.db"
 
 T = TypeVar("T")
 
@@ -69,21 +65,19 @@ class Timeline(TimelineView):
         self._supposing = False
 
     def close(self) -> None:
-        """Closes and seals the database, so that it is used again; if that fails, nothing is lost.
+        """Closes the database; if that fails, nothing is lost.
 
         Later queries are answered from memory: by then the file may belong to another process.
         """
         with self._lock:
-            database, self._database = self._database, None
             in_file, self._in_file = self._in_file, False
-            if database is None:
-                return
-            try:
-                database.close()
-                if in_file and self._opened_chains().heads:
+            is_open = self._database is not None
+            self._close_database()
+            if is_open and in_file and self._opened_chains().heads:
+                try:
                     seal(self._path)
-            except (OSError, sqlite3.Error) as error:
-                logger.warning("%s will be rebuilt: %s", self._path, error)
+                except OSError as error:
+                    logger.warning("%s is read without its digest when it is next opened: %s", self._path, error)
 
     # -- adding
 
@@ -359,9 +353,9 @@ class Timeline(TimelineView):
         return self._chains
 
     def _from_file(self, chains: Chains) -> Database:
-        """The sealed database; otherwise a rebuilt one, in its file if possible."""
+        """The database in its file, with all events."""
         try:
-            database = self._sealed(chains)
+            database = self._existing(chains)
             if database is None:
                 fresh(self._path)
                 database = _new_database(self._path, chains)
@@ -370,17 +364,35 @@ class Timeline(TimelineView):
             self._go_on_in_memory(error)
             return _new_database(None, chains)
 
-    def _sealed(self, chains: Chains) -> Database | None:
-        if not is_sealed(self._path):
+    def _existing(self, chains: Chains) -> Database | None:
+        """The database that is there, with the events that it lacked; None if it has others."""
+        if not os.path.exists(self._path) or is_sealed(self._path) is False:
             return None
-        database = Database(self._path)
+        unseal(self._path)
         try:
-            if database.is_current and database.heads() == chains.heads:
+            database = Database(self._path)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            # it is damaged
+            return None
+        try:
+            missing = chains.after(database.heads()) if database.is_current(self._path) else None
+            last = database.last()
+            if missing is not None and (not missing or last is None or missing[0].event.seq > last[0]):
+                if missing:
+                    database.catch_up(missing)
                 return database
+        except sqlite3.DatabaseError as error:
+            database.connection.close()
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            logger.warning("%s is damaged and is made anew: %s", self._path, error)
+            return None
         except BaseException:
-            database.close()
+            database.connection.close()
             raise
-        database.close()
+        database.connection.close()
         return None
 
     def _go_on_in_memory(self, error: OSError | sqlite3.Error) -> None:
@@ -393,7 +405,10 @@ class Timeline(TimelineView):
     def _close_database(self) -> None:
         database, self._database = self._database, None
         if database is not None:
-            database.close()
+            try:
+                database.close()
+            except sqlite3.Error as error:
+                logger.warning("%s lacks some events until it is next opened: %s", self._path, error)
 
 
 def _inconsistent(error: Exception) -> StoreCorrupt:

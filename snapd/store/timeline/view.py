@@ -107,7 +107,7 @@ class TimelineView(ABC):
     events = _asked(Database.events)
     events_within = _asked(Database.events_within)
     unlisted = _asked_of(tables.unlisted)
-    list_files = _asked_of(tables.list_files)
+    list_files = _asked(Database.list_files)
     touched_of = _asked_of(tables.touched_of)
     touched_since = _asked_of(tables.touched_since)
 

@@ -369,7 +369,7 @@ def test_a_lost_event_leaves_the_history_that_can_stand_without_it(steps: Steps,
 
 
 def test_a_database_that_lies_is_made_anew(steps: Steps) -> None:
-    from snapd.store.timeline.verify import seal
+    from snapd.store.timeline.database import seal
 
     add_session(steps, "work", 1)
     steps.store.close()

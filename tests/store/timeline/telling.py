@@ -237,7 +237,10 @@ class Telling:
     def kill(self) -> None:
         """Ends its process without a close; summaries may be lost."""
         self.store._ownership.release()
-        self.store.timeline._close_database()
+        database = self.store.timeline._database
+        if database is not None:
+            # what was not written yet is lost
+            database.connection.close()
         self.opened()
         # what waited to be stored with the next event is gone with the process; the files are not
         self._snapshot = self._stored(self._snapshot.coverage)

@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import StepBegun
 from snapd.store.objects.loose import prepare
-from snapd.store.timeline.chain import Chains
+from snapd.store.timeline import chain
+from snapd.store.timeline.chain import Chains, Link
 
 from .telling import Telling
 from .test_model import some_history
@@ -82,6 +84,30 @@ def test_a_store_that_was_closed_reads_no_events(telling: Telling, monkeypatch: 
     monkeypatch.setattr(Chains, "read", read)
     telling.reopen()
     telling.check()
+
+
+def test_after_a_kill_only_the_last_events_are_read(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database has all but those of its last commits."""
+    some_history(telling)
+    for number in range(200):
+        telling.begin("one", f"step-{number}")
+        telling.edit()
+        telling.end(f"step-{number}")
+    count = telling.store.timeline.next_seq - 1
+    real = chain.decode_link
+    numbers: list[int] = []
+
+    def decode(name: str, commit: ObjectId, data: bytes) -> tuple[Link, ObjectId | None]:
+        found = real(name, commit, data)
+        numbers.append(found[0].event.seq)
+        return found
+
+    monkeypatch.setattr(chain, "decode_link", decode)
+    telling.kill()
+    telling.check()
+    assert numbers
+    assert sorted(numbers) == list(range(min(numbers), count + 1))
+    assert len(numbers) <= 64 < count
 
 
 def test_an_open_store_is_not_asked_for_its_references_again(telling: Telling) -> None:
