@@ -17,7 +17,7 @@ from snapd.model.timeline import Event, Session, SessionId, SnapshotId, StepQuer
 from snapd.model.trees import ReadTree
 from snapd.store.object_store import ObjectStore
 from snapd.store.sharing.mirror import FetchedHandover
-from snapd.store.timeline.view import TimelineView
+from snapd.store.timeline.timeline import TimelineView
 
 SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from snapd.model.timeline import SessionId, StepQuery
     from snapd.store.sharing.index import Indexed
     from snapd.store.store import Store
-    from snapd.store.timeline.view import FetchedTimeline
+    from snapd.store.timeline.timeline import FetchedTimeline
     from snapd.worktree.git.repository import GitUser, Repository
 
 _ADDRESS = "address"

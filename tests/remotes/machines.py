@@ -17,7 +17,7 @@ from snapd.store.sharing.inspection import Limits
 from snapd.store.sharing.mirror import Mirror
 from snapd.store.sharing.outgoing import OutgoingRepository
 from snapd.store.store import Store
-from snapd.store.timeline.view import FetchedTimeline
+from snapd.store.timeline.timeline import FetchedTimeline
 from tests.support.git import run_git
 from tests.support.sessions import Agents
 

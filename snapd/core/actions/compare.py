@@ -23,7 +23,7 @@ from snapd.model.snapshot import Change, ObjectId, RecordKind, RelPath, Snapshot
 from snapd.model.timeline import SessionId, StepId
 from snapd.model.trees import file_at, is_among
 from snapd.store.object_store import ObjectStore
-from snapd.store.timeline.view import TimelineView
+from snapd.store.timeline.timeline import TimelineView
 
 from .known import KnownSnapshots
 

@@ -47,7 +47,7 @@ from snapd.model.timeline import (
 from snapd.model.trees import ReadTree, amended, files, lookup
 from snapd.store.object_store import ObjectStore
 from snapd.store.sharing.continuation import events_of
-from snapd.store.timeline.view import TimelineView
+from snapd.store.timeline.timeline import TimelineView
 
 
 @attrs.frozen

@@ -19,7 +19,7 @@ from snapd.model.timeline import (
     StepEnded,
     StepsLeft,
 )
-from snapd.store.timeline.view import TimelineView
+from snapd.store.timeline.timeline import TimelineView
 
 Identity = tuple[str, str]
 

@@ -24,7 +24,7 @@ from snapd.model.timeline import Session, SessionId, StepId, StepQuery
 from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there
 from snapd.store.timeline import codec
 from snapd.store.timeline.chain import chain_of_session
-from snapd.store.timeline.rows import beginning, beside
+from snapd.store.timeline.queries import beginning, beside
 
 T = TypeVar("T")
 

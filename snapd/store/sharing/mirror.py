@@ -33,7 +33,7 @@ from snapd.store.object_store import ObjectStore
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import PACKED, encode_packed, read_references, references_below
 from snapd.store.timeline.chain import SESSIONS, host_of, walk
-from snapd.store.timeline.view import FetchedTimeline
+from snapd.store.timeline.timeline import FetchedTimeline
 
 from .formats import HANDOVERS, HandoverCommit, decode_handover, signature_of
 from .index import Entry, Indexed, IndexedStep, SessionIndex

@@ -13,68 +13,37 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import Any
 from urllib.parse import quote
-
-import attrs
 
 from snapd.failpoints import failpoint
 from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import (
     Edited,
     Event,
-    EventPayload,
     Kept,
     MessageSent,
     Operated,
-    OperationId,
-    Session,
     SessionEnded,
     SessionId,
     SessionStarted,
     SnapshotId,
-    Step,
     StepBegun,
     StepEnded,
     StepId,
-    StepQuery,
     StepsLeft,
     Summary,
-    Tally,
     Touched,
-    Undone,
-    UndoUnit,
-    around,
+    Turned,
 )
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there
 
 from . import codec
-from .chain import Link, chain_of_session
+from .chain import Link
 from .codec import decode_event, encode_claims, encode_summary, encode_uncaptured
-from .rows import (
-    ABOUT,
-    AFTER_ALL,
-    EVENT,
-    HEARD,
-    IN_FORCE,
-    OF_SESSION,
-    OPERATION,
-    SEEN,
-    SESSION,
-    STEP,
-    TALLY,
-    UNDONE,
-    WITHIN,
-    bounds,
-    operation,
-    search,
-    snapshot,
-    step,
-    undone,
-)
+from .queries import EVENT, FILE, TimelineQueries
 from .schema import CHAINS, GO_ON, HEADS, TABLES, VERSION
-from .tables import end_redoing, list_files, name_message, operate, send_message
 
 NAME = "timeline.db"
 _SEAL = ".sha1"
@@ -87,7 +56,7 @@ _EVENTS = 64
 """Written to the file with one commit: as many as take less time to read again after a kill than a process to start."""
 
 
-class Database:
+class Database(TimelineQueries):
     """An open database. Only one thread at a time may use it.
 
     Args:
@@ -247,7 +216,7 @@ class Database:
             case SessionEnded(session_id):
                 self._one("UPDATE sessions SET ended = ? WHERE session_id = ?", event.milliseconds, session_id)
             case MessageSent() as what:
-                send_message(self.connection, event, what)
+                _send_message(self.connection, event, what)
             case StepBegun() as what:
                 self._begin_step(event, what)
             case Edited() if event.seen is not None and head is not None:
@@ -261,7 +230,7 @@ class Database:
             case StepEnded() as what:
                 self._end_step(event, what)
             case Operated() as what:
-                operate(self.connection, event, what)
+                _operate(self.connection, event, what)
 
     def _start_session(self, event: Event, what: SessionStarted) -> None:
         self._run(
@@ -279,7 +248,7 @@ class Database:
         if event.head is None:
             raise ValueError(f"step {what.step_id} begins without a snapshot")
         if what.message_id is not None:
-            name_message(self.connection, event, what.session_id, what.message_id)
+            _name_message(self.connection, event, what.session_id, what.message_id)
         self._run(
             "INSERT INTO steps (step_id, seq, session_id, place, parent, message_id, part_id, tool, description, "
             "started, from_tree, from_coverage, detached, late) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -304,7 +273,7 @@ class Database:
         if event.head is None:
             raise ValueError(f"step {what.step_id} ends without a snapshot")
         if what.changed:
-            end_redoing(self.connection, what.step_id)
+            _end_redoing(self.connection, what.step_id)
         to = event.head if what.spoken_for else self._left_with(what.step_id, event.head)
         self._one(
             "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ?, spoken_for = ?, "
@@ -342,9 +311,9 @@ class Database:
         )
 
     def list_files(self, seq: int, files: Iterable[Touched]) -> None:
-        """Lists the files that an event changed; see `tables.list_files`."""
+        """Lists the files that an event changed."""
         self._join()
-        list_files(self.connection, seq, files)
+        _list_files(self.connection, seq, files)
 
     def drop(self, chains: Iterable[str]) -> None:
         """Drops chains; no other chain may be linked with them."""
@@ -384,169 +353,11 @@ class Database:
             found[table] = sorted(rows, key=repr)
         return found
 
-    # -- queries
-
-    def last(self) -> tuple[int, SnapshotId | None] | None:
-        """The `seq` and the head of the newest event."""
-        rows = self._rows("SELECT seq, head_tree, head_coverage FROM events ORDER BY seq DESC LIMIT 1")
-        return (rows[0][0], snapshot(*rows[0][1:])) if rows else None
-
-    def session_of(self, what: EventPayload) -> SessionId | None:
-        """The session of an event; None if it has none, or if its step is unknown."""
-        if isinstance(what, StepEnded):
-            found: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
-            return found
-        return None if isinstance(what, StepsLeft | Edited | Kept) else what.session_id
-
-    def session(self, session_id: SessionId) -> Session | None:
-        """A session by its id."""
-        return next(iter(self._sessions("WHERE session_id = ?", session_id)), None)
-
-    def sessions(self) -> tuple[Session, ...]:
-        """All sessions, in the order in which they were first begun."""
-        return self._sessions("ORDER BY seq")
-
-    def step(self, step_id: StepId) -> Step | None:
-        """A step by its id."""
-        return next(iter(self._steps("WHERE step_id = ?", step_id)), None)
-
-    def step_of_part(self, session_id: SessionId, message_id: str | None, part_id: str) -> Step | None:
-        """The first step of a part of a message; an open step of the part may be of any message."""
-        which = "WHERE session_id = ? AND part_id = ? AND (message_id IS ? OR state = 'open') ORDER BY seq LIMIT 1"
-        return next(iter(self._steps(which, session_id, part_id, message_id)), None)
-
-    def steps(self, session_id: SessionId) -> tuple[Step, ...]:
-        """The steps of a session, in the order in which they were begun."""
-        return self._steps("WHERE session_id = ? ORDER BY seq", session_id)
-
-    def session_page(self, after: int | None, limit: int | None) -> tuple[tuple[Session, ...], int | None]:
-        """Up to `limit` sessions after the end of a page, and the end of this page, or None if it is the last."""
-        sessions = self._sessions("WHERE seq > ? ORDER BY seq LIMIT ?", *bounds(after, limit))
-        shown = sessions[:limit]
-        if len(shown) == len(sessions):
-            return shown, None
-        return shown, self._value("SELECT seq FROM sessions WHERE session_id = ?", shown[-1].session_id)
-
-    def step_page(
-        self, session_id: SessionId, after: int | None, limit: int | None
-    ) -> tuple[tuple[Step, ...], int | None]:
-        """Up to `limit` steps of a session after the end of a page, and the end of this page, or None."""
-        clause = "WHERE session_id = ? AND place > ? ORDER BY place LIMIT ?"
-        steps = self._steps(clause, session_id, *bounds(after, limit))
-        return steps[:limit], steps[:limit][-1].begun.index if len(steps[:limit]) < len(steps) else None
-
-    def find_steps(self, wanted: StepQuery, limit: int | None) -> tuple[Step, ...]:
-        """Up to `limit` steps that match, the newest first."""
-        clause, values = search(wanted, limit)
-        return self._steps(clause, *values)
-
-    def parts(self, step_id: StepId) -> tuple[Step, ...]:
-        """The steps that were begun as parts of a step, in that order."""
-        return self._steps("WHERE parent = ? ORDER BY seq", step_id)
-
-    def open_steps(self) -> tuple[Step, ...]:
-        """The steps that are open, in the order in which they were begun."""
-        return self._steps("WHERE state = 'open' ORDER BY seq")
-
-    def unit(self, name: StepId | OperationId) -> UndoUnit | None:
-        """A step, or an operation that can be taken back."""
-        return self.step(name) or next((operation(row) for row in self._rows(OPERATION, name)), None)
-
-    def in_force(self) -> tuple[StepId | OperationId, ...]:
-        """What may have changed something and was not undone as a whole, the last to do so first."""
-        return tuple([name for (name,) in self._rows(IN_FORCE)])
-
-    def redoable(self, session_id: SessionId | None) -> tuple[Undone, ...]:
-        """What can be redone, of the steps of a session or of all that there is, the last undone first."""
-        order = "ORDER BY undone.seq DESC, undone.place DESC"
-        if session_id is None:
-            return self._undone(f"WHERE redoable {order}")
-        return self._undone(f"JOIN steps USING (step_id) WHERE session_id = ? AND redoable {order}", session_id)
-
-    def undone(self, name: StepId | OperationId) -> tuple[Undone, ...]:
-        """What was undone of a step or an operation and not redone, oldest first."""
-        return self._undone("WHERE name = ? ORDER BY seq", name)
-
-    def tally(self, session_id: SessionId) -> Tally:
-        """What can be done in a session."""
-        undoable, redoable = self._rows(TALLY, session_id)[0]
-        unknown = "WHERE session_id = ? AND state IN ('applied', 'partly') AND is_empty IS NULL ORDER BY seq"
-        return Tally(int(undoable), int(redoable), self._steps(unknown, session_id))
-
-    def events_of(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Event, ...]:
-        """The events whose spans have a step among their `steps`, in their order."""
-        rows = self._rows(SEEN, step_id, spoken_for)
-        return tuple([self._event(payload, commit, step_id if spoken_for else None) for payload, commit in rows])
-
-    def events_of_session(self, session_id: SessionId) -> tuple[Event, ...]:
-        """The events that say anything about a session, oldest first."""
-        return self._events(OF_SESSION, chain_of_session(session_id), session_id)
-
-    def operations_about(self, session_id: SessionId) -> tuple[Event, ...]:
-        """The events of the operations about a session that are in force, in their order."""
-        return self._events(ABOUT, session_id)
-
-    def beside(self, step_id: StepId) -> tuple[StepId, ...]:
-        """The other steps in the spans of a step, including spans in which it was left."""
-        rows = self._rows(
-            "SELECT there.step_id FROM spans AS here JOIN spans AS there USING (seq) "
-            "WHERE here.step_id = ? AND there.step_id != here.step_id "
-            "GROUP BY there.step_id ORDER BY MIN(there.seq), MIN(there.place)",
-            step_id,
-        )
-        return tuple([step for (step,) in rows])
-
-    def operation(self, operation_id: OperationId) -> Operated | None:
-        """An operation by its id."""
-        for payload, commit, _ in self._rows(OPERATION, operation_id):
-            what = decode_event(payload, commit)[0].what
-            assert isinstance(what, Operated)
-            return what
-        return None
-
-    def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
-        """At most `limit` events, the newest first, with a `seq` below `before` unless that is None."""
-        return self._events("WHERE seq < ? ORDER BY seq DESC LIMIT ?", AFTER_ALL if before is None else before, limit)
-
-    def event(self, seq: int) -> Event | None:
-        """The event with a number."""
-        return next(iter(self._events("WHERE seq = ?", seq)), None)
-
-    def events_within(self, first: int, last: int, head: ObjectId | None) -> tuple[Event, ...]:
-        """The events between two times, the newest first; with this head, unless that is None."""
-        return self._events(WITHIN, first, last, head)
-
-    # -- statements
-
-    def _event(self, payload: str, commit: ObjectId, speaking: StepId | None = None) -> Event:
-        """An event; `seen.steps` includes steps that were left and were spoken for, or are now."""
-        event, _ = decode_event(payload, commit)
-        if event.seen is None or not event.seen.left:
-            return event
-        rows = self._rows(HEARD, speaking, event.seq)
-        heard = [step for step, _, is_heard in rows if is_heard]
-        outer = around(heard, {step: parent for step, parent, _ in rows})
-        steps = [step for step in (*event.seen.steps, *heard) if step not in outer]
-        return attrs.evolve(event, seen=attrs.evolve(event.seen, steps=tuple(steps)))
-
-    def _events(self, clause: str, *values: Any) -> tuple[Event, ...]:
-        return tuple([self._event(*row) for row in self._rows(EVENT + clause, *values)])
-
-    def _sessions(self, clause: str, *values: Any) -> tuple[Session, ...]:
-        return tuple([Session(*row) for row in self._rows(SESSION + clause, *values)])
-
-    def _steps(self, clause: str, *values: Any) -> tuple[Step, ...]:
-        return tuple([step(row) for row in self._rows(STEP + clause, *values)])
-
-    def _undone(self, clause: str, *values: Any) -> tuple[Undone, ...]:
-        return tuple([undone(row) for row in self._rows(UNDONE + clause, *values)])
+    def _together(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         return self.connection.execute(statement, values).fetchall()
-
-    def _value(self, statement: str, *values: Any) -> Any:
-        row = self.connection.execute(statement, values).fetchone()
-        return row[0] if row is not None else None
 
     def _run(self, statement: str, *values: Any) -> int:
         return self.connection.execute(statement, values).rowcount
@@ -554,6 +365,122 @@ class Database:
     def _one(self, statement: str, *values: Any) -> None:
         if self._run(statement, *values) != 1:
             raise ValueError(f"{values[-1]} is unknown, or not in a state for this event")
+
+
+def _name_message(connection: sqlite3.Connection, event: Event, session_id: SessionId, message_id: str) -> None:
+    """Adds a message that an event names, unless it is there; raises `sqlite3.IntegrityError` as `_send_message`."""
+    connection.execute(
+        "INSERT INTO messages (session_id, message_id, seq, started) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (session_id, message_id, event.seq, event.milliseconds),
+    )
+
+
+def _send_message(connection: sqlite3.Connection, event: Event, what: MessageSent) -> None:
+    """Adds a message that was sent, or notes that it was sent again; a new text takes the place of the old one.
+
+    Args:
+        connection: to the database, in a transaction.
+        event: its event.
+        what: the message.
+
+    Raises:
+        sqlite3.IntegrityError: its session is unknown.
+    """
+    _name_message(connection, event, what.session_id, what.message_id)
+    connection.execute(
+        "UPDATE messages SET sent = ?, text = COALESCE(?, text) WHERE session_id = ? AND message_id = ?",
+        (event.seq, what.text, what.session_id, what.message_id),
+    )
+
+
+def _list_files(connection: sqlite3.Connection, seq: int, files: Iterable[Touched]) -> None:
+    """Lists the files of an event, the oldest that is not listed yet; does nothing if the event was dropped since."""
+    if connection.execute("SELECT 1 FROM events WHERE seq = ?", (seq,)).fetchone() is None:
+        return
+    rows = [(file.path, seq, file.part, FILE.show(file.old), FILE.show(file.new), file.other) for file in files]
+    connection.executemany("INSERT OR REPLACE INTO touched VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.execute("DELETE FROM listed")
+    connection.execute("INSERT INTO listed VALUES (?)", (seq,))
+
+
+def _operate(connection: sqlite3.Connection, event: Event, what: Operated) -> None:
+    """Adds an operation.
+
+    Args:
+        connection: to the database, in a transaction.
+        event: its event.
+        what: the operation.
+
+    Raises:
+        ValueError, sqlite3.IntegrityError: it cannot follow the events that are there.
+    """
+    if what.is_own:
+        # what it did is the latest of the folder itself
+        connection.execute("UPDATE undone SET redoable = 0 WHERE redoable AND step_id IS NULL")
+    connection.execute(
+        "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            what.operation_id,
+            event.seq,
+            what.session_id,
+            what.undoes,
+            what.root,
+            "applied" if what.is_own else None,
+        ),
+    )
+    for place, turned in enumerate(what.turned):
+        values = (event.seq, place, turned.step_id, turned.operation_id)
+        connection.execute("INSERT INTO turns VALUES (?, ?, ?, ?)", values)
+        if turned.again is not None:
+            _do_again(connection, turned)
+        elif not _take_back(connection, event.seq, place, what, turned):
+            continue
+        if turned.step_id is not None:
+            _one(connection, "UPDATE steps SET state = ? WHERE step_id = ?", turned.state, turned.step_id)
+        else:
+            named = "UPDATE operations SET state = ? WHERE state IS NOT NULL AND operation_id = ?"
+            _one(connection, named, turned.state, turned.operation_id)
+
+
+def _end_redoing(connection: sqlite3.Connection, step_id: StepId) -> None:
+    """A step changed something: nothing that was undone before, of its session or of the folder, is redone now."""
+    connection.execute(
+        "UPDATE undone SET redoable = 0 WHERE redoable AND (step_id IS NULL OR step_id IN (SELECT step_id FROM steps "
+        "WHERE session_id = (SELECT session_id FROM steps WHERE step_id = ?)))",
+        (step_id,),
+    )
+
+
+def _do_again(connection: sqlite3.Connection, turned: Turned) -> None:
+    """An operation redid what was undone, except for some paths."""
+    which = (turned.name, turned.again)
+    if turned.rest:
+        values = (encode_claims(turned.rest), *which)
+        _one(connection, "UPDATE undone SET rest = ? WHERE name = ? AND operation_id = ?", *values)
+    else:
+        _one(connection, "DELETE FROM undone WHERE name = ? AND operation_id = ?", *which)
+
+
+def _take_back(connection: sqlite3.Connection, seq: int, place: int, what: Operated, turned: Turned) -> bool:
+    """An operation undid something, or an older snapd turned a step; returns whether its state is another by that."""
+    if turned.left is None:
+        if turned.state == "undone" and not (turned.effects or turned.made_directories or turned.removed_directories):
+            # an older snapd recorded a step as undone although all of it was in conflict
+            return False
+        # it turned a whole step each time, and repeated everything that was undone before
+        connection.execute("DELETE FROM undone WHERE name = ?", (turned.name,))
+        if turned.state == "applied":
+            return True
+    connection.execute(
+        "INSERT INTO undone VALUES (?, ?, ?, ?, ?, NULL, TRUE)",
+        (turned.name, seq, place, turned.step_id, what.operation_id),
+    )
+    return True
+
+
+def _one(connection: sqlite3.Connection, statement: str, *values: Any) -> None:
+    if connection.execute(statement, values).rowcount != 1:
+        raise ValueError(f"{values[-1]} is unknown, or not in a state for this event")
 
 
 def _file_number(path: str | None) -> int:

@@ -17,27 +17,80 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TypeVar
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
 
 from snapd.failpoints import failpoint
 from snapd.model.errors import IoError, StoreCorrupt, os_errors
 from snapd.model.retention import Chain
 from snapd.model.snapshot import ObjectId, RelPath
-from snapd.model.timeline import Event, SessionId, StepBegun, StepEnded, StepId, Summary
+from snapd.model.timeline import Event, SessionId, StepBegun, StepEnded, StepId, Summary, Touched
 from snapd.store.repository import ShadowRepository
 
-from .chain import NO_OBJECT, SESSIONS, Chains, Link, chain_of, effect_blobs, snapshots
+from .chain import NO_OBJECT, SESSIONS, Chains, Link, chain_of, effect_blobs, snapshots, walk
 from .codec import encode_event
 from .database import NAME, Database, fresh, is_sealed, remove, rows_of, seal, unseal
+from .queries import TimelineQueries
 from .schema import links, roots
 from .small_files import Numbers
-from .view import TimelineView
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+
+class TimelineView(TimelineQueries):
+    """The sessions, steps and operations in a database, wherever its events are. Safe to use from several threads.
+
+    It is read at its first use; any method may raise `StoreCorrupt` or `IoError` if that fails.
+
+    Attributes:
+        epoch: grows when events go, or become others; not when events are added.
+    """
+
+    epoch: int
+    _lock: threading.RLock
+
+    @abstractmethod
+    def _ask(self, question: Callable[[Database], T]) -> T:
+        """Asks the database a question."""
+
+    @abstractmethod
+    def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
+        """Keeps the summary of a step, unless an event was added since; it may be lost, and is computed again then.
+
+        It is dropped when another step ends that was open at the same time, because that can change who owns what.
+
+        Args:
+            step_id: the step.
+            summary: what it changed.
+            next_seq: the number of the next event when the summary was computed.
+        """
+
+    @property
+    @abstractmethod
+    def next_seq(self) -> int:
+        """The number of the next event."""
+
+    def list_files(self, seq: int, files: Iterable[Touched]) -> None:
+        """Lists the files that an event changed; it is the oldest whose files are not listed yet.
+
+        The list follows from the snapshots of the event. It may be lost, and is made again then.
+        """
+        self._ask(lambda database: database.list_files(seq, files))
+
+    def _rows(self, statement: str, *values: Any) -> list[Any]:
+        return self._ask(lambda database: database.connection.execute(statement, values).fetchall())
+
+    def _together(self) -> AbstractContextManager[object]:
+        return self._lock
+
+    def _previous(self) -> int | None:
+        """The `seq` of the last event."""
+        last = self.last()
+        return last[0] if last is not None else None
 
 
 class Timeline(TimelineView):
@@ -144,7 +197,7 @@ class Timeline(TimelineView):
                 begun[event.what.step_id] = event.what.session_id
             # the database does not know yet the steps that these events begin
             session_id = begun.get(event.what.step_id) if isinstance(event.what, StepEnded) else None
-            links.append(chains.prepare(event, session_id or self._session_of(event.what), previous, heads))
+            links.append(chains.prepare(event, session_id or self.session_of(event.what), previous, heads))
             heads[links[-1].chain] = links[-1].commit
             previous = event.seq
         if self._in_file and not chains.heads:
@@ -202,7 +255,7 @@ class Timeline(TimelineView):
         if not self._supposing:
             raise ValueError("events can be supposed only inside a `supposing` block")
         previous = self._previous()
-        chain, payload = chain_of(event, self._session_of(event.what)), encode_event(event, previous)
+        chain, payload = chain_of(event, self.session_of(event.what)), encode_event(event, previous)
         link = Link(chain, NO_OBJECT, NO_OBJECT, event, payload)
         self._add(link, lambda database: database.add(link, previous))
 
@@ -275,7 +328,7 @@ class Timeline(TimelineView):
             StoreCorrupt, StorageFull, IoError: some may be dropped and others not.
         """
         with self._lock:
-            self._ask(Database.last)
+            self.last()
             try:
                 self._opened_chains().drop(names)
             except BaseException:
@@ -422,3 +475,59 @@ def _new_database(path: str | None, chains: Chains) -> Database:
         return Database.made(path, links)
     except (ValueError, sqlite3.IntegrityError) as error:
         raise _inconsistent(error) from error
+
+
+class FetchedTimeline(TimelineView):
+    """The timeline of a fetched session. Safe to use from several threads.
+
+    It is read at its first use; any method may raise `StoreCorrupt` or `IoError` if that fails.
+
+    Args:
+        repository: holds its events; the caller owns it.
+        chain: the name of its reference.
+        head: its newest event.
+    """
+
+    def __init__(self, repository: ShadowRepository, chain: str, head: ObjectId) -> None:
+        self._repository = repository
+        self._chain = chain
+        self._head = head
+        self._lock = threading.RLock()
+        self._database: Database | None = None
+        self.epoch = 0
+
+    def check(self) -> None:
+        """Reads it; raises `StoreCorrupt` if its events cannot follow each other."""
+        self.last()
+
+    def close(self) -> None:
+        """Forgets what was read."""
+        with self._lock:
+            database, self._database = self._database, None
+            if database is not None:
+                database.close()
+
+    @property
+    def next_seq(self) -> int:
+        """The number that the next event would have."""
+        return (self._previous() or 0) + 1
+
+    def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
+        """Keeps the summary of a step until `close`; there is no later event that could change it."""
+        assert next_seq == self.next_seq
+        self._ask(lambda database: database.keep_summary(step_id, summary))
+
+    def _ask(self, question: Callable[[Database], T]) -> T:
+        with self._lock:
+            return question(self._opened())
+
+    def _opened(self) -> Database:
+        if self._database is None:
+            links = list(walk(self._chain, self._head, self._repository.read_commit))
+            try:
+                self._database = Database.made(None, reversed(links))
+            except (ValueError, sqlite3.IntegrityError) as error:
+                raise StoreCorrupt(
+                    f"the events of the fetched session {self._chain} are inconsistent: {error}", object=self._chain
+                ) from error
+        return self._database

@@ -18,7 +18,7 @@ from snapd.model.call import Call
 from snapd.model.errors import NothingToRedo, NothingToUndo
 from snapd.model.timeline import SessionEnded, SessionStarted, Step, StepBegun, StepEnded
 from snapd.model.trees import files
-from snapd.store.timeline.view import TimelineView
+from snapd.store.timeline.timeline import TimelineView
 from tests.support.amounts import amount
 from tests.support.sessions import TEXT, Agents, at_work, text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -17,7 +18,7 @@ from snapd.store.store import Store
 from snapd.store.timeline.chain import NO_OBJECT, Link
 from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.database import Database
-from snapd.store.timeline.view import TimelineView
+from snapd.store.timeline.timeline import TimelineView
 from tests.support.workspace import Bench
 
 T = TypeVar("T")
@@ -34,6 +35,7 @@ class Copied(TimelineView):
         )
         self._database = Database.made(None, links)
         self.epoch = 0
+        self._lock = threading.RLock()
 
     def _ask(self, question: Callable[[Database], T]) -> T:
         return question(self._database)

@@ -361,15 +361,23 @@ def test_a_database_that_fails_while_something_is_supposed_says_so_and_answers_a
     telling.start("one")
     telling.begin("one", "step")
 
-    def failing(_: Database) -> None:
-        raise sqlite3.OperationalError("disk I/O error")
+    class Failing:
+        in_transaction = False
+
+        def execute(self, *_: object) -> None:
+            raise sqlite3.OperationalError("disk I/O error")
+
+        def close(self) -> None:
+            connection.close()
 
     with telling.store.timeline.supposing():
         telling.store.timeline.suppose(telling.event(StepEnded("step", None, True, True)))
-        with monkeypatch.context() as patch:
-            patch.setattr(Database, "last", failing)
-            with pytest.raises(IoError, match="try again"):
-                telling.store.timeline.next_seq  # noqa: B018
+        database = telling.store.timeline._database
+        assert database is not None
+        connection = database.connection
+        monkeypatch.setattr(database, "connection", Failing())
+        with pytest.raises(IoError, match="try again"):
+            telling.store.timeline.next_seq  # noqa: B018
     telling.check(again=True)
     telling.store.close()
 

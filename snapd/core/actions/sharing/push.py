@@ -21,7 +21,7 @@ from snapd.model.snapshot import TEN_MIB, ObjectId, RelPath
 from snapd.model.timeline import EventPayload, MessageSent, SessionId, SessionStarted, StepBegun, StepEnded, StepId
 from snapd.store.sharing.continuation import events_of
 from snapd.store.store import Store
-from snapd.store.timeline.view import TimelineView
+from snapd.store.timeline.timeline import TimelineView
 
 LARGE = TEN_MIB
 """From this size on (bytes), a file that leaves the machine is named as a large one."""

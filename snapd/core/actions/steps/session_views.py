@@ -6,7 +6,7 @@ from snapd.core.answers import Page, SessionView, StepView
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownStep
 from snapd.model.timeline import Session, SessionId, Step, StepId, StepQuery
-from snapd.store.timeline.view import TimelineView
+from snapd.store.timeline.timeline import TimelineView
 
 from .step_changes import StepChanges
 

@@ -32,7 +32,7 @@ from snapd.model.timeline import (
     UndoUnit,
 )
 from snapd.store.object_store import ObjectStore
-from snapd.store.timeline.view import TimelineView
+from snapd.store.timeline.timeline import TimelineView
 
 _OF_AN_OPERATION = Author("", None)
 """An operation shares what it changed with no step: it has a span of its own."""
