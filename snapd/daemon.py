@@ -26,8 +26,7 @@ from snapd.rpc.scheduling.turns import Threads
 from snapd.rpc.services import Hub, Services
 from snapd.rpc.transport.framing import MAX_HEADER_BYTES, MAX_MESSAGE_BYTES
 from snapd.rpc.transport.streams import open_stdio
-from snapd.store.files.durable import remove_if_there, write_all, write_file
-from snapd.store.files.walking import EXHAUSTED
+from snapd.store.files.durable import EXHAUSTED, remove_if_there, write_all, write_file
 from snapd.workspaces import Workspaces
 
 if TYPE_CHECKING:

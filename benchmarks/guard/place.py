@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from snapd.backend import LocalBackend
-from snapd.core.feed.change_feed import PacedThread
+from snapd.core.feed import PacedThread
 from snapd.housekeeping import Calendar
 from snapd.locations import Locations
 from snapd.settings.in_force import Base, Options, SettingsFile

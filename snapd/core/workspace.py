@@ -10,15 +10,11 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from snapd.core.actions.cleanup import Upkeep
-from snapd.core.actions.compare import Comparison, NetChanges
-from snapd.core.actions.history import History
-from snapd.core.actions.known import KnownSnapshots
-from snapd.core.actions.made_changes import MadeChanges
+from snapd.core.actions.compare import Comparison, KnownSnapshots, NetChanges
+from snapd.core.actions.history import History, MadeChanges
 from snapd.core.actions.messages import Messages, SessionNews
-from snapd.core.actions.review.blame import Attesting, Blame
-from snapd.core.actions.review.looking import Looking
-from snapd.core.actions.review.review import PendingFeed, Review
-from snapd.core.actions.review.text_blame import TextBlame
+from snapd.core.actions.review.blame import Attesting, Blame, TextBlame
+from snapd.core.actions.review.review import Looking, PendingFeed, Review
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.sharing.apply import Apply
 from snapd.core.actions.sharing.fetch import FetchedSessions, Reader, Readers
@@ -26,11 +22,10 @@ from snapd.core.actions.sharing.handover import HandOver
 from snapd.core.actions.sharing.push import Prune, Push
 from snapd.core.actions.sharing.takeover import TakeOver
 from snapd.core.actions.snapshots import Snapshots
-from snapd.core.actions.steps.step_changes import StepChanges
+from snapd.core.actions.step_changes import StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
-from snapd.core.actions.undo.parts import UndoParts
 from snapd.core.actions.undo.planner import UndoPlanner
-from snapd.core.actions.undo.steps import UndoSteps
+from snapd.core.actions.undo.steps import UndoParts, UndoSteps
 from snapd.core.answers import FormerHistory
 from snapd.core.compare.text import TextDiffer
 from snapd.core.operations.editors import Editors

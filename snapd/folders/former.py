@@ -22,7 +22,7 @@ from snapd.folders.root import has_history, noted
 from snapd.model.errors import InvalidParams, os_errors
 from snapd.store.files.durable import sync_directory, write_file
 from snapd.store.files.lock import Ownership
-from snapd.store.usage.catalog import remove
+from snapd.store.usage.usage import remove
 from snapd.worktree.fs.birth import birth_ns
 from snapd.worktree.fs.stable_read import read_bounded
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.feed.event_log import MovedAway, Reviewed, SessionMoved, Tracked
+from snapd.core.feed import MovedAway, Reviewed, SessionMoved, Tracked
 from snapd.model.paths import shown, to_uri
 from snapd.wire import message as message_wire
 from snapd.wire import methods
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from snapd.core.actions.history import HistoryEntry
     from snapd.core.answers import MessageView, Origin, SessionView, StepView
-    from snapd.core.feed.event_log import NumberedNotice
+    from snapd.core.feed import NumberedNotice
     from snapd.model.handover import Signature
     from snapd.model.timeline import FileSummary, Operation
 

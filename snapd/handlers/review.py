@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from snapd.core.actions.review.text_blame import Blamed, GivenText
+from snapd.core.actions.review.blame import Blamed, GivenText
 from snapd.core.review.choice import Choice
 from snapd.model.errors import InvalidParams
 from snapd.model.paths import shown
@@ -23,8 +23,8 @@ from .binding import handles
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from snapd.core.actions.review.blame import BlamedLines
     from snapd.core.actions.review.review import PendingPage
-    from snapd.core.actions.review.text_blame import BlamedLines
     from snapd.core.review.fold import PendingFile
     from snapd.core.seams import NotedCommit
     from snapd.model.snapshot import RelPath

@@ -22,7 +22,7 @@ from .binding import handles
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from snapd.core.actions.made_changes import MadeChange
+    from snapd.core.actions.history import MadeChange
     from snapd.core.answers import Turning
     from snapd.model.snapshot import RelPath
     from snapd.model.timeline import StepId

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor
 
-    from snapd.core.feed.event_log import NumberedNotice
+    from snapd.core.feed import NumberedNotice
     from snapd.core.workspace import Workspace
     from snapd.settings.in_force import Base
     from snapd.workspaces import Workspaces

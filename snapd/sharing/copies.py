@@ -10,9 +10,8 @@ from snapd.model.errors import RemoteChanged, SigningFailed, StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, TREE
 from snapd.remotes.address import without_secret
 from snapd.remotes.weighing import Weighing
-from snapd.store.sharing.continuation import identities
 from snapd.store.sharing.formats import HANDOVERS, SIGNATURES, signature_of
-from snapd.store.sharing.outgoing import look_at_trees
+from snapd.store.sharing.outgoing import identities, look_at_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

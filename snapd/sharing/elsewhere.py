@@ -18,8 +18,7 @@ from snapd.model.errors import InvalidParams, os_errors
 from snapd.model.paths import shown
 from snapd.remotes.address import is_relative, resolve, without_secret
 from snapd.remotes.program import GitProgram
-from snapd.store.files.durable import make_directories, write_file
-from snapd.store.files.walking import names_if_there, read_if_there
+from snapd.store.files.durable import make_directories, names_if_there, read_if_there, write_file
 from snapd.store.maintenance.erase import LINEAGE, MIRROR_INDEX, MIRRORS
 from snapd.store.sharing.index import SessionIndex
 from snapd.store.sharing.inspection import Limits

@@ -11,8 +11,7 @@ import attrs
 from snapd.core.seams import Listed
 from snapd.model.errors import InvalidParams
 from snapd.model.handover import HandedOver
-from snapd.store.files.durable import write_file
-from snapd.store.files.walking import read_if_there
+from snapd.store.files.durable import read_if_there, write_file
 from snapd.store.sharing.formats import HANDOVERS
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import pygit2
 from pygit2.enums import MergeFavor
 
 from snapd.backend import file_bytes
-from snapd.core.compare.merging import merged
 from snapd.core.compare.text import is_binary
+from snapd.core.compare.threeway import merged
 from snapd.model.paths import from_uri
 from snapd.model.snapshot import EMPTY_BLOB, SYMLINK, Entry
 from snapd.store.objects.codec import object_id

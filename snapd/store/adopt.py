@@ -21,8 +21,14 @@ from snapd.failpoints import failpoint
 from snapd.model.errors import FULL, StoreCorrupt, os_errors
 from snapd.model.snapshot import Entry, ObjectId, RelPath, TreeEntry
 from snapd.model.trees import file_at
-from snapd.store.files.durable import PRIVATE_FILE, remove_if_there, sync_directory, sync_if_there
-from snapd.store.files.walking import Damaged, ignoring_unreadable
+from snapd.store.files.durable import (
+    PRIVATE_FILE,
+    Damaged,
+    ignoring_unreadable,
+    remove_if_there,
+    sync_directory,
+    sync_if_there,
+)
 from snapd.store.objects.codec import ObjectKind, decode_tree
 from snapd.store.objects.loose import check_loose, describe, loose_files, move_in, object_path, read_whole
 from snapd.store.objects.pack_entry import pack_object

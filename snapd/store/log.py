@@ -23,8 +23,8 @@ from snapd.failpoints import failpoint
 from snapd.model.errors import StoreCorrupt, UnknownSnapshot
 from snapd.model.snapshot import Coverage, ObjectId, RecordKind, Snapshot, Taken, TakenQuery
 from snapd.model.timeline import SnapshotId
-from snapd.store.batch import ObjectBatch
-from snapd.store.files.walking import WrittenByNewer
+from snapd.store.files.durable import WrittenByNewer
+from snapd.store.object_store import ObjectBatch
 from snapd.store.objects.codec import encode_commit, object_id
 from snapd.store.objects.loose import encode_loose, prepare
 from snapd.store.refs.database import read_references

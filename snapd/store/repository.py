@@ -11,9 +11,8 @@ import pygit2
 
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import EMPTY_TREE, ObjectId, TreeEntry
-from snapd.store.files.durable import make_directories, write_file
+from snapd.store.files.durable import Damaged, make_directories, reading, write_file
 from snapd.store.files.space import TotalSize
-from snapd.store.files.walking import Damaged, reading
 from snapd.store.journal.journal import JOURNAL, Journal
 from snapd.store.objects.cache import RecentCache
 from snapd.store.objects.codec import ObjectKind, decode_commit, decode_tree, differing_entries

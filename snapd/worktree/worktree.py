@@ -28,7 +28,7 @@ from snapd.model.snapshot import (
     UncapturedChange,
 )
 from snapd.store.adopt import Adopt, OpenBlobs
-from snapd.store.batch import ObjectBatch
+from snapd.store.object_store import ObjectBatch
 from snapd.watch.choose import WatcherSetting, open_clock
 from snapd.worktree.apply.applier import Applier
 from snapd.worktree.apply.recovery import sweep

@@ -25,7 +25,8 @@ from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot
-from snapd.store import adopt, batch, log
+from snapd.store import adopt, log
+from snapd.store import object_store as batch
 from snapd.store.journal import journal
 from snapd.store.maintenance import scheduler
 from snapd.worktree.apply import applier, new_files

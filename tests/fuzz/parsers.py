@@ -25,7 +25,7 @@ from snapd.remotes import address
 from snapd.rpc.transport import framing as rpc
 from snapd.secret_rules.shipped import secret_rules
 from snapd.store import coverage
-from snapd.store.files.walking import Damaged
+from snapd.store.files.durable import Damaged
 from snapd.store.objects import codec, pack_entry
 from snapd.store.sharing import formats
 from snapd.store.timeline.codec import decode_event

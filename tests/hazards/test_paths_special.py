@@ -17,7 +17,7 @@ from tests.support.workspace import Executable, make, outcomes, without_rights
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from snapd.core.feed.event_log import Tracked
+    from snapd.core.feed import Tracked
     from snapd.watch.choose import WatcherSetting
     from tests.hazards.conftest import Build
     from tests.support.workspace import Items

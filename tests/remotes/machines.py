@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from snapd.core.actions.steps.step_changes import StepChanges
-from snapd.core.sharing.projection import Projection
+from snapd.core.actions.step_changes import StepChanges
+from snapd.core.projection import Projection
 from snapd.model.call import Call
 from snapd.model.snapshot import ObjectId
 from snapd.remotes.exchange import Exchange

@@ -15,7 +15,7 @@ import pytest
 from snapd_client import Client, to_uri
 from snapd_client.errors import SnapdError
 
-from snapd.core.feed.event_log import KEPT
+from snapd.core.feed import KEPT
 from tests.support.amounts import amount
 
 from .machine import Machine, Raw, error_of, notification, request, wait_until

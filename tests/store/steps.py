@@ -14,7 +14,7 @@ import pytest
 from snapd.model.call import Call
 from snapd.model.retention import Limits
 from snapd.model.snapshot import REGULAR, TREE, Coverage, ObjectId, RecordKind, Snapshot, TreeEntry
-from snapd.store.batch import ObjectBatch
+from snapd.store.object_store import ObjectBatch
 from snapd.store.store import Store
 from tests.support.git import run_git
 from tests.support.trees import encode_tree

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.compare.merging import merge
+from snapd.core.compare.threeway import merge
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import EXECUTABLE, REGULAR, Entry, ObjectId
 from snapd.store.objects.loose import object_path

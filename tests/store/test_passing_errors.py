@@ -16,7 +16,7 @@ from typing import Any
 import pygit2
 import pytest
 
-from snapd.core.compare.merging import merge
+from snapd.core.compare.threeway import merge
 from snapd.folders.former import remember
 from snapd.model.call import Call
 from snapd.model.check_report import CheckReport
@@ -25,7 +25,7 @@ from snapd.model.retention import Limits
 from snapd.model.snapshot import REGULAR, Coverage, Entry, ObjectId, Snapshot
 from snapd.model.timeline import Event, SessionStarted
 from snapd.store.adopt import ProjectBlobs
-from snapd.store.files.walking import EXHAUSTED
+from snapd.store.files.durable import EXHAUSTED
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.maintenance import packing
 from snapd.store.maintenance.packing import NOW

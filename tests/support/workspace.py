@@ -13,7 +13,7 @@ from pathlib import Path
 
 import attrs
 
-from snapd.core.feed.event_log import Tracked
+from snapd.core.feed import Tracked
 from snapd.core.operations.details import OperationOptions
 from snapd.core.workspace import Workspace
 from snapd.locations import Locations

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from snapd.store.usage.catalog import Found
-    from snapd.store.usage.usage import Usage
+    from snapd.store.usage.usage import Found, Usage
 
 
 def du(options: argparse.Namespace) -> int:
@@ -48,7 +47,7 @@ _WIDTH = 11
 
 
 def _stores(options: argparse.Namespace) -> list[Found]:
-    from snapd.store.usage.catalog import Found, stores
+    from snapd.store.usage.usage import Found, stores
 
     locations = Locations.from_environment(os.environ)
     if options.all:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from snapd.settings.table import Settings
-    from snapd.store.usage.catalog import Found
+    from snapd.store.usage.usage import Found
 
 
 def gc(options: argparse.Namespace) -> int:
@@ -74,7 +74,7 @@ def _is_wanted() -> bool:
 
 
 def _all(options: argparse.Namespace) -> int:
-    from snapd.store.usage.catalog import stores
+    from snapd.store.usage.usage import stores
 
     locations = Locations.from_environment(os.environ)
     settings = settings_of(options, locations)
@@ -137,7 +137,7 @@ def _through_owner(options: argparse.Namespace, found: Found, locked: StoreLocke
 def _missing(options: argparse.Namespace, found: Found, there: list[str]) -> dict[str, Any]:
     """Removes the store of a folder that no longer exists, if the user wants that and it has no other name now."""
     from snapd.folders.former import whereabouts
-    from snapd.store.usage.catalog import remove
+    from snapd.store.usage.usage import remove
 
     assert found.root is not None
     if (now := whereabouts(found.path, there)) is not None:

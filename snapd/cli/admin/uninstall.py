@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from snapd.locations import Locations
-    from snapd.store.usage.catalog import Found
+    from snapd.store.usage.usage import Found
 
 _SHELLS = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".config/fish/config.fish")
 _UNPACKED = f"{os.sep}snapd{os.sep}program{os.sep}"
@@ -106,7 +106,7 @@ def uninstall(options: argparse.Namespace) -> int:
 
 
 def _stores(directories: list[str]) -> Iterator[Found]:
-    from snapd.store.usage.catalog import stores
+    from snapd.store.usage.usage import stores
 
     for data in directories:
         yield from stores(stores_directory(data))
@@ -152,7 +152,7 @@ def _take_runtime(removal: _Removal, path: str) -> None:
 
 
 def _take_data(removal: _Removal, locations: Locations, directories: list[str], stores: list[Found]) -> None:
-    from snapd.store.usage.catalog import remove
+    from snapd.store.usage.usage import remove
 
     for store in stores:
         removal.take(f"snapshots of {store.root}", store.path, lambda path=store.path: remove(path))  # type: ignore[misc]

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import attrs
 
-from snapd.core.feed.event_log import Tracked
+from snapd.core.feed import Tracked
 from snapd.core.operations.writer import Writer
 from snapd.core.seams import Elsewhere, Policy
 from snapd.model.call import Call

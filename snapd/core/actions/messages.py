@@ -7,7 +7,7 @@ from typing import Literal
 
 import attrs
 
-from snapd.core.actions.steps.step_changes import StepChanges
+from snapd.core.actions.step_changes import StepChanges
 from snapd.core.answers import FormerHistory, MessageView, News, Page, StepView
 from snapd.core.operations.writer import Writer
 from snapd.core.seams import Policy

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 
 import attrs
 
+from snapd.core.actions.step_changes import SessionViews, StepChanges
 from snapd.core.answers import StepView
 from snapd.core.attribution import Author
-from snapd.core.feed.event_log import SessionMoved
+from snapd.core.feed import SessionMoved
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, SnapdError, UnknownSession
@@ -31,9 +32,6 @@ from snapd.model.timeline import (
 from snapd.store.store import Store
 from snapd.store.timeline.timeline import Timeline
 from snapd.watch.agents import AgentAtWork, AgentWatch
-
-from .steps.session_views import SessionViews
-from .steps.step_changes import StepChanges
 
 OTHER_NOTICES = 100
 """How many notifications to make room for besides one for each step."""

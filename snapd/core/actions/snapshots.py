@@ -5,8 +5,9 @@ from __future__ import annotations
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from snapd.core.actions.compare import KnownSnapshots
 from snapd.core.answers import Exported, FileContent, NamePage, Page, Status, TakenKind, TakenView
-from snapd.core.feed.event_log import Tracked
+from snapd.core.feed import Tracked
 from snapd.core.operations.details import OperationOptions
 from snapd.core.operations.only_copies import wanted_by_patches, wanted_by_restore
 from snapd.core.operations.target import Target
@@ -20,8 +21,6 @@ from snapd.model.timeline import Operated, SessionId, StepBegun, StepEnded, Step
 from snapd.model.trees import changes, file_at, files
 from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
-
-from .known import KnownSnapshots
 
 _RECORDING = 1000
 """How many milliseconds before its snapshot is recorded an event may have been made."""

@@ -1,8 +1,4 @@
-"""Takes changes back and keeps what others made of the files since, by a three-way merge of each file.
-
-An undo takes back the changes of a step, and a redo those of the undo. Nothing is written here: steps are taken back on
-an `Overlay`, newest first, and the planner gets the result.
-"""
+"""Three-way merges of files: takes changes back, and keeps what others made of the files since."""
 
 from __future__ import annotations
 
@@ -10,11 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
+import pygit2
+from pygit2.enums import FileMode, MergeFavor, MergeFlag
 
 from snapd.core.attribution import Delta, joined
+from snapd.core.compare.edits import Edit, join, split_lines
+from snapd.core.compare.text import is_binary
+from snapd.model.errors import StoreCorrupt
 from snapd.model.paths import parents
 from snapd.model.snapshot import EMPTY_BLOB, SYMLINK, Entry, FileOutcome, ObjectId, OnConflict, RelPath
 from snapd.model.timeline import Effect
+from snapd.store.object_store import ObjectStore
+from snapd.store.objects.codec import NUMBERS
+from snapd.store.objects.libgit2 import Supplied, supplied
 
 Current = Callable[[RelPath], Entry | None]
 Below = Callable[[RelPath], Iterable[RelPath]]
@@ -450,3 +454,94 @@ def _without(ours: Entry | None, chain: Sequence[Delta], merge: Merge) -> Entry 
             return merged if delta is chain[-1] else Overlap("changedSince")
         ours = merged
     return ours
+
+
+def merge(objects: ObjectStore, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+    """Merges two changes of a file, mode and text, and stores the result.
+
+    Args:
+        objects: where the blobs are.
+        base: the common ancestor; None if both added the file.
+        ours: the file as it is now.
+        theirs: the file as the other side has it.
+
+    Returns:
+        The merged file; None if the changes overlap, or the file is not text.
+
+    Raises:
+        StoreCorrupt: an object is missing or damaged.
+        StorageFull, IoError: the journal was full and could not be written.
+    """
+    found = merged(objects.read_blob, base, ours, theirs)
+    return None if found is None else Entry(found[0], objects.store_blob(found[1]))
+
+
+def merged(
+    read: Callable[[ObjectId], bytes],
+    base: Entry | None,
+    ours: Entry,
+    theirs: Entry,
+    favor: MergeFavor = MergeFavor.NORMAL,
+    *,
+    touching: bool = True,
+) -> tuple[int, bytes] | None:
+    """Merges two changes of a file, mode and text, in memory.
+
+    As git does, but for changes that only touch: for git these are a conflict.
+
+    Args:
+        read: gives the bytes of a blob.
+        base: the common ancestor; None if both added the file.
+        ours: the file as it is now.
+        theirs: the file as the other side has it.
+        favor: whose lines to take where the changes overlap; normally nobody's.
+        touching: whether to make both changes where they only touch.
+
+    Returns:
+        The mode and the bytes; None if the changes overlap, or the file is not text.
+
+    Raises:
+        StoreCorrupt: libgit2 cannot merge them; or from `read`.
+    """
+    memory = Supplied()
+    for entry in (base, ours, theirs):
+        if entry is not None:
+            memory.objects[entry.oid] = (NUMBERS["blob"], read(entry.oid))
+    handle = supplied(memory)
+
+    def tree_of(entry: Entry | None) -> pygit2.Oid:
+        builder = handle.TreeBuilder()
+        if entry is not None:
+            builder.insert("file", pygit2.Oid(raw=entry.oid), FileMode(entry.mode))
+        return builder.write()
+
+    try:
+        index = handle.merge_trees(tree_of(base), tree_of(ours), tree_of(theirs), favor=favor, flags=MergeFlag(0))
+    except pygit2.GitError as error:
+        raise StoreCorrupt(f"object {ours.oid.hex()} cannot be merged: {error}", object=ours.oid.hex()) from error
+    if index.conflicts is None:
+        found = index["file"]
+        return int(found.mode), memory.objects[bytes(found.id.raw)][1]
+    if not touching or base is None or SYMLINK in (base.mode, ours.mode, theirs.mode):
+        return None
+    text = _joined(*(memory.objects[entry.oid][1] for entry in (base, ours, theirs)))
+    mode = ours.mode if theirs.mode == base.mode else theirs.mode
+    return None if text is None else (mode, text)
+
+
+def _joined(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    if any(is_binary(data) for data in (base, ours, theirs)):
+        return None
+    return join(split_lines(base), _edits(base, ours), _edits(base, theirs))
+
+
+def _edits(old: bytes, new: bytes) -> list[Edit]:
+    lines = split_lines(new)
+    patch = pygit2.Patch.create_from(old, new, context_lines=0)
+    found = []
+    for hunk in patch.hunks:
+        # a hunk without lines on one side names the line before it
+        start = hunk.old_start - (1 if hunk.old_lines else 0)
+        begin = hunk.new_start - (1 if hunk.new_lines else 0)
+        found.append(Edit(start, start + hunk.old_lines, tuple(lines[begin : begin + hunk.new_lines])))
+    return found

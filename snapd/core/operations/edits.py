@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 import attrs
 
 from snapd.core.attribution import Author, owners
-from snapd.core.compare.merging import merge
+from snapd.core.compare.threeway import merge
 from snapd.model.paths import parents
 from snapd.model.snapshot import SYMLINK, TREE, Change, Coverage, Entry, ObjectId, RelPath, Snapshot, file_clock_ns
 from snapd.model.timeline import Edited, Effect, EventPayload, SnapshotId, Span, StepId

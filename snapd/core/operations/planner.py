@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from snapd.core.compare.merging import merge
+from snapd.core.compare.threeway import merge
 from snapd.model.call import Call
 from snapd.model.errors import PathOutsideWorkspace, StoreCorrupt
 from snapd.model.paths import folders_above, parents, shown

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from snapd.core.feed.event_log import Reverted, Tracked
+from snapd.core.feed import Reverted, Tracked
 from snapd.model.paths import folders_above, parents
 from snapd.model.plan import Delete, LinkedFiles, MoveDirectory, Plan, Write
 from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot

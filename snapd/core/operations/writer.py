@@ -12,8 +12,7 @@ import attrs
 
 from snapd.core.attribution import Attendance
 from snapd.core.compare.text import TextDiffer
-from snapd.core.feed.change_feed import ChangeFeed, DriftNotifier
-from snapd.core.feed.event_log import EventLog, Notice, Reverted, Tracked
+from snapd.core.feed import ChangeFeed, DriftNotifier, EventLog, Notice, Reverted, Tracked
 from snapd.core.seams import Policy
 from snapd.failpoints import failpoint
 from snapd.model.call import Call, IdleCall

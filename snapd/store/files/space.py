@@ -12,8 +12,7 @@ from collections.abc import Callable, Collection
 import attrs
 
 from snapd.model.errors import StorageFull, from_os_error, os_errors
-
-from .walking import status_if_there, walked
+from snapd.store.files.durable import status_if_there, walked
 
 BYTES = 128 << 10
 """The space to record an operation, beside its entries for files: commits, trees, a frame of the journal."""

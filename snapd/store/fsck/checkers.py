@@ -18,12 +18,12 @@ from snapd.model.errors import IoError, StoreCorrupt
 from snapd.model.snapshot import RelPath
 from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
+from snapd.store.fsck.examine import has_newer_journal
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.timeline import Timeline
 from snapd.workers.processes import Report, WorkerEnded, can_start, run_job, serve
 
 from .examine import Examination, disagreement, examine
-from .files import has_newer_journal
 from .holdings import Holdings, Sources
 from .repair import Elsewhere, keep_coverages, repair_chains, repair_files, repair_objects
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from snapd.model.call import Call
 from snapd.model.errors import os_errors
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.walking import Damaged, ignoring_unreadable, is_there, reading, twice
+from snapd.store.files.durable import Damaged, ignoring_unreadable, is_there, reading, twice
 from snapd.store.objects.codec import ID_BYTES, ObjectKind, object_id
 from snapd.store.objects.compression import CHUNK_BYTES
 from snapd.store.objects.loose import check_loose, expand_loose, loose_files, object_path, read_loose

@@ -16,7 +16,7 @@ import attrs
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import Event, SessionStarted, StepBegun, StepEnded, StepId
-from snapd.store.files.walking import WrittenByNewer
+from snapd.store.files.durable import WrittenByNewer
 from snapd.store.log import SNAPSHOTS, Record, day_of, decode_record
 from snapd.store.objects.codec import decode_commit, object_id
 from snapd.store.refs.database import PACKED, References

@@ -28,8 +28,7 @@ from snapd.store.refs.database import PACKED, ReferenceDatabase
 from snapd.store.repository import write_config
 from snapd.store.timeline.small_files import Numbers
 
-from .examine import Examination, is_needed, is_only_in_flawed
-from .files import ROOT
+from .examine import ROOT, Examination, is_needed, is_only_in_flawed
 from .holdings import Holdings, Pack, RebuiltIndex, Sources
 from .rebuild import rebuild
 from .walk import flaw_of

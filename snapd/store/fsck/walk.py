@@ -21,7 +21,7 @@ from snapd.model.paths import is_restorable_name
 from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, TreeEntry
 from snapd.model.timeline import SessionId
 from snapd.store.coverage import decode as decode_coverage
-from snapd.store.files.walking import Damaged, WrittenByNewer, reading, twice
+from snapd.store.files.durable import Damaged, WrittenByNewer, reading, twice
 from snapd.store.log import COVERAGE, SNAPSHOTS, Record, decode_record
 from snapd.store.objects.codec import ID_BYTES, ObjectKind, decode_commit, decode_tree
 from snapd.store.objects.compression import CHUNK_BYTES

@@ -13,8 +13,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
+import secrets
+import struct
 import threading
-from collections.abc import Callable, Collection, Mapping
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import attrs
 
@@ -23,7 +27,10 @@ from snapd.model.errors import SnapdError, os_errors
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import (
     PRIVATE_FILE,
+    WrittenByNewer,
     make_directories,
+    names_if_there,
+    read_if_there,
     remove_if_there,
     sync_data,
     sync_directory,
@@ -31,11 +38,136 @@ from snapd.store.files.durable import (
     write_all,
 )
 from snapd.store.files.quarantine import Quarantine
-from snapd.store.files.walking import WrittenByNewer, names_if_there, read_if_there
 from snapd.store.objects.loose import kind_of, loose_files, object_path, write_loose
 from snapd.store.refs.database import ReferenceDatabase
 
-from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format
+_FORMAT = b"snapdJ1\n"
+_ANY_FORMAT = re.compile(rb"snapdJ([1-9][0-9]{0,8})\n")
+FORMAT_BYTES = 16
+_TOKEN_BYTES = 8
+_START_BYTES = len(_FORMAT) + _TOKEN_BYTES
+_LENGTH = struct.Struct(">I")
+_HEADER = struct.Struct(f">{_TOKEN_BYTES}sII")
+_OBJECT = struct.Struct(">20sI")
+_NAME = struct.Struct(">H")
+
+
+@attrs.frozen
+class Frame:
+    """What becomes durable at once.
+
+    Attributes:
+        objects: the bytes of the loose files, by id.
+        references: the new targets, by name.
+    """
+
+    objects: Mapping[ObjectId, bytes]
+    references: Mapping[str, ObjectId]
+
+
+def file_start() -> bytes:
+    """The first bytes of a new journal file."""
+    # random, so that the contents of a captured file cannot look like a frame after a damaged one
+    return _FORMAT + secrets.token_bytes(_TOKEN_BYTES)
+
+
+def encode_frame(start: bytes, frame: Frame) -> bytes:
+    """The bytes of a frame in the file that begins with `start`."""
+    parts = [_LENGTH.pack(len(frame.objects))]
+    for oid, compressed in frame.objects.items():
+        parts += (_OBJECT.pack(oid, len(compressed)), compressed)
+    parts.append(_LENGTH.pack(len(frame.references)))
+    for name, oid in frame.references.items():
+        raw = name.encode("ascii")
+        parts += (_NAME.pack(len(raw)), raw, oid)
+    payload = b"".join(parts)
+    return _HEADER.pack(start[len(_FORMAT) :], len(payload), _checksum(payload)) + payload
+
+
+def decode_frames(data: bytes) -> Iterator[Frame]:
+    """The undamaged frames of a journal file, in order; torn and damaged ones are skipped."""
+    if len(data) < _START_BYTES or not data.startswith(_FORMAT):
+        return
+    for _, payload in _payloads(data):
+        yield _decode(payload)
+
+
+def newer_format(data: bytes) -> int | None:
+    """The format of a journal file that only a newer snapd can read; None for any other file.
+
+    Args:
+        data: the first `FORMAT_BYTES` of the file, or more.
+    """
+    found = _ANY_FORMAT.match(data)
+    number = int(found[1]) if found else 0
+    return number if number > 1 else None
+
+
+def has_gap(data: bytes) -> bool:
+    """Whether a journal file is damaged in a way that no crash explains.
+
+    A power cut leaves a file empty, torn at its end, or with zeros in place of bytes that were never written. So damage
+    is anything before an undamaged frame, and a start that is neither ours nor followed only by zeros.
+    """
+    if not data.startswith(_FORMAT):
+        return bool(data.strip(b"\0")) and not _FORMAT.startswith(data.rstrip(b"\0"))
+    if len(data) < _START_BYTES:
+        return False
+    expected = _START_BYTES
+    for at, payload in _payloads(data):
+        if at != expected:
+            return True
+        expected = at + _HEADER.size + len(payload)
+    return False
+
+
+def _payloads(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The payloads of the undamaged frames, with the offsets of the frames."""
+    token = data[len(_FORMAT) : _START_BYTES]
+    at = data.find(token, _START_BYTES)
+    while at >= 0:
+        payload = _payload(data, at)
+        if payload is None:
+            at = data.find(token, at + 1)
+            continue
+        yield at, payload
+        at = data.find(token, at + _HEADER.size + len(payload))
+
+
+def _checksum(payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(_LENGTH.pack(len(payload))))
+
+
+def _payload(data: bytes, at: int) -> bytes | None:
+    start = at + _HEADER.size
+    if start > len(data):
+        return None
+    _, length, checksum = _HEADER.unpack_from(data, at)
+    payload = data[start : start + length]
+    return payload if len(payload) == length and _checksum(payload) == checksum else None
+
+
+def _decode(payload: bytes) -> Frame:
+    objects: dict[ObjectId, bytes] = {}
+    references: dict[str, ObjectId] = {}
+    (count,) = _LENGTH.unpack_from(payload)
+    at = _LENGTH.size
+    for _ in range(count):
+        oid, length = _OBJECT.unpack_from(payload, at)
+        at += _OBJECT.size
+        objects[oid] = payload[at : at + length]
+        at += length
+    (count,) = _LENGTH.unpack_from(payload, at)
+    at += _LENGTH.size
+    for _ in range(count):
+        (length,) = _NAME.unpack_from(payload, at)
+        at += _NAME.size
+        name = payload[at : at + length].decode("ascii")
+        at += length
+        references[name] = payload[at : at + 20]
+        at += 20
+    return Frame(objects, references)
+
 
 Before = Callable[[ObjectId], ObjectId | None]
 """Returns the parent of a commit; None if there is none, or it cannot be read."""

@@ -12,6 +12,7 @@ import os
 from snapd.model.errors import os_errors
 from snapd.store.files.durable import (
     make_directories,
+    names_if_there,
     remove_any,
     remove_if_there,
     sync_directory,
@@ -19,7 +20,6 @@ from snapd.store.files.durable import (
     write_file,
 )
 from snapd.store.files.quarantine import QUARANTINE
-from snapd.store.files.walking import names_if_there
 
 NOTE = "erasing"
 

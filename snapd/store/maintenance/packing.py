@@ -18,8 +18,7 @@ from pygit2.ffi import C, ffi
 from snapd.failpoints import failpoint
 from snapd.model.errors import FULL, SnapdError, StoreCorrupt, from_os_error, os_errors
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.durable import make_directories
-from snapd.store.files.walking import EXHAUSTED, status_if_there
+from snapd.store.files.durable import EXHAUSTED, make_directories, status_if_there
 from snapd.store.objects.codec import KINDS, ObjectKind, decode_commit, decode_tree
 from snapd.store.objects.libgit2 import with_packs
 from snapd.store.objects.loose import loose_files, read_whole

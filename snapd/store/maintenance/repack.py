@@ -22,9 +22,15 @@ import attrs
 
 from snapd.failpoints import failpoint
 from snapd.model.errors import IoError, StorageFull, os_errors
-from snapd.store.files.durable import PRIVATE_FILE, make_directories, remove_if_there, sync_directory, sync_if_there
+from snapd.store.files.durable import (
+    PRIVATE_FILE,
+    make_directories,
+    remove_if_there,
+    status_if_there,
+    sync_directory,
+    sync_if_there,
+)
 from snapd.store.files.space import ensure_space, free_bytes
-from snapd.store.files.walking import status_if_there
 from snapd.store.objects.loose import loose_files, object_path
 from snapd.store.repository import ShadowRepository
 from snapd.workers.processes import Report, WorkerEnded, can_start, run_job, serve

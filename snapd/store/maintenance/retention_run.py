@@ -17,17 +17,16 @@ from snapd.model.call import Call
 from snapd.model.errors import os_errors
 from snapd.model.retention import Inventory, Limits, Removal, SnapshotDate, droppable, expired, union
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.durable import remove_if_there, sync_directory, write_file
+from snapd.store.files.durable import read_if_there, remove_if_there, sync_directory, write_file
 from snapd.store.files.quarantine import remove_quarantine
-from snapd.store.files.walking import read_if_there
 from snapd.store.log import SnapshotLog
+from snapd.store.maintenance.sweep import own_bytes, sizes
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.timeline import Timeline
 
 from .erase import MIRRORS
 from .repack import drop_packing, drop_unindexed
 from .scheduler import MaintenanceScheduler
-from .sizes import own_bytes, sizes
 from .sweep import expire, reach, remove_tempfiles
 
 NAME = "unswept"

@@ -14,8 +14,15 @@ from typing import BinaryIO
 from snapd.failpoints import failpoint
 from snapd.model.errors import StoreCorrupt, from_os_error, os_errors
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.durable import PRIVATE_DIRECTORY, PRIVATE_FILE, remove_if_there, sync_if_there, write_all
-from snapd.store.files.walking import Damaged, reading
+from snapd.store.files.durable import (
+    PRIVATE_DIRECTORY,
+    PRIVATE_FILE,
+    Damaged,
+    reading,
+    remove_if_there,
+    sync_if_there,
+    write_all,
+)
 
 from .codec import ID_BYTES, KINDS, ObjectKind, header
 from .compression import (

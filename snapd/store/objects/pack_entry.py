@@ -10,7 +10,7 @@ import zlib
 from typing import NamedTuple
 
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.walking import Damaged
+from snapd.store.files.durable import Damaged
 
 from .codec import ID_BYTES, KINDS, NUMBERS, ObjectKind, object_id
 from .compression import deflate

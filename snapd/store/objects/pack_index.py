@@ -19,7 +19,7 @@ import attrs
 
 from snapd.model.errors import StoreCorrupt, from_os_error, os_errors
 from snapd.model.snapshot import ObjectId, file_clock_ns
-from snapd.store.files.walking import EXHAUSTED, Damaged, reading, twice
+from snapd.store.files.durable import EXHAUSTED, Damaged, reading, twice
 
 from .codec import ID_BYTES, ObjectKind
 from .compression import CHUNK_BYTES

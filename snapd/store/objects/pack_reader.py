@@ -15,7 +15,7 @@ from itertools import count
 
 from snapd.model.errors import from_os_error
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.walking import EXHAUSTED, Damaged
+from snapd.store.files.durable import EXHAUSTED, Damaged
 
 from .cache import RecentCache
 from .codec import ID_BYTES, KINDS, ObjectKind, header, object_id

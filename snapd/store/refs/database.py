@@ -25,13 +25,16 @@ from snapd.model.handover import HANDOVER_NAME
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import (
     PRIVATE_FILE,
+    files_below,
     make_directories,
+    read_if_there,
     remove_if_there,
+    status_if_there,
     sync_directory,
     sync_if_there,
+    walked,
     write_all,
 )
-from snapd.store.files.walking import files_below, read_if_there, status_if_there, walked
 
 OURS = "refs/snapd/"
 PACKED = "packed-refs"

@@ -18,7 +18,7 @@ from snapd.model.paths import is_restorable_name
 from snapd.model.snapshot import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage, ObjectId, RelPath, TreeEntry
 from snapd.model.timeline import Edited, Event, Kept, Operated, StepBegun, StepEnded
 from snapd.store.coverage import decode, encode
-from snapd.store.files.walking import WrittenByNewer
+from snapd.store.files.durable import WrittenByNewer
 from snapd.store.objects.codec import decode_commit, encode_tree, object_id
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.chain import (

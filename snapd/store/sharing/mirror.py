@@ -24,8 +24,7 @@ from snapd.model.snapshot import TREE, ObjectId, RelPath
 from snapd.model.timeline import Event, MessageSent, StepBegun
 from snapd.model.trees import everything_in, lookup
 from snapd.store.adopt import adopt
-from snapd.store.files.durable import remove_if_there, sync_directory, sync_if_there
-from snapd.store.files.walking import status_if_there
+from snapd.store.files.durable import remove_if_there, status_if_there, sync_directory, sync_if_there
 from snapd.store.maintenance.repack import drop_packing, drop_unindexed
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
 from snapd.store.maintenance.sweep import expire, pack_names, remove_tempfiles

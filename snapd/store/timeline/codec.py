@@ -37,7 +37,7 @@ from snapd.model.timeline import (
     Summary,
     Turned,
 )
-from snapd.store.files.walking import WrittenByNewer
+from snapd.store.files.durable import WrittenByNewer
 
 T = TypeVar("T")
 

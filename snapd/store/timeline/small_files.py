@@ -17,10 +17,9 @@ import zlib
 from snapd.failpoints import failpoint
 from snapd.model.errors import SnapdError, os_errors
 from snapd.model.timeline import Intent
-from snapd.store.files.durable import remove_if_there, sync_directory, write_file
+from snapd.store.files.durable import read_if_there, remove_if_there, sync_directory, write_file
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.files.space import ensure_space_to_record
-from snapd.store.files.walking import read_if_there
 
 from .codec import decode_intent, encode_intent
 

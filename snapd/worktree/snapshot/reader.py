@@ -19,7 +19,7 @@ from snapd.failpoints import failpoint
 from snapd.model.call import Call
 from snapd.model.errors import from_os_error
 from snapd.model.snapshot import ObjectId, RelPath, SkipReason
-from snapd.store.batch import ObjectBatch
+from snapd.store.object_store import ObjectBatch
 from snapd.workers.pool import WorkerLost, WorkerPool
 from snapd.workers.processes import ChildProcess
 from snapd.worktree.fs.directories import Directories

@@ -28,7 +28,7 @@ from snapd.model.snapshot import (
     file_clock_ns,
 )
 from snapd.store.adopt import Adopt, OpenBlobs
-from snapd.store.batch import ObjectBatch
+from snapd.store.object_store import ObjectBatch
 from snapd.watch.clock import Clock, Marks
 from snapd.worktree.ignore.evaluator import RuleEvaluator, differing, digest
 from snapd.worktree.ignore.rules import RuleSource, WorkspaceRules

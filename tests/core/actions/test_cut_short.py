@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.feed.event_log import Reverted, SessionMoved
+from snapd.core.feed import Reverted, SessionMoved
 from snapd.core.operations.details import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import (
@@ -30,7 +30,7 @@ from snapd.store.maintenance import erase, scheduler
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.maintenance.retention_run import PendingSweep
 from snapd.store.objects.loose import encode_loose
-from snapd.store.usage import catalog
+from snapd.store.usage import usage as catalog
 from tests.support.failures import Killed, at_failpoint, killed_at
 from tests.support.git import run_git
 from tests.support.secrets import check_gone

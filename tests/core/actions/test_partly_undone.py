@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from snapd.core.actions.history import HistoryQuery
-from snapd.core.feed.event_log import Reverted
+from snapd.core.feed import Reverted
 from snapd.core.operations.details import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import NothingToRedo, NothingToUndo

@@ -14,7 +14,7 @@ import pytest
 
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.operations.details import OperationOptions
-from snapd.core.review import remembered
+from snapd.core.review import pending as remembered
 from snapd.core.review.choice import Choice
 from snapd.core.review.fold import PendingTexts
 from snapd.model.call import Call

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from snapd.core.feed.event_log import SessionMoved
+from snapd.core.feed import SessionMoved
 from snapd.model.call import Call
 from snapd.model.errors import NothingToRedo, NothingToUndo
 from tests.support.sessions import TEXT, Agents, listen, text

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.feed.event_log import SessionMoved
+from snapd.core.feed import SessionMoved
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, IoError, StorageFull, UnknownSession, UnknownStep
 from tests.support.sessions import Agents
@@ -15,7 +15,7 @@ from tests.support.workspace import make
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from snapd.core.feed.event_log import NumberedNotice
+    from snapd.core.feed import NumberedNotice
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from snapd.core.actions.review.text_blame import GivenText
+from snapd.core.actions.review.blame import GivenText
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
 from tests.support.amounts import amount

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.feed.event_log import KEPT_FILES
+from snapd.core.feed import KEPT_FILES
 from snapd.core.operations.editors import Changed, FileOnDisk
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownSession, UnknownStep

@@ -11,8 +11,8 @@ import attrs
 import pygit2
 
 from snapd.core.attribution import Delta, own_moves
-from snapd.core.compare.merging import merge as merge_files
 from snapd.core.compare.threeway import Overlay, TakenBack, take_back
+from snapd.core.compare.threeway import merge as merge_files
 from snapd.model.snapshot import EXECUTABLE, NO_COVERAGE, REGULAR, SYMLINK, Entry, ObjectId, OnConflict, RelPath
 from snapd.model.timeline import Effect, SnapshotId, Span
 from snapd.model.trees import changes, files

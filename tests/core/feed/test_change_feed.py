@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.core.feed import change_feed as feed_module
-from snapd.core.feed.change_feed import INTERVAL_SECONDS, PATIENCE_SECONDS, QUIET_SECONDS, ChangeFeed, Pace
-from snapd.core.feed.event_log import MovedAway, Tracked
+from snapd.core import feed as feed_module
+from snapd.core.feed import INTERVAL_SECONDS, PATIENCE_SECONDS, QUIET_SECONDS, ChangeFeed, MovedAway, Pace, Tracked
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, IoError, StoreCorrupt, WorkspaceGone
 from snapd.worktree.snapshot import scanner as scan

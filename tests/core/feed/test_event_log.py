@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.core.feed.event_log import EventLog, Tracked
+from snapd.core.feed import EventLog, Tracked
 from snapd.model.errors import StorageFull
 
 NEWS = Tracked(b"t" * 20, None, ())

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from snapd.core.compare.text import DirectDiffer
+from snapd.core.review.baseline import Version, writers_of
 from snapd.core.review.changes import UNKNOWN, LineWriter, Texts
-from snapd.core.review.matching import Version, writers_of
 from snapd.model.call import Call
 from tests.support.amounts import amount
 from tests.support.git import run_git

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from snapd.core.review import remembered
+from snapd.core.review import pending as remembered
 from snapd.core.review.fold import FileFold
-from snapd.core.review.remembered import RememberedFiles
+from snapd.core.review.pending import RememberedFiles
 
 NO_TEXTS: Any = object()
 """Nothing is compared: these files have nothing pending."""

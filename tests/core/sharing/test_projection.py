@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from snapd.core.actions.steps.step_changes import StepChanges
+from snapd.core.actions.step_changes import StepChanges
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.attribution import OwnChanges
 from snapd.core.operations.details import OperationOptions

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import attrs
 
-from snapd.core.actions.steps.step_changes import StepChanges
-from snapd.core.sharing.projection import LeftOut, Projection
+from snapd.core.actions.step_changes import StepChanges
+from snapd.core.projection import LeftOut, Projection
 from snapd.model.call import Call
 from snapd.model.snapshot import Coverage, ObjectId, Snapshot
 from snapd.model.timeline import Event, SnapshotId, StepId, Summary

@@ -12,9 +12,8 @@ import pytest
 
 from snapd.model.errors import IoError, StoreCorrupt
 from snapd.model.snapshot import ObjectId
-from snapd.store.fsck.files import check_access, find_leftovers
-from snapd.store.maintenance.sizes import own_bytes, sizes
-from snapd.store.maintenance.sweep import remove_tempfiles
+from snapd.store.fsck.examine import check_access, find_leftovers
+from snapd.store.maintenance.sweep import own_bytes, remove_tempfiles, sizes
 from snapd.store.objects.loose import loose_files
 from snapd.store.usage.usage import usage
 from tests.store.fsck import damage
@@ -83,7 +82,7 @@ def test_a_loose_file_that_goes_as_it_is_counted(steps: Steps, monkeypatch: pyte
                 os.unlink(entry.path)
             yield oid, entry
 
-    monkeypatch.setattr("snapd.store.maintenance.sizes.loose_files", going)
+    monkeypatch.setattr("snapd.store.maintenance.sweep.loose_files", going)
     assert set(sizes(str(steps.path / "objects")).own) == {oid for oid, _ in loose_files(str(steps.path / "objects"))}
 
 

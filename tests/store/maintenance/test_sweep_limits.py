@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSnapshot
 from snapd.model.snapshot import ObjectId
-from snapd.store.maintenance.sizes import own_bytes
+from snapd.store.maintenance.sweep import own_bytes
 from tests.support.git import run_git
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, close_all, make

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from snapd.model.snapshot import ObjectId
-from snapd.store.batch import ObjectBatch
+from snapd.store.object_store import ObjectBatch
 from snapd.store.objects.pack_index import PackIndex, PackIndexes
 from snapd.store.repository import ShadowRepository
 from tests.support.git import run_git

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.walking import Damaged
+from snapd.store.files.durable import Damaged
 from snapd.store.objects import pack_reader
 from snapd.store.objects.codec import object_id
 from snapd.store.objects.pack_entry import packed_blob, read_head

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from snapd.core.sharing.projection import Projection
+from snapd.core.projection import Projection
 from snapd.model.call import Call
 from snapd.store.sharing.outgoing import OutgoingRepository
 from snapd.store.store import Store

@@ -21,7 +21,7 @@ from unittest import mock
 
 import attrs
 
-from snapd.core.feed.event_log import Tracked
+from snapd.core.feed import Tracked
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, PathOutsideWorkspace, SnapdError
 from snapd.model.snapshot import CaptureSettings, DriftQuery

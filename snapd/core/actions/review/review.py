@@ -8,28 +8,74 @@ from collections.abc import Callable, Mapping, Sequence
 import attrs
 
 from snapd.core.compare.text import TextDiffer
-from snapd.core.feed.change_feed import PacedThread
-from snapd.core.feed.event_log import EventLog, NumberedNotice, Reviewed
+from snapd.core.feed import EventLog, NumberedNotice, PacedThread, Reviewed
 from snapd.core.operations.details import OperationOptions
 from snapd.core.operations.editors import Editors
 from snapd.core.operations.planner import Planner
 from snapd.core.operations.target import DirectoryGoals, Target
 from snapd.core.operations.writer import Writer
-from snapd.core.review.changes import Texts
+from snapd.core.review.changes import Attributor, FileChange, Texts, touched
 from snapd.core.review.choice import Choice, Reverted, kept, reverted
 from snapd.core.review.fold import FileFold, PendingFile, PendingTexts, Rested
-from snapd.core.review.pending import PendingFiles
-from snapd.core.review.remembered import listed, view
+from snapd.core.review.pending import PendingFiles, listed, view
 from snapd.model.call import Call
 from snapd.model.errors import FileChanged
 from snapd.model.paths import shown
 from snapd.model.plan import LinkedFiles, Plan
-from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
+from snapd.model.snapshot import Entry, FileOutcome, Outcome, RecordKind, RelPath, Snapshot
 from snapd.model.timeline import Effect, Kept, OperationKind, SessionId, StepId
 from snapd.model.trees import file_at
 from snapd.store.store import Store
 
-from .looking import Look, Looking
+
+@attrs.frozen
+class Look:
+    """The work tree at one time.
+
+    Attributes:
+        snapshot: of it.
+        last: the number of the last event before it.
+        unrecorded: what changed since that event.
+    """
+
+    snapshot: Snapshot
+    last: int
+    unrecorded: Sequence[FileChange]
+
+
+@attrs.frozen(eq=False)
+class Looking:
+    """Looks at the work tree of one workspace.
+
+    Args:
+        writer: captures it.
+        store: holds the snapshots and events.
+        attributor: says whose changes were.
+    """
+
+    _writer: Writer
+    _store: Store
+    _attributor: Attributor
+
+    def look(self, call: Call, *, records: bool = True) -> Look:
+        """Captures the work tree. The caller has the right to write.
+
+        Args:
+            call: the request.
+            records: whether the capture gets a record, if its tree has none.
+
+        Raises:
+            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not captured.
+        """
+        snapshot = self._writer.seen(call)
+        if records:
+            self._writer.record(snapshot, RecordKind.LOOK)
+        last = self._store.timeline.next_seq - 1
+        span = self._writer.span(self._store.log.identify(snapshot))
+        if span is None:
+            return Look(snapshot, last, ())
+        files = touched(self._store, last + 1, "seen", span.before.tree, span.after.tree)
+        return Look(snapshot, last, self._attributor.unrecorded(files, span))
 
 
 @attrs.define(eq=False)

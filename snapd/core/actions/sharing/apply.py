@@ -11,10 +11,9 @@ from contextlib import nullcontext
 
 import attrs
 
-from snapd.core.actions.known import take_over
+from snapd.core.actions.compare import take_over
 from snapd.core.actions.sessions import Sessions
-from snapd.core.actions.undo.planner import UndoPlanner
-from snapd.core.actions.undo.task import UndoTask, wanted_by_tasks
+from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, wanted_by_tasks
 from snapd.core.attribution import Delta, own_moves
 from snapd.core.operations.details import OperationOptions
 from snapd.core.operations.target import Target

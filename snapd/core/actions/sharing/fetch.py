@@ -9,8 +9,7 @@ from itertools import chain, islice
 import attrs
 
 from snapd.core.actions.compare import NetChanges
-from snapd.core.actions.steps.session_views import SessionViews
-from snapd.core.actions.steps.step_changes import StepChanges
+from snapd.core.actions.step_changes import SessionViews, StepChanges
 from snapd.core.answers import Origin, Page, SessionView, StepView
 from snapd.core.compare.text import TextDiffer
 from snapd.core.seams import Elsewhere, Fetched, Listed

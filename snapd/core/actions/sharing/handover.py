@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from snapd.core.actions.steps.step_changes import StepChanges
+from snapd.core.actions.step_changes import StepChanges
 from snapd.core.operations.target import Target
 from snapd.core.operations.writer import Writer
+from snapd.core.projection import LeavingOut, LeftOut, Projection, Staying
 from snapd.core.seams import Carrier, Elsewhere, Outgoing
-from snapd.core.sharing.projection import LeavingOut, LeftOut, Projection, Staying
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
 from snapd.model.handover import HANDOVER_NAME, HandedOver, Handover
@@ -33,7 +33,7 @@ from snapd.model.snapshot import (
 )
 from snapd.model.timeline import SessionId, StepsLeft
 from snapd.model.trees import amended, changes, file_at
-from snapd.store.sharing.continuation import events_of
+from snapd.store.sharing.outgoing import events_of
 from snapd.store.store import Store
 
 from .push import Push, Pushed, Signing

@@ -9,17 +9,16 @@ from typing import Literal
 
 import attrs
 
-from snapd.core.actions.steps.session_views import SessionViews
-from snapd.core.actions.steps.step_changes import StepChanges
+from snapd.core.actions.step_changes import SessionViews, StepChanges
+from snapd.core.projection import LeftOut, Projection, Staying
 from snapd.core.seams import Carrier, Elsewhere, Outgoing, PrunedSession
-from snapd.core.sharing.projection import LeftOut, Projection, Staying
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
 from snapd.model.retention import DAY_SECONDS
 from snapd.model.secrets import MOST_BYTES, SecretRules
 from snapd.model.snapshot import TEN_MIB, ObjectId, RelPath
 from snapd.model.timeline import EventPayload, MessageSent, SessionId, SessionStarted, StepBegun, StepEnded, StepId
-from snapd.store.sharing.continuation import events_of
+from snapd.store.sharing.outgoing import events_of
 from snapd.store.store import Store
 from snapd.store.timeline.timeline import TimelineView
 

@@ -8,8 +8,7 @@ from collections.abc import Collection, Sequence
 import attrs
 
 from snapd.core.actions.sessions import Sessions
-from snapd.core.actions.undo.planner import UndoPlanner
-from snapd.core.actions.undo.task import UndoTask, wanted_by_tasks
+from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, wanted_by_tasks
 from snapd.core.answers import SessionView
 from snapd.core.attribution import Delta
 from snapd.core.operations.details import OperationOptions
@@ -34,8 +33,8 @@ from snapd.model.snapshot import (
 )
 from snapd.model.timeline import Event, Operated, Operation, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
 from snapd.model.trees import amended, changes, everything_in, file_at
-from snapd.store.sharing.continuation import added, by_session, events_of, identities
 from snapd.store.sharing.mirror import FetchedHandover
+from snapd.store.sharing.outgoing import added, by_session, events_of, identities
 from snapd.store.store import Store
 
 from .apply import refuse_bad

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import attrs
 
 from snapd.core.actions.history import newest_first
-from snapd.core.actions.steps.step_changes import StepChanges
+from snapd.core.actions.step_changes import StepChanges
+from snapd.core.actions.undo.planner import UndoTask
 from snapd.core.attribution import Delta, owners
 from snapd.core.compare.edits import Edit, edits, split_lines
 from snapd.core.compare.text import TextDiffer, decode, is_binary
@@ -20,7 +21,6 @@ from snapd.model.trees import file_at
 from snapd.store.store import Store
 
 from .planner import UndoPlanner
-from .task import UndoTask
 
 MOST_LINES = 100
 """The most lines that are shown of each side."""

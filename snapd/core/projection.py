@@ -46,7 +46,7 @@ from snapd.model.timeline import (
 )
 from snapd.model.trees import ReadTree, amended, files, lookup
 from snapd.store.object_store import ObjectStore
-from snapd.store.sharing.continuation import events_of
+from snapd.store.sharing.outgoing import events_of
 from snapd.store.timeline.timeline import TimelineView
 
 

@@ -1,1 +1,0 @@
-"""Sessions on their way between machines: what of a workspace is about one session, and nothing else."""
