@@ -31,7 +31,7 @@ from snapd.settings.in_force import FolderSettings
 from snapd.sharing.elsewhere import Elsewhere, Machine
 from snapd.store.files.durable import make_directories
 from snapd.store.store import Store
-from snapd.worktree.ignore.rules import GitUser
+from snapd.worktree.ignore import GitUser
 from snapd.worktree.worktree import WorkTree
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from snapd.locations import Locations
 from snapd.settings.in_force import Base, Options, SettingsFile
 from snapd.store.objects import compression, loose, pack_index
 from snapd.watch import inotify_clock
-from snapd.watch.inotify import Unsupported
-from snapd.watch.mounts import Mounts
+from snapd.watch.inotify_clock import Mounts
+from snapd.watch.queues import Unsupported
 from snapd.workspaces import Workspaces
-from snapd.worktree.apply import applier, new_files
-from snapd.worktree.fs import stable_read, syncing
+from snapd.worktree.apply import applier, directories, files
+from snapd.worktree.fs import stable_read, system
 from snapd.worktree.snapshot import walker
 
 if TYPE_CHECKING:
@@ -56,8 +56,9 @@ def make_exact() -> None:
         (inotify_clock, "Fanotify", _no_fanotify),
         (PacedThread, "_run", lambda _: None),
         (applier, "can_sync_together", lambda _: True),
-        (new_files, "can_sync_together", lambda _: True),
-        (syncing, "_waiting", lambda: 0),
+        (directories, "can_sync_together", lambda _: True),
+        (files, "can_sync_together", lambda _: True),
+        (system, "_waiting", lambda: 0),
     ):
         # what is gone would no longer be taken out
         assert hasattr(owner, name), f"{owner} has no {name}"

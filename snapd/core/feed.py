@@ -21,6 +21,7 @@ from snapd.model.snapshot import TEN_MIB, CaptureSettings, Change, Drift, DriftQ
 from snapd.model.timeline import OperationKind
 from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
+from snapd.watch.clock import Clock
 from snapd.worktree.worktree import WorkTree
 
 
@@ -488,14 +489,14 @@ class ChangeFeed:
     A thread of its own sleeps until the work tree's clock reports a change.
 
     Args:
-        work_tree: the folder.
+        clock: of the work tree.
         notifier: looks and notifies.
         on_trouble: called, in the feed's thread, with what keeps notifications from being sent, once for each reason
             in a row.
     """
 
-    def __init__(self, work_tree: WorkTree, notifier: DriftNotifier, on_trouble: Callable[[Exception], None]) -> None:
-        self._work_tree = work_tree
+    def __init__(self, clock: Clock, notifier: DriftNotifier, on_trouble: Callable[[Exception], None]) -> None:
+        self._clock = clock
         self._drift_notifier = notifier
         self._on_trouble = on_trouble
         self._switching = threading.Lock()
@@ -514,17 +515,17 @@ class ChangeFeed:
         with self._switching:
             if wanted and self._running is None and not self._closed:
                 running = PacedThread("snapd-feed", self._drift_notifier.look, self._on_trouble)
-                self._work_tree.listen(running.hear)
+                self._clock.listen(running.hear)
                 try:
                     # once when it starts; from then on the clock reports changes
                     running.start()
                 except BaseException:
-                    self._work_tree.stop_listening()
+                    self._clock.stop_listening()
                     raise
                 self._running = running
             elif not wanted and self._running is not None:
                 running, self._running = self._running, None
-                self._work_tree.stop_listening()
+                self._clock.stop_listening()
                 running.stop()
 
     def hear(self) -> None:

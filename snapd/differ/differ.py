@@ -14,8 +14,7 @@ from snapd.core.compare.text import compare_lines, hunks, known_changes
 from snapd.model.call import Call
 from snapd.model.errors import IoError
 from snapd.workers import processes
-from snapd.workers.pool import WorkerLost, WorkerPool
-from snapd.workers.processes import ChildProcess
+from snapd.workers.processes import ChildProcess, WorkerLost, WorkerPool
 
 from .worker import ANSWER, COUNT, COUNTS, HUNKS, QUESTION
 
@@ -52,11 +51,7 @@ class Limits:
 
 
 class ProcessDiffer:
-    """A `TextDiffer` with a process of its own; safe to use from several threads.
-
-    Args:
-        limits: which texts go to the worker.
-    """
+    """A `TextDiffer` with a process of its own, for texts that reach the limits; safe to use from several threads."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
@@ -100,12 +95,7 @@ class ProcessDiffer:
     # -- inside; whoever holds the turn may start, ask and end the worker
 
     def _ask(self, kind: int, old: bytes, new: bytes, call: Call) -> bytes | None:
-        """The worker's answer; None where the texts are small or no worker can be started.
-
-        Raises:
-            Cancelled: the request was taken back.
-            IoError: two workers in a row ended over the question.
-        """
+        """The worker's answer; None where the texts are small or no worker starts. Raises `Cancelled`, `IoError`."""
         if not self._limits.are_reached(old, new):
             return None
         question = b"".join((QUESTION.pack(kind, len(old), len(new)), old, new))
@@ -172,11 +162,7 @@ class ProcessDiffer:
 
 
 class _Worker(WorkerPool[None, bytes]):
-    """The worker process.
-
-    Attributes:
-        ended: set when it was ended.
-    """
+    """The worker process; `ended` is set when it was ended."""
 
     def __init__(self) -> None:
         super().__init__(1, lambda: ChildProcess("snapd.differ.worker"), _decode, 1)

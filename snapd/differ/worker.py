@@ -27,12 +27,7 @@ _BUFFER = 1 << 20
 
 
 def serve(questions: int, answers: int) -> None:
-    """Says that it is ready, then answers questions in their order.
-
-    Args:
-        questions: descriptor to read from; when it ends, even within a question, so does the work.
-        answers: descriptor to write to.
-    """
+    """Says that it is ready, then answers questions in their order, until they end, even within one."""
     _write(answers, ANSWER.pack(0))
     with open(questions, "rb", buffering=_BUFFER) as stream:
         while len(header := stream.read(QUESTION.size)) == QUESTION.size:

@@ -23,8 +23,8 @@ from snapd.model.errors import InvalidParams, os_errors
 from snapd.store.files.durable import sync_directory, write_file
 from snapd.store.files.lock import Ownership
 from snapd.store.usage.usage import remove
-from snapd.worktree.fs.birth import birth_ns
 from snapd.worktree.fs.stable_read import read_bounded
+from snapd.worktree.fs.system import birth_ns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -26,8 +26,7 @@ from snapd.remotes.program import Bounds
 from snapd.store.objects.codec import batch_objects
 from snapd.store.sharing.outgoing import make_bare
 from snapd.worktree.fs.stable_read import read_small
-from snapd.worktree.git.objects import object_directories, unquoted
-from snapd.worktree.git.repository import find_repository
+from snapd.worktree.git.repository import find_repository, object_directories, unquoted
 
 from .note import NOTES, BadNoteError, Note
 
@@ -105,7 +104,7 @@ class History:
     @contextmanager
     def of(cls, repository: Repository, git: GitProgram, bounds: Bounds = BOUNDS) -> Iterator[History]:
         """Opens the history of a project for the block; raises `IoError`, `StorageFull`."""
-        objects = object_directories(os.path.join(repository.common_dir, b"objects"))
+        objects = object_directories(repository.objects)
         # where history was cut off: git would look for the parents of these commits
         shallow = read_small(os.path.join(repository.common_dir, b"shallow"))
         with tempfile.TemporaryDirectory(prefix="snapd-notes-") as path:

@@ -14,7 +14,7 @@ import attrs
 
 from snapd.core.seams import SettingInUse
 from snapd.model.errors import InvalidParams
-from snapd.worktree.fs.stat_cache import StatCache
+from snapd.worktree.fs.stable_read import StatCache
 
 from .sources import read_file
 from .table import SETTINGS, Settings

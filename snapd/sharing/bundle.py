@@ -17,8 +17,8 @@ from snapd.store.refs.database import PACKED, encode_packed
 from snapd.store.sharing.formats import HANDOVERS, signature_of
 from snapd.store.sharing.outgoing import OutgoingRepository, look_at_trees
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
-from snapd.worktree.export.exporter import why_closed
-from snapd.worktree.fs.rename import rename_no_replace
+from snapd.worktree.export import why_closed
+from snapd.worktree.fs.system import rename_no_replace
 
 from .copies import Prepared
 from .fetched import ListedSession, chosen

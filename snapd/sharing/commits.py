@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.worktree.git.objects import own_object_directories
+from snapd.worktree.git.repository import own_object_directories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,9 +23,8 @@ from snapd.store.maintenance.erase import LINEAGE, MIRROR_INDEX, MIRRORS
 from snapd.store.sharing.index import SessionIndex
 from snapd.store.sharing.inspection import Limits
 from snapd.store.sharing.mirror import Mirror, Upkeep
-from snapd.worktree.git.elsewhere import access_settings, named_remotes, signing_settings
-from snapd.worktree.git.objects import own_object_directories
-from snapd.worktree.git.repository import find_repository
+from snapd.worktree.git.config import access_settings, signing_settings
+from snapd.worktree.git.repository import find_repository, named_remotes, own_object_directories
 
 from .bundle import Bundle
 from .commits import ProjectCommits
@@ -45,7 +44,8 @@ if TYPE_CHECKING:
     from snapd.store.sharing.index import Indexed
     from snapd.store.store import Store
     from snapd.store.timeline.timeline import FetchedTimeline
-    from snapd.worktree.git.repository import GitUser, Repository
+    from snapd.worktree.git.config import GitUser
+    from snapd.worktree.git.repository import Repository
 
 _ADDRESS = "address"
 _ALL = (1 << 63) - 1

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from snapd.model.call import Call
     from snapd.store.sharing.mirror import Mirror
     from snapd.store.sharing.signatures import IndexedSignature
-    from snapd.worktree.git.elsewhere import SigningSettings
+    from snapd.worktree.git.config import SigningSettings
 
 _HINT = "name an ssh key: the path of its file, or a public key that your ssh agent has"
 

@@ -9,10 +9,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from .clock import Clock, Marks, WatchedDirectory
-from .inotify import Unsupported
-from .inotify_clock import InotifyClock
-from .mounts import file_system, reports_all_changes
+from .clock import Clock, Marks
+from .inotify_clock import InotifyClock, file_system, reports_all_changes
+from .queues import Unsupported
 
 if TYPE_CHECKING:
     # loaded only where there is no better watcher
@@ -27,11 +26,7 @@ WatcherSetting = Literal["auto", "watchdog", "none"]
 
 
 class NoClock:
-    """A clock without watcher: every look is at the whole work tree. A listener is called every two seconds.
-
-    Args:
-        reason: see `Clock.reason`.
-    """
+    """A clock without watcher: every look is at the whole work tree. A listener is called every two seconds."""
 
     kind = "none"
     exact = False
@@ -41,31 +36,18 @@ class NoClock:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def watch(self, descriptor: int, directory: WatchedDirectory) -> None:
-        """See `Clock.watch`: does nothing."""
+    def watch(self, *_: object, **__: object) -> None:
+        """Does nothing: there are no watches."""
 
-    def forget(self, directory: WatchedDirectory) -> None:
-        """See `Clock.forget`: does nothing."""
+    forget = adopt_watch = drop_watch = end_sharing = put_back = watch
 
     def share_queues(self) -> tuple[int, ...]:
         """See `Clock.share_queues`: there are none."""
         return ()
 
-    def adopt_watch(self, watch: int, directory: WatchedDirectory) -> None:
-        """See `Clock.adopt_watch`: there are no watches."""
-
-    def drop_watch(self, watch: int) -> None:
-        """See `Clock.drop_watch`: there are no watches."""
-
-    def end_sharing(self) -> None:
-        """See `Clock.end_sharing`: does nothing."""
-
     def take(self) -> Marks:
         """See `Clock.take`: everything."""
         return Marks(everything=True, why=_BLIND)
-
-    def put_back(self, marks: Marks) -> None:
-        """See `Clock.put_back`: the next `take` marks everything anyway."""
 
     def listen(self, on_change: Callable[[], None]) -> None:
         """See `Clock.listen`."""

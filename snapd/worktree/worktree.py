@@ -20,25 +20,23 @@ from snapd.model.snapshot import (
     DriftQuery,
     Entry,
     FileOutcome,
-    FullLook,
     ObjectId,
     Origin,
     RelPath,
     Snapshot,
-    UncapturedChange,
 )
 from snapd.store.adopt import Adopt, OpenBlobs
 from snapd.store.object_store import ObjectBatch
 from snapd.watch.choose import WatcherSetting, open_clock
 from snapd.worktree.apply.applier import Applier
-from snapd.worktree.apply.recovery import sweep
-from snapd.worktree.export.exporter import Destination, export
+from snapd.worktree.apply.files import sweep
+from snapd.worktree.export import export, opened_destination
 from snapd.worktree.fs.stable_read import content, lstat_at
-from snapd.worktree.git.objects import elsewhere, own_object_directories
-from snapd.worktree.ignore.rules import WORKSPACE_FILE, GitUser, RuleSource
+from snapd.worktree.ignore import WORKSPACE_FILE, GitUser, RuleSource
 from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
 from snapd.worktree.snapshot.scanner import Scanner
 from snapd.worktree.state.file_state import entry_of, signature_of
+from snapd.worktree.state.nodes import DirectoryNode
 
 
 class WorkTree:
@@ -50,6 +48,13 @@ class WorkTree:
         umask: of the user, for restored files.
         hidden: a directory below the root that is never captured (a store inside the workspace), if any.
         watcher: the kind of watcher that the user wants.
+
+    Attributes:
+        identity: device and inode of the folder.
+        rules: where the ignore rules come from.
+        clock: marks what may have changed.
+        scanner: looks at the folder.
+        state: the folder as of the last look.
 
     Raises:
         WorkspaceRefused: it is not a directory.
@@ -71,30 +76,16 @@ class WorkTree:
             raise from_os_error(error, root) from error
         status = os.fstat(self._descriptor)
         self.identity = (status.st_dev, status.st_ino)
-        self._rules = rules = RuleSource(root, self._descriptor, user)
-        self._clock = open_clock(watcher, root, self._descriptor, OWN_TEMPORARY.fullmatch)
-        self._scanner = Scanner(self._descriptor, status.st_dev, rules, hidden, self._clock, umask)
+        self.rules = RuleSource(root, self._descriptor, user)
+        self.clock = open_clock(watcher, root, self._descriptor, OWN_TEMPORARY.fullmatch)
+        self.scanner = Scanner(self._descriptor, status.st_dev, self.rules, hidden, self.clock, umask)
+        self.state = self.scanner.state
 
     def close(self) -> None:
         """Closes the folder and saves its state."""
-        self._scanner.close()
-        self._clock.close()
+        self.scanner.close()
+        self.clock.close()
         os.close(self._descriptor)
-
-    @property
-    def watcher(self) -> str:
-        """What notices changes: "inotify", "watchdog" or "none"."""
-        return self._clock.kind
-
-    @property
-    def watcher_reason(self) -> str | None:
-        """Why there is no better watcher; None for the best one, and where the user chose."""
-        return self._clock.reason
-
-    @property
-    def full_look(self) -> FullLook | None:
-        """The latest look at all files; None if there was none yet."""
-        return self._scanner.full_look
 
     def attach(
         self,
@@ -109,13 +100,13 @@ class WorkTree:
 
         `earlier` gives the contents that snapshots have of a file, the newest first.
         """
-        self._rules.earlier = partial(earlier, WORKSPACE_FILE)
-        self._scanner.attach(path, knows, adopt, open_blobs, last)
+        self.rules.earlier = partial(earlier, WORKSPACE_FILE)
+        self.scanner.attach(path, knows, adopt, open_blobs, last)
 
     @property
     def origins(self) -> Mapping[RelPath, tuple[Origin, ...]]:
         """The former names of what was moved, as of the last capture; see `Coverage`."""
-        return self._scanner.state.origins
+        return self.state.coverage.origins
 
     def check_present(self) -> None:
         """Raises `WorkspaceGone` if the folder is no longer the one that was opened."""
@@ -140,64 +131,42 @@ class WorkTree:
     def capture(
         self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: ObjectBatch, call: Call
     ) -> Snapshot:
-        """Captures the work tree; see `Scanner.capture`.
-
-        Raises:
-            WorkspaceGone: the folder is gone, which does not count as a deletion of its files.
-        """
+        """Captures the work tree; see `Scanner.capture`. Raises `WorkspaceGone`, too: no file counts as deleted."""
         with self._present():
             # what kept a file from being changed may end by a call that no clock sees (`chattr`)
-            self._scanner.doubt(self._stuck)
-            return self._scanner.capture(settings, forced, batch, call)
-
-    def forget(self, objects: frozenset[ObjectId]) -> None:
-        """Treats objects as not stored; see `Scanner.forget`."""
-        self._scanner.forget(objects)
-
-    def forget_all(self) -> None:
-        """Treats no object as stored; see `Scanner.forget_all`."""
-        self._scanner.forget_all()
+            self.scanner.doubt(self._stuck)
+            return self.scanner.capture(settings, forced, batch, call)
 
     def drift(self, query: DriftQuery, call: Call) -> Drift:
         """How the folder differs from a snapshot; see `Scanner.drift`. Raises `WorkspaceGone`, too."""
         with self._present():
-            return self._scanner.drift(query, call)
-
-    def own_excludes(self) -> tuple[tuple[str, ...], str | None]:
-        """The patterns of the folder's own file, and what is wrong with it; see `RuleSource.of_folder`."""
-        patterns, problem = self._rules.of_folder()
-        return tuple(patterns), problem
+            return self.scanner.drift(query, call)
 
     @property
     def unreadable_rules(self) -> tuple[RelPath, ...]:
         """The files with ignore rules, and of the project's git, that the last capture could not read."""
-        captured = self._scanner.captured
+        captured = self.scanner.captured
         return () if captured is None else tuple(r.base for r in captured.coverage.rules if r.kind == "unreadable")
-
-    def listen(self, on_change: Callable[[], None]) -> None:
-        """Calls `on_change` soon after something may have changed; see `Clock.listen`."""
-        self._clock.listen(on_change)
-
-    def stop_listening(self) -> None:
-        """Stops calling `on_change`; see `Clock.stop_listening`."""
-        self._clock.stop_listening()
 
     def captured(self, path: RelPath) -> CapturedFile | None:
         """The captured file at a path, as of the last capture."""
-        record = self._scanner.state.root.file(path)
+        record = self.state.root.file(path)
         return None if record is None else CapturedFile(entry_of(record), signature_of(record))
 
     def is_directory(self, path: RelPath) -> bool:
         """Whether there was a directory that is not ignored, as of the last capture."""
-        return self._scanner.state.root.directory(path) is not None
+        return self.state.root.directory(path) is not None
+
+    def _directories(self, path: RelPath) -> Iterator[tuple[RelPath, DirectoryNode]]:
+        """A directory that is not ignored and those below it."""
+        node = self.state.root.directory(path)
+        return iter(()) if node is None else node.walk(path)
 
     def foreign_below(self, path: RelPath) -> Iterator[RelPath]:
         """What lay in a directory or below it and is not captured, as of the last capture."""
-        node = self._scanner.state.root.directory(path)
-        if node is not None:
-            for above, below in node.walk(path):
-                prefix = above + b"/" if above else b""
-                yield from (prefix + name for name in below.others)
+        for above, node in self._directories(path):
+            prefix = above + b"/" if above else b""
+            yield from (prefix + name for name in node.others)
 
     def holds_store(self, path: RelPath) -> bool:
         """Whether the store lies in a directory or below it: that directory must keep its name."""
@@ -205,53 +174,22 @@ class WorkTree:
 
     def is_ignored(self, path: RelPath) -> bool:
         """Whether a file there is ignored, by itself or with a directory above it, as of the last capture."""
-        return self._scanner.state.root.ignores(path)
-
-    def uncaptured_changes(self) -> tuple[UncapturedChange, ...]:
-        """What looks have noticed of files that no snapshot has, since `settle_uncaptured`."""
-        return self._scanner.state.uncaptured.changes
-
-    def settle_uncaptured(self) -> None:
-        """Forgets what happened so far to files that no snapshot has."""
-        self._scanner.state.uncaptured.settle()
+        return self.state.root.ignores(path)
 
     def captured_below(self, path: RelPath) -> Iterator[RelPath]:
         """The captured files below a directory, as of the last capture."""
-        node = self._scanner.state.root.directory(path)
-        if node is not None:
-            for above, below in node.walk(path):
-                prefix = above + b"/" if above else b""
-                yield from (prefix + name for name in below.files)
+        for above, node in self._directories(path):
+            prefix = above + b"/" if above else b""
+            yield from (prefix + name for name in node.files)
 
     def directories_below(self, path: RelPath) -> Iterator[RelPath]:
         """The directories below a directory that are not ignored, as of the last capture."""
-        node = self._scanner.state.root.directory(path)
-        if node is not None:
-            yield from (below for below, _ in node.walk(path) if below != path)
-
-    @property
-    def tree(self) -> ObjectId | None:
-        """The tree of the last capture, by this process or an earlier one; the state counts on its objects."""
-        return self._scanner.relied_on
-
-    def count(self) -> int:
-        """The number of captured files and symlinks, as of the last capture."""
-        return self._scanner.state.count
+        return (below for below, _ in self._directories(path) if below != path)
 
     def occupant(self, path: RelPath) -> os.stat_result | None:
         """The status of whatever is at a path right now, captured or not; None if nothing is."""
         with os_errors(path):
             return lstat_at(self._descriptor, path)
-
-    def object_directories(self) -> tuple[bytes, ...]:
-        """Where the project's own git has its objects; see `own_object_directories`."""
-        return own_object_directories(self.root)
-
-    def elsewhere(
-        self, paths: Collection[RelPath], open_blobs: OpenBlobs
-    ) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
-        """What other branches of the project's git, and its stash, have there; see `git.objects.elsewhere`."""
-        return elsewhere(self.root, paths, open_blobs)
 
     def content(self, path: RelPath, most: int) -> bytes | None:
         """The bytes of the file at a path right now, captured or not; see `stable_read.content`."""
@@ -274,9 +212,9 @@ class WorkTree:
         *,
         into_empty: bool,
     ) -> int:
-        """Writes files outside of the folder; see `exporter.export`, and for what is refused `destination.refuse`."""
-        destination = Destination(self.root, self.is_ignored, os.fsencode(store))
-        with destination.opened(directory, into_empty=into_empty) as (descriptor, path):
+        """Writes files outside of the folder; see `export.export` and `export.opened_destination`."""
+        opened = opened_destination(directory, self.root, self.is_ignored, os.fsencode(store), into_empty=into_empty)
+        with opened as (descriptor, path):
             return export(descriptor, path, plan, self._umask, chunks, call)
 
     def sweep(

@@ -29,7 +29,7 @@ from snapd.store import adopt, log
 from snapd.store import object_store as batch
 from snapd.store.journal import journal
 from snapd.store.maintenance import scheduler
-from snapd.worktree.apply import applier, new_files
+from snapd.worktree.apply import directories, files
 from snapd.worktree.snapshot import reader as reading
 from tests.support.git import run_git
 from tests.support.secrets import check_gone
@@ -188,7 +188,7 @@ THIRD: Items = {**SECOND, "a.txt": lines(7), "mine.txt": b"the user's own\n"}
 MANY: Items = {**FIRST, **{f"many/{number % 3}/{number}": b"%d\n" % number for number in range(40)}}
 LARGE: Items = {**FIRST, "large": bytes_of(8, 300_000)}
 
-_ONE_THREAD = {(new_files, "PARALLEL_FROM"): 1000}
+_ONE_THREAD = {(files, "PARALLEL_FROM"): 1000}
 _SMALL_JOURNAL = {(journal, "FILE_FRAMES"): 2}
 
 
@@ -561,7 +561,7 @@ SCENARIOS = {
             STATES,
             _prepare_two,
             _restore,
-            small={**_SMALL_JOURNAL, **_ONE_THREAD, (applier, "TOGETHER_FROM"): 3},
+            small={**_SMALL_JOURNAL, **_ONE_THREAD, (directories, "TOGETHER_FROM"): 3},
         ),
         Scenario("export", STATES, _prepare_one, _export),
         Scenario("steps", STATES, _prepare_one, _steps, small=_SMALL_JOURNAL),

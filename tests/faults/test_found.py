@@ -14,8 +14,8 @@ from snapd import failpoints
 from snapd.model.call import Call
 from snapd.model.errors import IoError, StorageFull, WorkspaceNotOpen
 from snapd.store.files import space as room
-from snapd.worktree.apply.applier import Applier
-from snapd.worktree.apply.new_files import NewFiles
+from snapd.worktree.apply.directories import DirectoryChanges
+from snapd.worktree.apply.files import NewFiles
 from tests.support.sessions import Agents
 from tests.support.workspace import Items, make, outcomes
 
@@ -158,16 +158,16 @@ def test_directories_that_several_threads_made_are_unmade(tmp_path: Path, monkey
     bench = make(tmp_path, {"many/1/a": b"1", "many/2/b": b"2", "other": b"o"})
     tree = bench.track()
     shutil.rmtree(bench.root / "many")
-    real = Applier._make_directory
+    real = DirectoryChanges._make
 
-    def noted_late(applier: Applier, path: bytes) -> None:
-        real(applier, path)
-        applier._made.sort(reverse=True)
+    def noted_late(changes: DirectoryChanges, path: bytes) -> None:
+        real(changes, path)
+        changes._made.sort(reverse=True)
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "full")
 
-    monkeypatch.setattr(Applier, "_make_directory", noted_late)
+    monkeypatch.setattr(DirectoryChanges, "_make", noted_late)
     monkeypatch.setattr(NewFiles, "write", full)
     with pytest.raises(StorageFull):
         bench.restore(tree)

@@ -31,11 +31,11 @@ from snapd.store.sharing import formats
 from snapd.store.timeline.codec import decode_event
 from snapd.web.api import parameters
 from snapd.web.api.table import ROWS
+from snapd.worktree.git.config import GitUser, variables
 from snapd.worktree.git.index import MalformedIndex, read_bitmap, read_index
 from snapd.worktree.git.index_seed import Conversions
-from snapd.worktree.git.objects import object_directories, unquoted
-from snapd.worktree.git.repository import GitUser, nested_repository, user_excludes, variables
-from snapd.worktree.ignore.rules import _parsed
+from snapd.worktree.git.repository import nested_repository, object_directories, unquoted, user_excludes
+from snapd.worktree.ignore import _parsed
 
 SECONDS = 1.0
 """Of processor time, for an input of `SIZE` bytes: a parser takes a tenth of it."""

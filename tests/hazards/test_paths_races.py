@@ -122,7 +122,7 @@ def test_a_fifo_swapped_in_after_the_lstat(build: Build, tmp_path: Path) -> None
             if at >= wanted and seen["captured"] and seen["special"]:
                 break
             # so that the file is asked for, and not only looked at
-            bench.workspace.writer.work_tree.forget_all()
+            bench.workspace.writer.work_tree.scanner.forget_all()
             taken = bench.take()
             skipped = {skip.path: skip.reason for skip in taken.skipped}
             if taken.tree == whole:

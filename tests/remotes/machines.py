@@ -18,6 +18,7 @@ from snapd.store.sharing.mirror import Mirror
 from snapd.store.sharing.outgoing import OutgoingRepository
 from snapd.store.store import Store
 from snapd.store.timeline.timeline import FetchedTimeline
+from snapd.worktree.git.repository import own_object_directories
 from tests.support.git import run_git
 from tests.support.sessions import Agents
 
@@ -49,7 +50,7 @@ class Machine:
 
     @property
     def borrowed(self) -> list[str]:
-        project = [os.fsdecode(each) for each in self.agents.bench.workspace.work_tree.object_directories()]
+        project = [os.fsdecode(each) for each in own_object_directories(self.agents.bench.workspace.work_tree.root)]
         return [os.path.join(self.store.path, "objects"), *project]
 
     def push(self, address: str, *sessions: str, seen: dict[str, ObjectId] | None = None) -> dict[str, ObjectId]:

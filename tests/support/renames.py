@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from snapd.worktree.fs import rename
+from snapd.worktree.fs import system
 
 MODES = ("linux", "macos", "macos without", "links", "neither")
 """A rename with flags, as each system has it; as macOS has it on a file system that does not; none, but hard links;
@@ -38,13 +38,13 @@ def force(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
     """Has the work tree do with what one of `MODES` has."""
     if mode.startswith("macos"):
         library: Any = SimpleNamespace(renameatx_np=_MacRename(supported=mode == "macos"))
-        monkeypatch.setattr(rename, "_system", rename.load("darwin", library))
+        monkeypatch.setattr(system, "_renames", system.load_rename("darwin", library))
     elif mode != "linux":
-        monkeypatch.setattr(rename, "_system", None)
+        monkeypatch.setattr(system, "_renames", None)
     if mode in ("macos without", "neither"):
         code = errno.ENOTSUP if mode.startswith("macos") else errno.EPERM
 
         def link(*_: object, **__: object) -> None:
             raise OSError(code, os.strerror(code))
 
-        monkeypatch.setattr(rename.os, "link", link)
+        monkeypatch.setattr(system.os, "link", link)

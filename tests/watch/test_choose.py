@@ -12,8 +12,8 @@ import pytest
 from snapd.watch import choose
 from snapd.watch.choose import HintClock, NoClock, open_clock
 from snapd.watch.clock import Clock, Marks
-from snapd.watch.inotify import Inotify, Unsupported
 from snapd.watch.inotify_clock import InotifyClock
+from snapd.watch.queues import Inotify, Unsupported
 from tests.support.processes import descriptors
 from tests.watch.places import Spot, opened, watch
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from snapd.watch import fanotify
-from snapd.watch.fanotify import Fanotify, Layout, Marker, Overflow, layout_of
-from snapd.watch.inotify import Unsupported
-from snapd.watch.mounts import file_system
+from snapd.watch import queues
+from snapd.watch.inotify_clock import file_system
+from snapd.watch.queues import Fanotify, Layout, Marker, Overflow, Unsupported, layout_of
 from tests.support import places
 from tests.support.processes import descriptors
 from tests.watch.places import opened
@@ -104,7 +103,7 @@ def test_another_process_may_mark(queue: Fanotify, folder: Path) -> None:
 
 
 def test_more_events_than_one_read_takes(queue: Fanotify, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fanotify, "_READ_BYTES", 200)
+    monkeypatch.setattr(queues, "_READ_BYTES", 200)
     for at in range(300):
         (folder / f"{at}").write_bytes(b"")
     assert queue.read() == {entry.inode() for entry in os.scandir(folder)}

@@ -13,9 +13,8 @@ import pytest
 
 from snapd.watch import inotify_clock
 from snapd.watch.clock import ITSELF, Marks
-from snapd.watch.fanotify import SharedQueues
-from snapd.watch.inotify import OVERFLOW, Event, Inotify
 from snapd.watch.inotify_clock import InotifyClock
+from snapd.watch.queues import OVERFLOW, Event, Inotify, SharedQueues
 from tests.support.processes import descriptors
 from tests.watch.places import Spot, names, opened, watch
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.watch import mounts
-from snapd.watch.mounts import Mounts, file_system, reports_all_changes
+from snapd.watch import inotify_clock
+from snapd.watch.inotify_clock import Mounts, file_system, reports_all_changes
 from tests.support.processes import descriptors
 from tests.watch.places import opened, run_in_namespace
 
@@ -17,7 +17,7 @@ IN_A_NAMESPACE = r"""
 import os, subprocess, sys
 from snapd.watch.clock import Marks
 from snapd.watch.inotify_clock import InotifyClock
-from snapd.watch.mounts import file_system
+from snapd.watch.inotify_clock import file_system
 from tests.watch.places import Spot, watch
 
 root, beside = sys.argv[1:]
@@ -75,7 +75,7 @@ def test_a_mount_below_the_root_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_the_kernels_octal_escapes(written: bytes, name: bytes) -> None:
-    assert mounts._ESCAPE.sub(mounts._unescaped, written) == name
+    assert inotify_clock._ESCAPE.sub(inotify_clock._unescaped, written) == name
 
 
 def test_nothing_is_left_open(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_which_file_systems_tell_everything() -> None:
 def test_a_file_system_that_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(tmp_path) as descriptor:
         assert file_system(descriptor) is not None
-        monkeypatch.setattr(mounts, "_field", lambda *_: b"")
+        monkeypatch.setattr(inotify_clock, "_field", lambda *_: b"")
         assert file_system(descriptor) is None
     monkeypatch.undo()
     assert file_system(descriptor) is None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.watch.inotify import CREATE, DELETE, MODIFY, MOVED_FROM, MOVED_TO, Event
 from snapd.watch.inotify_clock import TransientNames
+from snapd.watch.queues import CREATE, DELETE, MODIFY, MOVED_FROM, MOVED_TO, Event
 
 Steps = list[tuple[int, bytes] | tuple[int, bytes, int]]
 

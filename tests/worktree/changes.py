@@ -10,7 +10,7 @@ import pygit2
 import pytest
 
 from snapd.model.snapshot import ObjectId
-from snapd.watch.inotify import OVERFLOW, Event, Inotify
+from snapd.watch.queues import OVERFLOW, Event, Inotify
 from snapd.worktree.snapshot.scanner import Scanner
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Items, Symlink
@@ -47,7 +47,7 @@ def stored_files(bench: Bench, tree: bytes) -> dict[bytes, bytes]:
 
 def scanner_of(bench: Bench) -> Scanner:
     """What has the state of the work tree."""
-    scanner: Scanner = bench.workspace.work_tree._scanner  # type: ignore[attr-defined]
+    scanner: Scanner = bench.workspace.work_tree.scanner
     return scanner
 
 

@@ -22,8 +22,8 @@ import pytest
 
 from snapd.store.objects import pack_index as packindex
 from snapd.watch import inotify_clock
-from snapd.watch.inotify import Inotify
-from snapd.watch.mounts import Mounts
+from snapd.watch.inotify_clock import Mounts
+from snapd.watch.queues import Inotify
 from snapd.worktree.fs import stable_read as disk
 from snapd.worktree.snapshot import walker
 from snapd.worktree.state.file_state import PackedFiles
@@ -363,7 +363,7 @@ def test_what_is_ignored_is_neither_watched_nor_listed(tmp_path: Path) -> None:
 @contextmanager
 def unpacked(bench: Bench) -> Iterator[set[str]]:
     """The directories whose files are unpacked in memory; all are packed before."""
-    state = bench.workspace.work_tree._scanner.state  # type: ignore[attr-defined]
+    state = bench.workspace.work_tree.state
     paths = {node: path for path, node in state.root.walk()}
     for node in paths:
         node.pack()
@@ -428,7 +428,7 @@ def test_a_file_that_was_written_to_by_a_name_that_is_gone_is_read_and_nothing_e
 
 def tells_inodes(bench: Bench) -> bool:
     """Whether the clock is told which files were written to."""
-    queues = bench.workspace.work_tree._clock._queues  # type: ignore[attr-defined]
+    queues = bench.workspace.work_tree.clock._queues  # type: ignore[attr-defined]
     return queues is not None and queues.written is not None
 
 

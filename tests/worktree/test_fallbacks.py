@@ -13,7 +13,7 @@ import pytest
 
 from snapd import failpoints
 from snapd.model.snapshot import ObjectId
-from snapd.worktree.fs import rename
+from snapd.worktree.fs import system
 from tests.support.renames import MODES, force
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, outcomes
@@ -175,7 +175,7 @@ def test_place_moves_nothing_where_the_first_name_cannot_go(
     directory = os.open(tmp_path, os.O_RDONLY)
     try:
         with pytest.raises(PermissionError):
-            rename.rename_no_replace(directory, b"old", directory, b"new")
+            system.rename_no_replace(directory, b"old", directory, b"new")
     finally:
         os.close(directory)
     assert os.listdir(tmp_path) == ["old"]
@@ -187,10 +187,10 @@ def test_what_a_system_has() -> None:
 
     library = SimpleNamespace(renameat2=function, renameatx_np=function)
     for platform, flags in (("linux", (1, 2)), ("darwin", (4, 2))):
-        found = rename.load(platform, library)  # type: ignore[arg-type]
+        found = system.load_rename(platform, library)  # type: ignore[arg-type]
         assert found is not None
         assert (found.no_replace, found.exchange) == flags
         # an older system, or another C library
-        assert rename.load(platform, SimpleNamespace()) is None  # type: ignore[arg-type]
-    assert rename.load("freebsd14", library) is None  # type: ignore[arg-type]
-    assert rename.load("linux", ctypes.CDLL(None)) is not None
+        assert system.load_rename(platform, SimpleNamespace()) is None  # type: ignore[arg-type]
+    assert system.load_rename("freebsd14", library) is None  # type: ignore[arg-type]
+    assert system.load_rename("linux", ctypes.CDLL(None)) is not None

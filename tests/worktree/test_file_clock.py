@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from snapd.model.snapshot import file_clock_ns
-from snapd.worktree.fs.birth import birth_ns
+from snapd.worktree.fs.system import birth_ns
 
 
 def test_no_file_is_older_than_a_look_before_it(tmp_path: Path) -> None:

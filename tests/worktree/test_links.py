@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.watch.fanotify import Fanotify, Layout
+from snapd.watch.queues import Fanotify, Layout
 from tests.support.amounts import amount
 from tests.support.workspace import Bench, Items, make
 from tests.worktree.changes import (

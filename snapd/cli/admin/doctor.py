@@ -123,7 +123,7 @@ def _settings(options: argparse.Namespace, locations: Locations, *, ask_daemon: 
 def _rules(folder: str) -> str:
     """Checks the folder's own `.snapd.toml`."""
     from snapd.settings.table import SETTINGS
-    from snapd.worktree.ignore.rules import workspace_excludes
+    from snapd.worktree.ignore import workspace_excludes
 
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

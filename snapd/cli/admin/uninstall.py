@@ -175,7 +175,7 @@ def _take_data(removal: _Removal, locations: Locations, directories: list[str], 
 
 def _made_with(path: str, home: str) -> list[str]:
     """The directories below the user's home that were made along with one below them, the innermost first."""
-    from snapd.worktree.fs.birth import birth_ns
+    from snapd.worktree.fs.system import birth_ns
 
     found: list[str] = []
     born = _born(path, birth_ns)

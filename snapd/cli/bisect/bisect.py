@@ -18,7 +18,7 @@ from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, step_line, summary
 from snapd.model.errors import InvalidParams
 from snapd.model.paths import absolute, from_uri, to_uri
-from snapd.worktree.export.scratch import Scratch
+from snapd.worktree.export import Scratch
 
 from .command import Command
 from .trials import Change, Found, Trial, changes_of, find, span

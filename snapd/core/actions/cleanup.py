@@ -17,6 +17,7 @@ from snapd.model.paths import shown
 from snapd.model.retention import Limits
 from snapd.model.snapshot import ObjectId, RecordKind, RelPath
 from snapd.store.store import Store
+from snapd.worktree.git.repository import own_object_directories
 
 _NAMED = 5
 """How many files an error names."""
@@ -101,7 +102,7 @@ class Upkeep:
             self._store.check_present()
             limits = self._policy.kept.limits(time.time(), older_than_days)
             if dry_run:
-                return self._store.maintenance.foretell(limits, self._writer.work_tree.tree, call)
+                return self._store.maintenance.foretell(limits, self._writer.work_tree.scanner.stored_tree, call)
             removed, freed = self._store.maintenance.clean(limits, self._cached_tree(), call)
             before = self._store.bytes_on_disk()
             self._elsewhere.clean(_before(limits), call)
@@ -131,10 +132,10 @@ class Upkeep:
 
     def _cached_tree(self) -> ObjectId | None:
         """The tree that has to stay because the work tree takes its objects for stored; None where there is none."""
-        tree = self._writer.work_tree.tree
+        tree = self._writer.work_tree.scanner.stored_tree
         if tree is None:
             # no tree says which objects the work tree takes for stored
-            self._writer.work_tree.forget_all()
+            self._writer.work_tree.scanner.forget_all()
         return tree
 
     def purge(self, paths: Collection[RelPath], dry_run: bool, call: Call, *, messages: Collection[str] = ()) -> Purged:
@@ -189,7 +190,7 @@ class Upkeep:
                     files=[shown(path) for path in here],
                 )
             # the capture that was just made belongs to no snapshot
-            work_tree.forget(self._store.discard())
+            work_tree.scanner.forget(self._store.discard())
             previous = self._store.log.last
             # first: once the store has them no longer, nobody knows which contents these are
             self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=False)
@@ -197,7 +198,7 @@ class Upkeep:
                 freed = self._store.purge(purge_plan if versions_by_path or messages else None, call)
             finally:
                 # only the store knows now which objects there are
-                work_tree.forget_all()
+                work_tree.scanner.forget_all()
             self._notify_if_new(previous)
             return Purged(True, tuple(files), count, 0, freed, linked, len(messages), fetched, remotes)
 
@@ -222,7 +223,7 @@ class Upkeep:
             try:
                 freed = self._store.erase(call)
             finally:
-                self._writer.work_tree.forget_all()
+                self._writer.work_tree.scanner.forget_all()
             return Purged(True, (), snapshots, sessions, freed, False, remotes=remotes)
 
     def _notify_if_new(self, previous: ObjectId | None) -> None:
@@ -267,11 +268,13 @@ class Upkeep:
         with self._writer.alone(call):
             work_tree.check_present()
             most = self._writer.settings.max_file_size
-            first = self._store.repair(work_tree.object_directories(), lambda path: work_tree.content(path, most), call)
+            first = self._store.repair(
+                own_object_directories(work_tree.root), lambda path: work_tree.content(path, most), call
+            )
             if not first.problems:
                 return first
             # the work tree takes objects for stored that are gone
-            work_tree.forget_all()
+            work_tree.scanner.forget_all()
             snapshot = self._writer.look((), call)
             self._store.log.identify(snapshot)
             self._writer.record(snapshot, RecordKind.LOOK)

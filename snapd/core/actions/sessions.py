@@ -216,7 +216,7 @@ class Sessions(SessionViews):
             else:
                 if not self._timeline.open_steps():
                     # what happened before is nobody's
-                    self._writer.work_tree.settle_uncaptured()
+                    self._writer.work_tree.state.uncaptured.settle()
                 self._writer.track(snapshot, begun, call)
             self._writer.edits.drop(session_id=session_id)
             if client is not None:
@@ -332,7 +332,7 @@ class Sessions(SessionViews):
         beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
         self._writer.event_log.prepare(len(beside) + OTHER_NOTICES)
         self._writer.track(snapshot, self._end_of(step, snapshot, ending), call, *begun)
-        self._writer.work_tree.settle_uncaptured()
+        self._writer.work_tree.state.uncaptured.settle()
         self._writer.attendance.drop((step.step_id,))
         return EndedStep(self.known_step(step.step_id), tuple(other for other in beside if other.ended is not None))
 
@@ -363,7 +363,7 @@ class Sessions(SessionViews):
         if claims:
             claims = tuple(dict.fromkeys((*claims, *self._other_names(step, snapshot, claims))))
         own = self._step_changes.ended_with(step, seen, claims, spoken_for=ending.spoken_for)
-        uncaptured = self._writer.work_tree.uncaptured_changes()
+        uncaptured = self._writer.work_tree.state.uncaptured.changes
         if claims is not None:
             claimed = frozenset(claims)
             uncaptured = tuple(each for each in uncaptured if not claimed.isdisjoint((each.path, *parents(each.path))))

@@ -127,16 +127,16 @@ class Snapshots:
             WorkspaceGone: the folder was moved, deleted or replaced.
         """
         self._work_tree.check_present()
-        excludes, problem = self._work_tree.own_excludes()
+        excludes, problem = self._work_tree.rules.of_folder()
         last = self._store.log.last
         count = self._writer.files
         if count is None:
             count = sum(1 for _ in files(self._store.read_tree, last)) if last is not None else 0
         return Status(
             count,
-            self._work_tree.watcher,
-            self._work_tree.watcher_reason,
-            self._work_tree.full_look,
+            self._work_tree.clock.kind,
+            self._work_tree.clock.reason,
+            self._work_tree.scanner.full_look,
             last,
             self._store.path,
             self._store.bytes_on_disk(),

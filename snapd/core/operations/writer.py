@@ -81,7 +81,7 @@ class Writer:
         self._drift_notifier = DriftNotifier(
             work_tree, store, store, texts, lambda: self.settings, self.turn, self.notify
         )
-        self.feed = ChangeFeed(work_tree, self._drift_notifier, self.report_trouble)
+        self.feed = ChangeFeed(work_tree.clock, self._drift_notifier, self.report_trouble)
 
     @property
     def settings(self) -> CaptureSettings:
@@ -159,7 +159,7 @@ class Writer:
                 if isinstance(error, Interrupted):
                     self._broken_off = error
                 # objects that were not made durable may never be needed, and must not be in the way next time
-                self.work_tree.forget(self._store.discard())
+                self.work_tree.scanner.forget(self._store.discard())
                 raise
 
     @contextmanager
@@ -230,7 +230,7 @@ class Writer:
             # the changes that this look was to find are noted again, but the clock will not announce them twice
             self.feed.hear()
             raise
-        self.files = self.work_tree.count()
+        self.files = self.work_tree.state.count
         return snapshot
 
     def record(self, snapshot: Snapshot, kind: RecordKind) -> None:

@@ -6,33 +6,28 @@ the disk is full, that shows while it writes aside, and the work tree is unchang
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 import attrs
 
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
-from snapd.model.errors import FULL, Interrupted, from_os_error, os_errors
+from snapd.model.errors import Interrupted, from_os_error, os_errors
 from snapd.model.paths import parents
 from snapd.model.plan import Delete, Plan, Write
 from snapd.model.snapshot import FileOutcome, ObjectId, RelPath
-from snapd.worktree.fs.directories import open_directory, opened_directory, set_permissions
-from snapd.worktree.fs.rename import rename_no_replace
-from snapd.worktree.fs.syncing import can_sync_together, sync_together
+from snapd.worktree.fs.directories import opened_directory, set_permissions
+from snapd.worktree.fs.system import can_sync_together, rename_no_replace
 
-from .directory_move import DirectoryMove, MovedDirectories, MovePairs, directory_moves
-from .new_files import TOGETHER_FROM, NewFile, NewFiles, by_file, in_parallel
-from .swap import replace, take_away
+from .directories import TROUBLE, DirectoryChanges, DirectoryMove, MovedDirectories, MovePairs, directory_moves
+from .files import NewFile, NewFiles, by_file, in_parallel, replace, take_away
 
 _IN_THE_WAY = (errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY)
 _T = TypeVar("_T")
-_TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-"""Errors of the disk or the process, not of the file at which they show."""
 
 
 class Applier:
@@ -49,10 +44,9 @@ class Applier:
         self._umask = umask
         self._chunks = chunks
         self._outcomes: dict[RelPath, FileOutcome] = {}
-        self._touched: set[RelPath] = set()
-        self._made: list[RelPath] = []
         self._call = Call()
         self._new: NewFiles
+        self._directories: DirectoryChanges
         self._places: dict[RelPath, RelPath] = {}
         self._moved = MovedDirectories()
         self._replaced: set[RelPath] = set()
@@ -75,12 +69,10 @@ class Applier:
         # a plan kept for after a crash comes from the disk, which may have damaged it
         plan.check()
         self._outcomes = {outcome.path: outcome for outcome in plan.settled}
-        self._touched = set()
-        self._made = []
         self._call = call
-        self._places = {}
         self._replaced = {write.path for write in plan.writes if write.captured is not None}
-        self._new = NewFiles(self._root, self._umask, self._chunks, call, len(plan.writes), dict(plan.permissions))
+        self._directories = DirectoryChanges(self._root, plan, call)
+        self._new = NewFiles(self._root, self._umask, self._chunks, plan, call)
         try:
             self._carry_out(plan, call)
         finally:
@@ -101,15 +93,13 @@ class Applier:
                 for path in plan.make_directories:
                     call.check()
                     if coming.isdisjoint(parents(path)):
-                        self._make_ahead((path, *parents(path)), leaving)
+                        self._directories.make_ahead((path, *parents(path)), leaving)
             failpoint("apply.commit")
             call.commit()
         except BaseException:
             for item in staged:
                 self._new.discard(item)
-            # inner ones first: the threads that made them noted them in any order
-            for path in sorted(self._made, reverse=True):
-                self._unmake_directory(path)
+            self._directories.take_back()
             raise
         try:
             pairs = MovePairs(plan)
@@ -141,8 +131,8 @@ class Applier:
         settled = self._outcomes.keys() | pairs.deferred | {delete.path for delete in replaced.values()}
         now = [delete for delete in plan.deletes if delete.path not in settled]
         self._for_each(self._attempt_deletes, by_file(now, lambda delete: delete.captured))
-        staying = self._remove_directories(self._moved.emptied(plan), call)
-        missing = [path for path in plan.make_directories if self._why_no_directory(path) is not None]
+        staying = self._directories.remove(self._moved.emptied(plan))
+        missing = [path for path in plan.make_directories if self._directories.why_not_made(path) is not None]
         for item in staged:
             if item.write.path in self._outcomes:
                 self._new.discard(item)
@@ -157,7 +147,7 @@ class Applier:
             self._outcomes[delete.path] = outcome if outcome.is_left else FileOutcome(delete.path, "deleted")
         if self._delete_last(plan, pairs, call):
             # not those that are gone: by now, a file may have the name of one
-            staying = self._remove_directories(staying, call)
+            staying = self._directories.remove(staying)
         for path, error in staying.items():
             # it may have files of somebody else
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
@@ -166,14 +156,12 @@ class Applier:
                 self._outcomes[path] = FileOutcome(path, "kept", "directoryNotEmpty")
         for path in missing:
             # again: moving a file into one makes it; and a file in the way has been reported
-            why = self._why_no_directory(path)
+            why = self._directories.why_not_made(path)
             if why is not None and path not in self._outcomes:
                 self._fail(path, why)
-        for path in self._made:
-            permissions = self._new.permissions.get(path, 0o700)
-            if permissions & 0o700 != 0o700:
-                self._attempt(path, lambda: set_permissions(self._root, path, permissions))  # noqa: B023
-        self._sync()
+        for path, permissions in self._directories.narrowed():
+            self._attempt(path, partial(set_permissions, self._root, path, permissions))
+        self._directories.sync()
 
     # -- writing aside
 
@@ -196,7 +184,7 @@ class Applier:
             failpoint("apply.stage")
             staged.append(self._new.write(write, directory))
         except OSError as error:
-            if error.errno in _TROUBLE:
+            if error.errno in TROUBLE:
                 raise from_os_error(error, write.path) from error
             self._fail(write.path, error)
 
@@ -205,51 +193,10 @@ class Applier:
         above = path.rpartition(b"/")[0]
         place = self._places.get(above)
         if place is None:
-            place = above if self._make_ahead(parents(path), leaving) else self._nearest(path, leaving)
+            made = self._directories.make_ahead(parents(path), leaving)
+            place = above if made else self._directories.nearest(path, leaving)
             self._places[above] = place
         return place
-
-    def _make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> bool:
-        """Makes directories before any file is moved: if the disk has no room for them, nothing must change.
-
-        Args:
-            directories: innermost first.
-            leaving: files that go first, and may have one of their names.
-
-        Returns:
-            Whether they are all there and stay.
-
-        Raises:
-            OSError: the disk or the process is in trouble; other problems are reported later.
-        """
-        if not leaving.isdisjoint(directories):
-            return False
-        if not directories or self._is_there(directories[0]):
-            return True
-        try:
-            for path in reversed(directories):
-                self._make_directory(path)
-        except OSError as error:
-            if error.errno in _TROUBLE:
-                raise
-            return False
-        return True
-
-    def _is_there(self, path: RelPath) -> bool:
-        try:
-            os.close(open_directory(self._root, path))
-        except OSError as error:
-            if error.errno in _TROUBLE:
-                raise
-            return False
-        return True
-
-    def _nearest(self, path: RelPath, leaving: set[RelPath]) -> RelPath:
-        """The nearest directory above a path that exists now and will still exist when the file is moved."""
-        for above in parents(path):
-            if above not in leaving and self._is_there(above):
-                return above
-        return b""
 
     # -- moving into place
 
@@ -269,19 +216,19 @@ class Applier:
         if not move.paths.isdisjoint(blocked):
             return False
         try:
-            if not move.rename(self._open_or_make):
+            if not move.rename(self._directories.open_or_make):
                 return False
         except OSError:
             # some file systems and mount points refuse it; what else is wrong shows at each file
             return False
         failpoint("apply.directory_moved")
         self._moved.add(move)
-        self._touched.update(path.rpartition(b"/")[0] for path in (move.move.old, move.move.new))
+        self._directories.changed.update(path.rpartition(b"/")[0] for path in (move.move.old, move.move.new))
         changed = {move.move.there(path) for path in move.changed_meanwhile()}
         gone = [delete.path for delete in move.deletes if delete.path not in self._replaced]
-        found = [(path, move.move.there(path), "deleted") for path in gone]
-        found += [(write.path, write.path, "merged" if write.merged else "restored") for write in move.writes]
-        for path, there, outcome in found:
+        done = [(path, move.move.there(path), "deleted") for path in gone]
+        done += [(write.path, write.path, "merged" if write.merged else "restored") for write in move.writes]
+        for path, there, outcome in done:
             if there in changed:
                 self._outcomes[path] = FileOutcome(path, "conflict", "changedMeanwhile")
             elif there not in move.edits:
@@ -301,7 +248,7 @@ class Applier:
         above, _, name = path.rpartition(b"/")
         failpoint("apply.move")
         with self._new.directory_of(item) as source:
-            target = self._open_or_make(above)
+            target = self._directories.open_or_make(above)
             try:
                 if item.write.captured is None:
                     rename_no_replace(source, item.name, target, name)
@@ -311,73 +258,25 @@ class Applier:
             finally:
                 os.close(target)
         if moved:
-            self._touched.add(above)
+            self._directories.changed.add(above)
             self._outcomes[path] = FileOutcome(path, "merged" if item.write.merged else "restored")
         else:
             self._outcomes[path] = FileOutcome(path, "conflict", "changedMeanwhile")
             self._new.discard(item)
-
-    def _open_or_make(self, path: RelPath) -> int:
-        """Opens a directory; makes it, and those above it, only where it is missing."""
-        try:
-            # mostly it exists, and checking one by one takes a number of calls that grows with the square of the depth
-            return open_directory(self._root, path)
-        except FileNotFoundError:
-            for above in (*reversed(parents(path)), path):
-                self._make_directory(above)
-            return open_directory(self._root, path)
-
-    def _make_directory(self, path: RelPath) -> None:
-        above, _, name = path.rpartition(b"/")
-        descriptor = open_directory(self._root, above)
-        try:
-            failpoint("apply.make_directory")
-            permissions = self._new.permissions.get(path)
-            os.mkdir(name, 0o777 if permissions is None else 0o700, dir_fd=descriptor)
-            if permissions is not None:
-                # until the end, files are written into it
-                set_permissions(self._root, path, permissions | 0o700)
-        except FileExistsError:
-            found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            if not stat.S_ISDIR(found.st_mode):
-                raise
-        else:
-            self._touched.add(above)
-            self._made.append(path)
-        finally:
-            os.close(descriptor)
-
-    def _unmake_directory(self, path: RelPath) -> None:
-        above, _, name = path.rpartition(b"/")
-        # a directory that somebody has used or moved since is theirs
-        with contextlib.suppress(OSError), opened_directory(self._root, above) as descriptor:
-            os.rmdir(name, dir_fd=descriptor)
-
-    def _why_no_directory(self, path: RelPath) -> OSError | None:
-        """Makes a directory and those above it; returns the error if that fails."""
-        try:
-            os.close(self._open_or_make(path.rpartition(b"/")[0]))
-            self._make_directory(path)
-        except OSError as error:
-            return error
-        return None
 
     # -- taking away
 
     def _attempt_deletes(self, deletes: Sequence[Delete]) -> None:
         for delete in deletes:
             self._call.check()
-            self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
+            self._attempt(delete.path, partial(self._delete, delete))
 
     def _delete(self, delete: Delete) -> None:
         above, _, name = self._moved.place_of(delete.path).rpartition(b"/")
         failpoint("apply.delete")
-        descriptor = open_directory(self._root, above)
-        try:
+        with opened_directory(self._root, above) as descriptor:
             taken = take_away(descriptor, name, delete.captured)
-        finally:
-            os.close(descriptor)
-        self._touched.add(above)
+        self._directories.changed.add(above)
         if taken:
             self._outcomes[delete.path] = FileOutcome(delete.path, "deleted")
         else:
@@ -393,38 +292,8 @@ class Applier:
             if (why := pairs.blocker(delete.path, self._outcomes)) is not None:
                 self._outcomes[delete.path] = why
             else:
-                self._attempt(delete.path, lambda delete=delete: self._delete(delete))  # type: ignore[misc]
+                self._attempt(delete.path, partial(self._delete, delete))
         return bool(waited)
-
-    def _remove_directories(self, paths: Iterable[RelPath], call: Call) -> dict[RelPath, OSError]:
-        """Removes directories that are empty; gives those that stay, and why."""
-        staying: dict[RelPath, OSError] = {}
-        for path in paths:
-            call.check()
-            error = self._remove_directory(path)
-            if error is not None:
-                staying[path] = error
-        return staying
-
-    def _remove_directory(self, path: RelPath) -> OSError | None:
-        """Removes a directory if it is empty; gives why it stays, None if it is gone."""
-        above, _, name = path.rpartition(b"/")
-        try:
-            descriptor = open_directory(self._root, above)
-        except OSError:
-            return None
-        try:
-            failpoint("apply.remove_directory")
-            os.rmdir(name, dir_fd=descriptor)
-            self._touched.add(above)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            return error
-        else:
-            return None
-        finally:
-            os.close(descriptor)
 
     # -- helpers
 
@@ -454,34 +323,3 @@ class Applier:
     def _fail(self, path: RelPath, error: OSError) -> None:
         reason = "inTheWay" if error.errno in _IN_THE_WAY else errno.errorcode.get(error.errno or 0, "unknown")
         self._outcomes[path] = FileOutcome(path, "failed", reason)
-
-    def _sync(self) -> None:
-        paths = sorted(self._touched)
-        rest: Sequence[RelPath] = paths
-        if len(paths) >= TOGETHER_FROM and can_sync_together(self._root):
-            with os_errors(b"."):
-                failpoint("apply.names_all")
-            if sync_together(self._root):
-                device = os.fstat(self._root).st_dev
-                rest = [path for path in paths if self._device_of(path) not in (device, None)]
-        in_parallel(self._sync_directory, rest, lambda _: self._call.check())
-
-    def _device_of(self, path: RelPath) -> int | None:
-        """The file system of a directory; None if it is none any more."""
-        try:
-            with opened_directory(self._root, path) as descriptor:
-                return os.fstat(descriptor).st_dev
-        except OSError:
-            return None
-
-    def _sync_directory(self, path: RelPath) -> None:
-        try:
-            descriptor = open_directory(self._root, path)
-        except OSError:
-            return
-        try:
-            with os_errors(path):
-                failpoint("apply.names")
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

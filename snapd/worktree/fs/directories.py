@@ -96,13 +96,7 @@ def opened_directory(root: int, path: RelPath) -> Iterator[int]:
 
 
 def set_permissions(root: int, path: RelPath, permissions: int) -> None:
-    """Sets the permissions of a directory; raises `OSError`.
-
-    Args:
-        root: as of `open_directory`.
-        path: as of `open_directory`.
-        permissions: as of `os.chmod`.
-    """
+    """Sets the permissions of a directory below an open one, as `os.chmod`; raises `OSError`."""
     with opened_directory(root, path) as descriptor:
         os.fchmod(descriptor, permissions)
 
@@ -133,11 +127,7 @@ class Directories:
         self._kept.clear()
 
     def open(self, path: RelPath) -> int:
-        """The descriptor of a directory: do not close it, and use it before you open many others.
-
-        Raises:
-            OSError: as `open_directory`.
-        """
+        """The descriptor of a directory: do not close it, and use it before you open many others; raises `OSError`."""
         missing = []
         while path not in self._kept and path:
             path, _, name = path.rpartition(b"/")
@@ -174,23 +164,16 @@ class HeldDirectories:
 
     @contextmanager
     def open(self, path: RelPath) -> Iterator[int]:
-        """The descriptor of a directory, open for the length of the block.
-
-        Raises:
-            OSError: as `open_directory`.
-        """
+        """The descriptor of a directory, open for the length of the block; raises `OSError`."""
         with self._lock:
             descriptor = self._held.get(path)
             if descriptor is None and len(self._held) < _HELD:
                 descriptor = self._held[path] = open_directory(self._root, path)
         if descriptor is not None:
             yield descriptor
-            return
-        descriptor = open_directory(self._root, path)
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
+        else:
+            with opened_directory(self._root, path) as descriptor:
+                yield descriptor
 
     def close(self) -> None:
         """Closes them."""

@@ -72,10 +72,10 @@ class Listing(NamedTuple):
     @property
     def directory_identities(self) -> list[tuple[int, int]]:
         """The inodes and permissions of the directories, in the order of their names."""
-        found = SIGNATURE.iter_unpack(self.directory_signatures)
-        return [(fields[-1], stat.S_IMODE(fields[0])) for fields in found]
+        signatures = SIGNATURE.iter_unpack(self.directory_signatures)
+        return [(fields[-1], stat.S_IMODE(fields[0])) for fields in signatures]
 
-    def found(self, without: Container[bytes] = ()) -> dict[bytes, ListedFile]:
+    def statuses(self, without: Container[bytes] = ()) -> dict[bytes, ListedFile]:
         """The status of each name that is not in `without`."""
         several = frozenset(self.several.split(b"\0"))
         result: dict[bytes, ListedFile] = {}
@@ -101,15 +101,7 @@ def failed(error: OSError) -> Listing:
 
 
 def list_directory(descriptor: int, watch: int = -1) -> Listing:
-    """Lists the directory that a descriptor is open on.
-
-    Args:
-        descriptor: of the directory.
-        watch: see `Listing`.
-
-    Raises:
-        OSError: it cannot be listed, or the disk is in trouble.
-    """
+    """Lists an open directory; `watch` is as in `Listing`. Raises `OSError`."""
     itself = os.fstat(descriptor)
     names: list[str] = []
     signatures: list[bytes] = []
@@ -125,42 +117,42 @@ def list_directory(descriptor: int, watch: int = -1) -> Listing:
         # sorted, so that two listings of the same names are the same bytes
         for entry in sorted(entries, key=_name):
             try:
-                found = entry.stat(follow_symlinks=False)
+                status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 raced = True
                 continue
             except PermissionError:
                 denied.append(entry.name)
                 continue
-            mode = found.st_mode
-            packed = pack(mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+            mode = status.st_mode
+            packed = pack(mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
             if stat.S_ISDIR(mode):
                 directories.append(entry.name)
                 directory_signatures.append(packed)
                 continue
             names.append(entry.name)
             signatures.append(packed)
-            owners.append(pack_owner(found.st_uid, found.st_gid))
-            if found.st_nlink != 1:
+            owners.append(pack_owner(status.st_uid, status.st_gid))
+            if status.st_nlink != 1:
                 several.append(entry.name)
-            if found.st_size > largest:
-                largest = found.st_size
+            if status.st_size > largest:
+                largest = status.st_size
     return Listing(
-        0,
-        itself.st_dev,
-        itself.st_ino,
-        itself.st_mtime_ns,
-        itself.st_ctime_ns,
-        raced,
-        watch,
-        _joined(names),
-        b"".join(signatures),
-        b"".join(owners),
-        _joined(directories),
-        b"".join(directory_signatures),
-        _joined(denied),
-        _joined(several),
-        largest.to_bytes(8, "little"),
+        error=0,
+        device=itself.st_dev,
+        inode=itself.st_ino,
+        mtime_ns=itself.st_mtime_ns,
+        ctime_ns=itself.st_ctime_ns,
+        raced=raced,
+        watch=watch,
+        names=_joined(names),
+        signatures=b"".join(signatures),
+        owners=b"".join(owners),
+        directories=_joined(directories),
+        directory_signatures=b"".join(directory_signatures),
+        denied=_joined(denied),
+        several=_joined(several),
+        largest=largest.to_bytes(8, "little"),
     )
 
 

@@ -1,6 +1,7 @@
-"""Reads files below a directory descriptor, so that bytes and signature belong together.
+"""Reads files below a directory descriptor, so that bytes and signature belong together; and files of others.
 
 Every path is opened part by part with `O_NOFOLLOW`: a directory that somebody replaces by a symlink leads nowhere.
+`StatCache` remembers the status of files when they were read, so that "nothing changed" costs one `stat` each.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from functools import partial
 
 from snapd.model.errors import os_errors
 from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, ObjectId, RelPath, Signature, SkipReason, file_clock_ns
-
-from .directories import open_directory, opened_directory
+from snapd.worktree.fs.directories import opened_directory
 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -78,17 +78,12 @@ def lstat_at(root: int, path: RelPath) -> os.stat_result | None:
     """`lstat` of a path below a directory, without following any symlink; None if nothing is there."""
     above, _, name = path.rpartition(b"/")
     try:
-        descriptor = open_directory(root, above)
+        with opened_directory(root, above) as directory:
+            return os.stat(name, dir_fd=directory, follow_symlinks=False)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
             return None
         raise
-    try:
-        return os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-    finally:
-        os.close(descriptor)
 
 
 def read_stable(
@@ -131,9 +126,9 @@ def read_stable(
                 oid = store(before.st_size, _chunks(descriptor, before.st_size))
             except ValueError:
                 continue
-            seen = signature(before)
-            if signature(os.fstat(descriptor)) == seen:
-                return oid, seen, is_racy(seen.ctime_ns, looked_at)
+            then = signature(before)
+            if signature(os.fstat(descriptor)) == then:
+                return oid, then, is_racy(then.ctime_ns, looked_at)
         finally:
             os.close(descriptor)
     return SkipReason.UNSTABLE
@@ -247,12 +242,9 @@ def read_small(
 
 
 def content(root: int, path: RelPath, most: int) -> bytes | None:
-    """The bytes of a file, or the target of a symlink; None if there is neither, or it cannot be read.
+    """The bytes of a file below an open folder, or the target of a symlink; None if neither can be read.
 
-    Args:
-        root: descriptor of the folder; no symlink leads out of it.
-        path: the file.
-        most: larger files are not read, bytes.
+    No symlink leads out of the folder. Files of more than `most` bytes are not read.
     """
     above, _, name = path.rpartition(b"/")
     try:
@@ -263,3 +255,81 @@ def content(root: int, path: RelPath, most: int) -> bytes | None:
             return None if status.st_size > most else read_bounded(name, most, directory)
     except OSError:
         return None
+
+
+_Noted = tuple[int, ...]
+_ABSENT: _Noted = ()
+
+
+class StatCache:
+    """The files that an answer rests on: the answer holds while none of them changed.
+
+    Of a directory, only its identity counts. A file whose status cannot be read counts as absent.
+
+    Attributes:
+        refused: files that are there, and too large or too odd to be read; by how they are called.
+    """
+
+    def __init__(self) -> None:
+        self.refused: dict[str, None] = {}
+        self._paths: dict[tuple[bytes, bool], _Noted] = {}
+        self._beside: dict[tuple[bytes, int], _Noted] = {}
+        self._trusted = True
+
+    def stat(self, path: str | bytes, *, follow: bool = True) -> os.stat_result | None:
+        """The status of an absolute path that is about to be read, and notes it; None if it has none that can be read.
+
+        Of a symlink, the target counts if `follow`.
+        """
+        looked_at = file_clock_ns()
+        status = _status(path, follow)
+        noted = _note(status, looked_at, self)
+        # it changed while the answer was put together: next time, all is read again
+        if self._paths.setdefault((os.fsencode(path), follow), noted) != noted:
+            self._trusted = False
+        return status
+
+    def stat_at(self, name: bytes, directory: int) -> None:
+        """Notes a name in an open directory that is about to be read; of a symlink, the link itself counts."""
+        looked_at = file_clock_ns()
+        self._beside[name, directory] = _note(_status(name, False, directory), looked_at, self)
+
+    def distrust(self) -> None:
+        """Says that the answer also rests on something that was not noted, or may have changed unnoticed."""
+        self._trusted = False
+
+    def unchanged(self) -> bool:
+        """Whether everything is certainly as it was."""
+        if not self._trusted:
+            return False
+        for (path, follow), noted in self._paths.items():
+            if not noted and follow:
+                # says the same as `stat`, and is quicker for an absent file
+                if os.access(path, os.F_OK):
+                    return False
+                continue
+            if _of(_status(path, follow)) != noted:
+                return False
+        return all(_of(_status(name, False, at)) == noted for (name, at), noted in self._beside.items())
+
+
+def _status(path: str | bytes, follow: bool, directory: int | None = None) -> os.stat_result | None:
+    try:
+        return os.stat(path, dir_fd=directory, follow_symlinks=follow)
+    except (OSError, ValueError):
+        # ValueError: a name with a NUL, which nothing can have
+        return None
+
+
+def _note(status: os.stat_result | None, looked_at: int, stats: StatCache) -> _Noted:
+    if status is not None and not stat.S_ISDIR(status.st_mode) and is_racy(status.st_ctime_ns, looked_at):
+        stats.distrust()
+    return _of(status)
+
+
+def _of(status: os.stat_result | None) -> _Noted:
+    if status is None:
+        return _ABSENT
+    if stat.S_ISDIR(status.st_mode):
+        return status.st_dev, status.st_ino
+    return status.st_ino, status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_mode, status.st_dev

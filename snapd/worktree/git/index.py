@@ -38,7 +38,7 @@ def read_bitmap(data: bytes, at: int, bound: int) -> tuple[list[int], int]:
     words = struct.unpack_from(f">{count}Q", data, at)
     end = at + 8 * count + _WORD.size
     _WORD.unpack_from(data, end - _WORD.size)
-    found: list[int] = []
+    positions: list[int] = []
     position = 0
     next_word = 0
     while next_word < count:
@@ -47,16 +47,16 @@ def read_bitmap(data: bytes, at: int, bound: int) -> tuple[list[int], int]:
         if word & 1:
             if position + run > bound + 63:
                 raise OverflowError("a position is too great")
-            found.extend(range(position, position + run))
+            positions.extend(range(position, position + run))
         position += run
         first = next_word + 1
         next_word = first + (word >> 33)
         for literal in words[first:next_word]:
-            found.extend(position + bit for bit in range(64) if literal >> bit & 1)
+            positions.extend(position + bit for bit in range(64) if literal >> bit & 1)
             position += 64
-    if found and found[-1] >= bound:
+    if positions and positions[-1] >= bound:
         raise OverflowError("a position is too great")
-    return found, end
+    return positions, end
 
 
 _EXTENDED = 0x4000
@@ -85,12 +85,7 @@ _KNOWN_REQUIRED = (b"link", b"sdir")
 
 
 class MalformedIndex(ValueError):
-    """An index file is damaged, or has an unknown format.
-
-    Attributes:
-        path: the file.
-        why: what is wrong with it.
-    """
+    """The index file at `path` is damaged, or has an unknown format; `why` says what is wrong with it."""
 
     def __init__(self, path: str | bytes, why: str) -> None:
         super().__init__(f"{os.fsdecode(path)}: {why}")
@@ -397,8 +392,8 @@ class TrackedPaths:
     def holds(self, path: bytes) -> bool:
         """Whether the index holds a path as a file or symlink, not as a gitlink or a directory."""
         at = bisect_left(self.paths, path)
-        found = at < len(self.paths) and self.paths[at] == path
-        return found and path not in self.links and path not in self.sparse
+        is_there = at < len(self.paths) and self.paths[at] == path
+        return is_there and path not in self.links and path not in self.sparse
 
     def below(self, directory: bytes) -> bool:
         """Whether the index holds something below a directory, b"" for the root.

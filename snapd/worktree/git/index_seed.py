@@ -17,7 +17,6 @@ import os
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Collection
 from functools import cache
 
 from snapd.model.ignore import RULES_BYTES, IgnoreFile
@@ -25,10 +24,11 @@ from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, ObjectId, RelPath
 from snapd.store.adopt import OpenBlobs, ProjectBlobs
 from snapd.worktree.fs.listing import SIGNATURE_BYTES, Listing
 from snapd.worktree.fs.stable_read import read_small, tree_mode
+from snapd.worktree.git.config import GitUser
+from snapd.worktree.git.repository import Repository, attribute_settings
 
 from .index import GitIndex, MalformedIndex, read_index
-from .objects import object_directories
-from .repository import GitUser, Repository, attribute_settings
+from .repository import object_directories
 
 ATTRIBUTES_BYTES = RULES_BYTES
 """Below a larger attribute file no entry is trusted. Git ignores one over 100 MB."""
@@ -60,16 +60,16 @@ class Conversions:
     def __bool__(self) -> bool:
         return bool(self._files or self._whole)
 
-    def add(self, text: bytes, base: bytes) -> None:
+    def add(self, text: bytes | None, base: bytes) -> None:
         """Takes in an attribute file.
 
         Args:
-            text: its bytes.
+            text: its bytes; None if it cannot be read.
             base: the directory that its patterns are rooted in, relative to the repository; b"" for its root.
         """
-        if len(text) > ATTRIBUTES_BYTES:
-            self.add_all(base)
-        if (text, base) in self._seen or base in self._whole:
+        if text is None or len(text) > ATTRIBUTES_BYTES:
+            self._add_all(base)
+        if text is None or (text, base) in self._seen or base in self._whole:
             return
         self._seen.add((text, base))
         in_force: dict[bytes, dict[bytes, None]] = defaultdict(dict)
@@ -86,16 +86,12 @@ class Conversions:
         for each, patterns in in_force.items():
             self._gather(list(patterns), each)
 
-    def add_all(self, base: bytes) -> None:
+    def _add_all(self, base: bytes) -> None:
         """Treats everything below a directory as converted: its attributes cannot be read."""
         self._whole.add(base)
 
     def may_convert(self, path: bytes) -> bool:
-        """Whether a file may have been converted.
-
-        Args:
-            path: of the file, relative to the repository.
-        """
+        """Whether a file, by its path in the repository, may have been converted."""
         above = path
         while above:
             above = above.rpartition(b"/")[0]
@@ -118,7 +114,7 @@ class Conversions:
     def _gather(self, patterns: list[bytes], base: bytes) -> None:
         file = IgnoreFile.parse(b"\n".join(patterns), base)
         if self._fold or file.unreadable or any(pattern.startswith((b'"', b"!")) for pattern in patterns):
-            self.add_all(base)
+            self._add_all(base)
         else:
             self._files.setdefault(base, []).append(file)
 
@@ -200,7 +196,7 @@ class IndexSeed:
             index = index or read_index(repository.index_path)
         except (MalformedIndex, OSError):
             return None
-        directories = object_directories(os.path.join(repository.common_dir, b"objects"))
+        directories = object_directories(repository.objects)
         blobs = open_blobs(directories)
         conversions = Conversions(settings.fold)
         shared = os.path.join(repository.common_dir, b"info", b"attributes")
@@ -220,30 +216,16 @@ class IndexSeed:
             if not (conversions and conversions.may_convert(front + path))
         )
 
-    def entering(self, path: RelPath, names: Collection[bytes], descriptor: int) -> None:
-        """Takes in the attributes of a directory; call it before `oids`.
-
-        Args:
-            path: of the directory.
-            names: what it holds.
-            descriptor: the directory, open.
-
-        Raises:
-            IoError: the disk is in trouble.
-        """
-        if _ATTRIBUTES in names:
-            text = read_small(_ATTRIBUTES, descriptor, ATTRIBUTES_BYTES)
-            _add_file(self._conversions, (self._front + path).rstrip(b"/"), text)
+    def read_attributes(self, path: RelPath, descriptor: int) -> None:
+        """Reads the `.gitattributes` of an open directory, which has one; call it before `oids`. Raises `IoError`."""
+        text = read_small(_ATTRIBUTES, descriptor, ATTRIBUTES_BYTES)
+        self._conversions.add(text, (self._front + path).rstrip(b"/"))
 
     def oids(self, path: RelPath, listing: Listing) -> list[ObjectId | None]:
         """The blobs that have the bytes of a directory's files, and the targets of its symlinks.
 
-        Args:
-            path: of the directory; `entering` was called for it and those above it.
-            listing: of the directory.
-
-        Returns:
-            One for each of `listing.names`, in their order; None where it is not certain.
+        One for each of `listing.names`, in their order; None where it is not certain. `read_attributes` was called for
+        the directory and those above it, where they have attributes.
         """
         names = listing.names.split(b"\0")[:-1]
         if listing.device & _MARK != self._device:
@@ -253,7 +235,7 @@ class IndexSeed:
         front = self._front + prefix
         conversions = self._conversions or None
         signatures, owners = listing.signatures, listing.owners
-        found: list[ObjectId | None] = []
+        oids: list[ObjectId | None] = []
         for at, name in enumerate(names):
             record = get(prefix + name)
             start = at * SIGNATURE_BYTES
@@ -265,10 +247,10 @@ class IndexSeed:
                 and record[36:40] == _kept_mode(signatures[start : start + 4])
                 and (conversions is None or not conversions.may_convert(front + name))
             ):
-                found.append(record[_BLOB])
+                oids.append(record[_BLOB])
             else:
-                found.append(None)
-        return found
+                oids.append(None)
+        return oids
 
 
 @cache
@@ -305,8 +287,8 @@ def _records(index: GitIndex, strip: bytes, blobs: ProjectBlobs) -> dict[RelPath
             and (mtime_s < safe or _is_older(mtime_s, mtime_ns, *written))
             and size_of(oid) == size
         ):
-            mtime, ctime = mtime_s * _SECOND + mtime_ns, ctime_s * _SECOND + ctime_ns
-            records[path[cut:]] = pack(size, mtime, ctime, ino, uid, gid, mode, oid)
+            times = mtime_s * _SECOND + mtime_ns, ctime_s * _SECOND + ctime_ns
+            records[path[cut:]] = pack(size, *times, ino, uid, gid, mode, oid)
     return records
 
 
@@ -317,19 +299,12 @@ def _is_older(entry_s: int, entry_ns: int, written_s: int, written_ns: int) -> b
     return entry_s <= written_s - _COARSE_S
 
 
-def _add_file(conversions: Conversions, base: bytes, text: bytes | None) -> None:
-    if text is None:
-        conversions.add_all(base)
-    else:
-        conversions.add(text, base)
-
-
 def _add_tracked(conversions: Conversions, index: GitIndex, root: bytes, blobs: ProjectBlobs) -> None:
     """Takes in the attribute files that the index holds: their blobs, and their files on disk."""
     for at in [at for at, path in enumerate(index.paths) if path.endswith(_ATTRIBUTES)]:
         base, _, name = index.paths[at].rpartition(b"/")
         if name == _ATTRIBUTES:
-            _add_file(conversions, base, blobs.read(index.heads[at][_OID], ATTRIBUTES_BYTES))
+            conversions.add(blobs.read(index.heads[at][_OID], ATTRIBUTES_BYTES), base)
             _add_on_disk(conversions, root, base)
 
 
@@ -343,4 +318,4 @@ def _add_above(conversions: Conversions, root: bytes, strip: bytes) -> None:
 def _add_on_disk(conversions: Conversions, root: bytes, base: bytes) -> None:
     path = os.path.join(root, base, _ATTRIBUTES)
     if os.path.lexists(path):
-        _add_file(conversions, base, None if os.path.islink(path) else read_small(path, most=ATTRIBUTES_BYTES))
+        conversions.add(None if os.path.islink(path) else read_small(path, most=ATTRIBUTES_BYTES), base)

@@ -1,131 +1,32 @@
-"""Finds the git repository that a folder belongs to, and reads its settings as data.
+"""Finds the git repository that a folder belongs to, its ignore and attribute settings, its objects and branches.
 
-It never runs git, writes nothing, and ignores the GIT_* variables of the environment.
+All of it is read as data, and bounded. It never runs git, writes nothing, and ignores the GIT_* variables of the
+environment.
 """
 
 from __future__ import annotations
 
 import errno
-import logging
 import os
-import pwd
 import re
 import stat
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 
 import attrs
-import pygit2
-from pygit2.enums import Option
 
+from snapd.model.errors import os_errors
 from snapd.model.ignore import RULES_BYTES
-from snapd.worktree.fs.stable_read import SMALL_BYTES, read_bounded, resolved
-from snapd.worktree.fs.stat_cache import StatCache
+from snapd.model.snapshot import Entry, RelPath
+from snapd.store.adopt import OpenBlobs
+from snapd.worktree.fs.stable_read import StatCache, read_bounded, read_small, resolved
 
-_DEEPEST = 10
-"""How deep libgit2 follows includes in included files."""
-_FILES = 100
-"""The most files that it may be made to read, each as often as it is included."""
-_PATH = re.compile(r"(?:^|\])[ \t]*path[ \t]*=[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
-_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
-
-
-def includes_only_files(path: str, home: str) -> bool:
-    """Whether all that libgit2 opens for a configuration file is regular files, or missing, and not too much of it.
-
-    libgit2 waits forever for a pipe that nobody writes to, and reads a file as often as others include it.
-    Every key `path` counts, in any section: one too many does no harm.
-
-    Args:
-        path: the file.
-        home: what `~/` stands for.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
-    pending = [(path, 0)]
-    count = size = 0
-    while pending:
-        config, depth = pending.pop()
-        try:
-            mode = os.stat(config).st_mode
-        except (OSError, ValueError):
-            # libgit2 ignores missing files
-            continue
-        if not stat.S_ISREG(mode):
-            return False
-        if depth > _DEEPEST:
-            continue
-        data = read_bounded(config)
-        count, size = count + 1, size + len(data)
-        if count > _FILES or size > SMALL_BYTES:
-            return False
-        text = os.fsdecode(data).replace("\r\n", "\n").replace("\\\n", "")
-        for value in _PATH.findall(text):
-            named = _unquoted(value)
-            if named.startswith("~/"):
-                named = os.path.join(home, named[2:])
-            pending.append((os.path.join(os.path.dirname(config), named), depth + 1))
-    return True
-
-
-def _unquoted(value: str) -> str:
-    """A value without the quotes, backslashes and comments of git-config(1)."""
-    found: list[str] = []
-    quoted, characters = False, iter(value)
-    for character in characters:
-        if character == '"':
-            quoted = not quoted
-        elif character == "\\":
-            following = next(characters, "")
-            found.append(_ESCAPES.get(following, following))
-        elif character in "#;" and not quoted:
-            break
-        else:
-            found.append(character)
-    return "".join(found).rstrip(" \t")
-
-
-_log = logging.getLogger(__name__)
+from .config import GitUser, expanded, home_directory, is_true, last_value, logger, variables
 
 _HEAD = re.compile(rb"ref:[ \t\n\r]*refs/|[0-9a-fA-F]{40}")
-_ANY_INCLUDE = re.compile(rb"include", re.IGNORECASE)
-_INCLUDE = re.compile(rb"include(?!if)", re.IGNORECASE)
 _KNOWN_FILTER = "filter.lfs."
 """What `git lfs install` configures. A pointer has the size of its file only by chance, at some 128 bytes."""
-_home_lock = threading.Lock()
-
-
-@attrs.frozen
-class GitUser:
-    """Where the user's git configuration lies, and the system's.
-
-    Attributes:
-        home: the home directory.
-        xdg_config_home: `$XDG_CONFIG_HOME`, None where it is not set.
-        system_config: the configuration file of the system.
-        system_attributes: the attribute file of the system.
-    """
-
-    home: str
-    xdg_config_home: str | None = None
-    system_config: str = "/etc/gitconfig"
-    system_attributes: str = "/etc/gitattributes"
-
-    @property
-    def config_folder(self) -> str:
-        """The folder of the user's own files for git."""
-        return os.path.join(self.xdg_config_home or os.path.join(self.home, ".config"), "git")
-
-    @property
-    def configs(self) -> list[str]:
-        """The configuration files, the weakest first; they need not exist."""
-        return [
-            self.system_config,
-            os.path.join(self.config_folder, "config"),
-            os.path.join(self.home, ".gitconfig"),
-        ]
+_URL = re.compile(r"remote\.(.+)\.url", re.DOTALL)
 
 
 @attrs.frozen
@@ -154,6 +55,16 @@ class Repository:
         """The file with the repository's own ignore patterns; it need not exist."""
         return os.path.join(self.common_dir, b"info", b"exclude")
 
+    @property
+    def config_path(self) -> str:
+        """The configuration file that all work trees share."""
+        return os.fsdecode(os.path.join(self.common_dir, b"config"))
+
+    @property
+    def objects(self) -> bytes:
+        """The directory with the repository's own objects."""
+        return os.path.join(self.common_dir, b"objects")
+
 
 class _BadGitFileError(Exception):
     """A file named `.git` that does not lead to a repository."""
@@ -177,113 +88,23 @@ def find_repository(folder: bytes, stats: StatCache | None = None) -> Repository
     device = os.stat(current).st_dev
     while True:
         try:
-            found = _repository_at(current, stats)
+            repository = _repository_at(current, stats)
         except _BadGitFileError:
             return None
         parent = os.path.dirname(current)
-        if found or _is_git_dir(current, stats) or parent == current or os.stat(parent).st_dev != device:
-            return found
+        if repository or _is_git_dir(current, stats) or parent == current or os.stat(parent).st_dev != device:
+            return repository
         current = parent
 
 
 def nested_repository(directory: bytes | int, stats: StatCache | None = None) -> Repository | None:
-    """The repository whose `.git` is in a directory; None if there is no valid one.
-
-    Args:
-        directory: an absolute path, or an open descriptor.
-        stats: as for `find_repository`.
-    """
+    """The repository whose `.git` is in a directory, given by path or descriptor; None if there is no valid one."""
     try:
         if isinstance(directory, int):
             os.stat(b".git", dir_fd=directory)
             directory = os.fsencode(os.readlink(f"/proc/self/fd/{directory}"))
         return _repository_at(os.path.realpath(directory), stats or StatCache())
     except (OSError, _BadGitFileError):
-        return None
-
-
-def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache | None = None) -> bytes | None:
-    """The text of the user's own ignore patterns, in the file that `core.excludesFile` names, or the default one.
-
-    A malformed configuration file only causes a warning in the log. Sections `includeIf` have no effect.
-
-    Args:
-        user: whose configuration counts.
-        repository: its configuration counts too.
-        stats: as for `find_repository`.
-
-    Returns:
-        None if there is no such file, or it cannot be read.
-    """
-    stats = stats or StatCache()
-    configs = user.configs
-    if repository:
-        configs += _repository_configs(repository, stats)
-    value: str | None = None
-    with _home(user.home):
-        for config in configs:
-            value = _last_value(config, "core.excludesfile", value, stats)
-    if value is None:
-        return _read(os.path.join(user.config_folder, "ignore"), stats)
-    path = expanded(value, user.home, repository)
-    return _read(path, stats) if path else None
-
-
-@attrs.frozen
-class AttributeSettings:
-    """What the configuration says about attributes.
-
-    Attributes:
-        files: the attribute files of the system and the user: every one that could be in force. They need not exist.
-        fold: whether git may ignore case in patterns.
-    """
-
-    files: tuple[str, ...]
-    fold: bool
-
-
-def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettings | None:
-    """Where attributes come from besides the repository; what a condition includes counts in any case.
-
-    Returns:
-        None if a configuration file cannot be read, if attributes come from a tree (`attr.tree`), or if filters other
-        than those of Git LFS are configured: they may have been in use under attributes that are gone.
-    """
-    files = [user.system_attributes, os.path.join(user.config_folder, "attributes")]
-    fold = False
-    pending = user.configs + _repository_configs(repository, StatCache())
-    read: set[str] = set()
-    with _home(user.home):
-        while pending:
-            config = pending.pop()
-            if config in read or not os.path.isfile(config):
-                continue
-            read.add(config)
-            found = variables(config, user.home)
-            if found is None:
-                return None
-            for name, value in found:
-                if name == "attr.tree" or (name.startswith("filter.") and not name.startswith(_KNOWN_FILTER)):
-                    return None
-                if name == "core.attributesfile":
-                    files.append(expanded(value, user.home, repository) or "")
-                elif name == "core.ignorecase":
-                    fold = fold or value == "" or _is_true(value)
-                elif name.startswith("includeif.") and (included := expanded(value, user.home, None)):
-                    pending.append(included)
-                elif name.startswith("includeif."):
-                    pending.append(os.path.join(os.path.dirname(config), value))
-    return AttributeSettings(tuple(path for path in files if path), fold)
-
-
-def variables(path: str, home: str) -> list[tuple[str, str]] | None:
-    """The variables of a configuration file and of those that it includes; None where one is malformed."""
-    try:
-        config = pygit2.Config()
-        _add_file(config, path, home)
-        return [(entry.name, entry.value or "") for entry in config]
-    except (pygit2.GitError, OSError, ValueError, KeyError) as error:
-        _log.warning("the git configuration file %s cannot be read: %s", path, error)
         return None
 
 
@@ -351,96 +172,86 @@ def _common_dir(git_dir: bytes, stats: StatCache) -> bytes:
 
 def _hash_size(common_dir: bytes, stats: StatCache) -> int:
     config = os.fsdecode(os.path.join(common_dir, b"config"))
-    return 32 if _last_value(config, "extensions.objectformat", None, stats) == "sha256" else 20
+    return 32 if last_value(config, "extensions.objectformat", None, stats) == "sha256" else 20
+
+
+def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache | None = None) -> bytes | None:
+    """The text of the user's own ignore patterns, in the file that `core.excludesFile` names, or the default one.
+
+    A malformed configuration file only causes a warning in the log. Sections `includeIf` have no effect.
+
+    Args:
+        user: whose configuration counts.
+        repository: its configuration counts too.
+        stats: as for `find_repository`.
+
+    Returns:
+        None if there is no such file, or it cannot be read.
+    """
+    stats = stats or StatCache()
+    configs = user.configs
+    if repository:
+        configs += _repository_configs(repository, stats)
+    value: str | None = None
+    with home_directory(user.home):
+        for config in configs:
+            value = last_value(config, "core.excludesfile", value, stats)
+    if value is None:
+        return _read(os.path.join(user.config_folder, "ignore"), stats)
+    path = expanded(value, user.home, repository.root if repository else None)
+    return _read(path, stats) if path else None
+
+
+@attrs.frozen
+class AttributeSettings:
+    """What the configuration says about attributes.
+
+    Attributes:
+        files: the attribute files of the system and the user: every one that could be in force. They need not exist.
+        fold: whether git may ignore case in patterns.
+    """
+
+    files: tuple[str, ...]
+    fold: bool
+
+
+def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettings | None:
+    """Where attributes come from besides the repository; what a condition includes counts in any case.
+
+    Returns:
+        None if a configuration file cannot be read, if attributes come from a tree (`attr.tree`), or if filters other
+        than those of Git LFS are configured: they may have been in use under attributes that are gone.
+    """
+    files = [user.system_attributes, os.path.join(user.config_folder, "attributes")]
+    fold = False
+    pending = user.configs + _repository_configs(repository, StatCache())
+    read: set[str] = set()
+    with home_directory(user.home):
+        while pending:
+            config = pending.pop()
+            if config in read or not os.path.isfile(config):
+                continue
+            read.add(config)
+            settings = variables(config, user.home)
+            if settings is None:
+                return None
+            for name, value in settings:
+                if name == "attr.tree" or (name.startswith("filter.") and not name.startswith(_KNOWN_FILTER)):
+                    return None
+                if name == "core.attributesfile":
+                    files.append(expanded(value, user.home, repository.root) or "")
+                elif name == "core.ignorecase":
+                    fold = fold or value == "" or is_true(value)
+                elif name.startswith("includeif."):
+                    pending.append(expanded(value, user.home) or os.path.join(os.path.dirname(config), value))
+    return AttributeSettings(tuple(path for path in files if path), fold)
 
 
 def _repository_configs(repository: Repository, stats: StatCache) -> list[str]:
-    shared = os.fsdecode(os.path.join(repository.common_dir, b"config"))
+    shared = repository.config_path
     own = os.fsdecode(os.path.join(repository.git_dir, b"config.worktree"))
-    apart = _last_value(shared, "extensions.worktreeconfig", None, stats)
-    return [shared, own] if _is_true(apart) else [shared]
-
-
-def _is_true(value: str | None) -> bool:
-    try:
-        return value is not None and pygit2.Config.parse_bool(value)
-    except (pygit2.GitError, ValueError):
-        return False
-
-
-@contextmanager
-def _home(home: str) -> Iterator[None]:
-    """Lets `~/` in the `include.path` of a configuration file mean a given home, not that of the environment."""
-    with _home_lock:
-        before = pygit2.option(Option.GET_HOMEDIR)
-        pygit2.option(Option.SET_HOMEDIR, home)
-        try:
-            yield
-        finally:
-            pygit2.option(Option.SET_HOMEDIR, before or "")
-
-
-def _last_value(path: str, name: str, otherwise: str | None, stats: StatCache) -> str | None:
-    """The last value of a variable in a configuration file and those that it includes.
-
-    Args:
-        path: the file, which need not exist.
-        name: the variable, in lower case.
-        otherwise: what to return if the file does not set the variable, or is malformed.
-        stats: as for `find_repository`.
-    """
-    status = stats.stat(path)
-    # libgit2 would wait forever for a FIFO to be written to
-    if status is None or not stat.S_ISREG(status.st_mode):
-        return otherwise
-    try:
-        if _mentions_include(path):
-            # only libgit2 knows which files it includes
-            stats.distrust()
-        config = pygit2.Config()
-        _add_file(config, path, pygit2.option(Option.GET_HOMEDIR) or "")
-        values = [value for value in config.get_multivar(name) if value is not None]
-    except (pygit2.GitError, OSError, ValueError, KeyError) as error:
-        _log.warning("ignoring the git configuration file %s, which cannot be read: %s", path, error)
-        stats.refused[path] = None
-        return otherwise
-    return values[-1] if values else otherwise
-
-
-def _add_file(config: pygit2.Config, path: str, home: str) -> None:
-    """Adds a file and those that it includes; raises `ValueError` where libgit2 would wait for a pipe, or read much."""
-    if _mentions_include(path, conditional=True) and not includes_only_files(path, home):
-        raise ValueError("it includes something that is not a regular file, or too much")
-    config.add_file(path)
-
-
-def _mentions_include(path: str, *, conditional: bool = False) -> bool:
-    return (_ANY_INCLUDE if conditional else _INCLUDE).search(read_bounded(path)) is not None
-
-
-def expanded(value: str, home: str, repository: Repository | None) -> str | None:
-    """The path that a value of the configuration means; None if it means none.
-
-    Args:
-        value: of the variable.
-        home: the home directory of the user.
-        repository: a relative path is below its root; without one, it means nothing.
-    """
-    if value.startswith("~"):
-        user, _, rest = value[1:].partition("/")
-        folder = _home_of(user) if user else home
-        return folder and os.path.join(folder, rest)
-    if os.path.isabs(value):
-        return value
-    return os.path.join(os.fsdecode(repository.root), value) if value and repository else None
-
-
-def _home_of(user: str) -> str | None:
-    try:
-        return pwd.getpwnam(user).pw_dir
-    except KeyError:
-        _log.warning("core.excludesFile names the home of %s, an unknown user: check its spelling", user)
-        return None
+    apart = last_value(shared, "extensions.worktreeconfig", None, stats)
+    return [shared, own] if is_true(apart) else [shared]
 
 
 def _read(path: str, stats: StatCache) -> bytes | None:
@@ -450,5 +261,122 @@ def _read(path: str, stats: StatCache) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        _log.warning("ignoring the user's ignore file, which cannot be read: %s", error)
+        logger.warning("ignoring the user's ignore file, which cannot be read: %s", error)
         return None
+
+
+def named_remotes(repository: Repository, user: GitUser) -> dict[str, str]:
+    """The first address of each remote of a project, by its name; none if its configuration cannot be read."""
+    urls: dict[str, str] = {}
+    for name, value in variables(repository.config_path, user.home) or ():
+        remote = _URL.fullmatch(name)
+        if remote is not None:
+            urls.setdefault(remote[1], value)
+    return urls
+
+
+_QUOTED = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
+_ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
+_CONTROLS = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
+_DEPTH = 5
+_MOST = 256
+"""Directories; those beyond are not looked at."""
+
+
+def unquoted(line: bytes) -> bytes:
+    """The path that a line begins with, if that is quoted; else the line itself."""
+    quoted = _QUOTED.match(line)
+    return _ESCAPE.sub(_unescaped, quoted[1]) if quoted else line
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    text = escape[1]
+    return bytes((int(text, 8) if len(text) == 3 else _CONTROLS.get(text[0], text[0]),))
+
+
+def object_directories(objects: bytes) -> tuple[bytes, ...]:
+    """The directories with the objects of a repository: its own, which is given, then those that it borrows from.
+
+    Each once, without symlinks. They follow `info/alternates` as deep as git does, see gitrepository-layout(5).
+    """
+    directories: dict[bytes, None] = {}
+    level = [os.path.realpath(objects)]
+    for _ in range(_DEPTH + 2):
+        fresh = [
+            directory for directory in dict.fromkeys(level) if directory not in directories and os.path.isdir(directory)
+        ]
+        directories.update(dict.fromkeys(fresh[: _MOST - len(directories)]))
+        borrowed = (each for directory in fresh for each in _alternates(directory))
+        level = list(islice(borrowed, _MOST))
+    return tuple(directories)
+
+
+def own_object_directories(root: bytes) -> tuple[bytes, ...]:
+    """The `objects` directories of the repository around a canonical path, as `object_directories`; none without one.
+
+    Raises `IoError` if the folder cannot be looked at.
+    """
+    repository = _sha1_repository(root)
+    return () if repository is None else object_directories(repository.objects)
+
+
+def _sha1_repository(root: bytes) -> Repository | None:
+    with os_errors(root):
+        repository = find_repository(root)
+    return None if repository is None or repository.hash_size != 20 else repository
+
+
+def _alternates(objects: bytes) -> Iterator[bytes]:
+    text = read_small(os.path.join(objects, b"info", b"alternates")) or b""
+    lines = (line for line in text.split(b"\n") if line and not line.startswith(b"#") and b"\0" not in line)
+    named = (resolved(os.path.join(objects, unquoted(line))) for line in islice(lines, _MOST))
+    return (path for path in named if path is not None)
+
+
+_PACKED = re.compile(rb"^([0-9a-f]{40}) (refs/heads/.+)$", re.MULTILINE)
+_STASHED = re.compile(rb"^[0-9a-f]{40} ([0-9a-f]{40}) ", re.MULTILINE)
+_ID = re.compile(rb"[0-9a-f]{40}")
+_HEADS = b"refs/heads/"
+_MOST_TIPS = 50
+"""Branches, and entries of the stash, that are looked at: the latest."""
+
+
+def files_of_other_branches(
+    root: bytes, paths: Collection[RelPath], open_blobs: OpenBlobs
+) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
+    """What the entries of the stash, and the branches that are not checked out here, have at some paths.
+
+    Args:
+        root: a folder in a repository, of which nothing is run; absolute and canonical.
+        paths: relative to it.
+        open_blobs: reads objects.
+
+    Yields:
+        The name of the branch, None for the stash, with the files there.
+
+    Raises:
+        IoError: the disk or the process is in trouble.
+    """
+    repository = _sha1_repository(root)
+    if repository is None:
+        return
+    prefix = os.path.relpath(root, repository.root)
+    names = {os.path.normpath(os.path.join(prefix, path)): path for path in paths}
+    blobs = open_blobs(object_directories(repository.objects))
+    for branch, name in _tips(repository):
+        if _ID.fullmatch(name):
+            files = blobs.files_at(bytes.fromhex(name.decode()), names, is_stash=branch is None)
+            yield branch, {names[path]: entry for path, entry in files.items()}
+
+
+def _tips(repository: Repository) -> list[tuple[bytes | None, bytes]]:
+    """The latest entries of the stash, then the branches that git wrote last; each with the id of its commit."""
+    shared = repository.common_dir
+    stash = _STASHED.findall(read_small(os.path.join(shared, b"logs", b"refs", b"stash")) or b"")
+    packed = {name: oid for oid, name in _PACKED.findall(read_small(os.path.join(shared, b"packed-refs")) or b"")}
+    heads = [os.path.join(at, name) for at, _, names in os.walk(os.path.join(shared, _HEADS)) for name in names]
+    heads = sorted(heads, key=lambda path: os.lstat(path).st_mtime_ns)[-_MOST_TIPS:]
+    loose = {os.path.relpath(path, shared): (read_small(path) or b"").strip() for path in heads}
+    here = (read_small(os.path.join(repository.git_dir, b"HEAD")) or b"").removeprefix(b"ref:").strip()
+    branches = [(name.removeprefix(_HEADS), oid) for name, oid in {**packed, **loose}.items() if name != here]
+    return [*((None, oid) for oid in stash[: -_MOST_TIPS - 1 : -1]), *branches[::-1][:_MOST_TIPS]]

@@ -13,7 +13,7 @@ from snapd.model.snapshot import ObjectId, RelPath, SkipReason
 from snapd.worktree.fs.listing import SIGNATURE_BYTES, FileStatus, ListedFile, Listing, pack_signature
 from snapd.worktree.fs.stable_read import racy_from
 from snapd.worktree.git.index_seed import IndexSeed
-from snapd.worktree.ignore.evaluator import DirectoryRules, RuleEvaluator, Scope
+from snapd.worktree.ignore import DirectoryRules, RuleEvaluator, Scope
 from snapd.worktree.state.file_state import (
     CTIMES,
     PackedFiles,
@@ -22,7 +22,7 @@ from snapd.worktree.state.file_state import (
     is_racy_record,
     seeded_record,
 )
-from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
+from snapd.worktree.state.nodes import DirectoryNode, Uncaptured, join
 from snapd.worktree.state.tree_state import TreeState
 
 OWN_TEMPORARY = re.compile(rb"\.snapd-tmp-[0-9a-f]{16}")
@@ -88,31 +88,27 @@ class NameClassifier:
         state, node = self.state, visit.node
         is_new = not (node.file_count or node.directories or node.others)
         if is_new and self.seed is not None:
-            found = self._take_seeded(visit, listing, self.seed)
+            statuses = self._take_seeded(visit, listing, self.seed)
         else:
-            found = listing.found()
-            for name in [name for name in (*node.files, *node.directories, *node.others) if name not in found]:
+            statuses = listing.statuses()
+            for name in [name for name in (*node.files, *node.directories, *node.others) if name not in statuses]:
                 state.lose(node, name)
-        for name in [name for name in state.unread.get(node, ()) if name not in found]:
+        for name in [name for name in state.unread.get(node, ()) if name not in statuses]:
             state.drop_file(node, name)
         for name in listing.denied.split(b"\0")[:-1]:
             state.put_other(node, name, SkipReason.UNREADABLE)
-        for name, status in found.items():
+        for name, status in statuses.items():
             self.consider(visit, name, status, same_rules=same_rules)
         if not is_new:
             # in the order of the listing, so that the next listing can be compared as a whole
-            node.files = {name: node.files[name] for name in found if name in node.files}
-            node.directories = {name: node.directories[name] for name in found if name in node.directories}
+            node.files = {name: node.files[name] for name in statuses if name in node.files}
+            node.directories = {name: node.directories[name] for name in statuses if name in node.directories}
 
     def _take_seeded(self, visit: Visit, listing: Listing, seed: SeededFiles) -> dict[bytes, ListedFile]:
-        """Takes in, all at once, the files of a new directory that are as the project's index has them.
-
-        Returns:
-            The other names.
-        """
+        """Takes in the files of a new directory that are as the project's index has them; gives the others."""
         several = listing.several
         if int.from_bytes(listing.largest, "little") > self.limit:
-            return listing.found()
+            return listing.statuses()
         stored, signatures, plain = seed.stored, listing.signatures, self._racy_from
         oids = seed.seed.oids(visit.path, listing)
         if (
@@ -123,7 +119,7 @@ class NameClassifier:
         ):
             certain = b"".join([oid for oid in oids if oid is not None])
             self.state.put_new_files(visit.node, PackedFiles(listing.names, signatures, certain, bytes(len(oids))))
-            return listing._replace(names=b"", signatures=b"", owners=b"").found()
+            return listing._replace(names=b"", signatures=b"", owners=b"").statuses()
         taken: dict[bytes, bytes] = {}
         linked = frozenset(several.split(b"\0"))
         for at, (name, oid) in enumerate(zip(listing.names.split(b"\0"), oids, strict=False)):
@@ -131,7 +127,7 @@ class NameClassifier:
                 signature = signatures[at * SIGNATURE_BYTES : (at + 1) * SIGNATURE_BYTES]
                 taken[name] = seeded_record(signature, oid, ctime_of(signature) >= plain)
         self.state.put_new_files(visit.node, taken)
-        return listing.found(taken)
+        return listing.statuses(taken)
 
     def consider(self, visit: Visit, name: bytes, status: FileStatus, *, same_rules: bool) -> None:
         """Takes in one name.
@@ -143,10 +139,10 @@ class NameClassifier:
             same_rules: the rules are those of the last look, so what it decided about this name still holds.
         """
         state, node, rules = self.state, visit.node, visit.rules
-        here = _join(visit.path, name)
+        here = join(visit.path, name)
         if name == b".git" or here == self.hidden or OWN_TEMPORARY.fullmatch(name):
             if name == b".git":
-                state.uncaptured.saw(here, status)
+                state.uncaptured.note(here, status)
             state.put_other(node, name, Uncaptured.HIDDEN)
             return
         kind = stat.S_IFMT(status.st_mode)
@@ -154,7 +150,7 @@ class NameClassifier:
         ignored = Uncaptured.IGNORED_DIRECTORY if is_directory else Uncaptured.IGNORED_FILE
         scope: Scope | None
         if same_rules and node.others.get(name) is ignored:
-            self._see_uncaptured(here, status)
+            self._note_uncaptured(here, status)
             return
         if (
             same_rules
@@ -171,7 +167,7 @@ class NameClassifier:
             # a rule that hides itself could not be seen, nor taken back
             scope = rules.scope
         if scope is None:
-            self._see_uncaptured(here, status)
+            self._note_uncaptured(here, status)
             state.put_other(node, name, ignored)
         elif not is_tree_name(name):
             state.put_other(node, name, SkipReason.UNSUPPORTED_NAME)
@@ -184,7 +180,7 @@ class NameClassifier:
         elif kind == stat.S_IFREG and status.st_size > self.limit:
             state.put_other(node, name, SkipReason.TOO_LARGE)
             state.set_linked(node, name, status.st_nlink > 1)
-            self._see_uncaptured(here, status)
+            self._note_uncaptured(here, status)
         else:
             record = node.files.get(name)
             # an unread name came by in an earlier look
@@ -193,9 +189,9 @@ class NameClassifier:
                 state.arrive(node, name, here, status)
             self._consider_file(node, name, status, is_link=kind == stat.S_IFLNK)
 
-    def _see_uncaptured(self, path: RelPath, status: FileStatus) -> None:
+    def _note_uncaptured(self, path: RelPath, status: FileStatus) -> None:
         self._note_other_names(status)
-        self.state.uncaptured.saw(path, status)
+        self.state.uncaptured.note(path, status)
 
     def _note_other_names(self, status: FileStatus) -> None:
         """Notes that a file may be captured by other names than this one."""
@@ -206,7 +202,7 @@ class NameClassifier:
         """Takes in a directory; `visit` is how to visit it, but for its node."""
         child = above.directories.get(name)
         if child is not None and child.inode == status.st_ino:
-            self.state.set_permissions(child, stat.S_IMODE(status.st_mode))
+            self.state.coverage.set_permissions(child, stat.S_IMODE(status.st_mode))
             if visit.deep or child.rules is None or child.rules.scope is not visit.rules.scope:
                 self.pending.append(visit._replace(node=child))
             return
@@ -216,7 +212,7 @@ class NameClassifier:
         self.state.arrive(above, name, visit.path, status)
         self.state.drop(above, name)
         child = self.state.put_directory(above, name, status.st_ino)
-        self.state.set_permissions(child, stat.S_IMODE(status.st_mode))
+        self.state.coverage.set_permissions(child, stat.S_IMODE(status.st_mode))
         self.pending.append(visit._replace(node=child, deep=True))
 
     def _consider_file(self, node: DirectoryNode, name: bytes, status: FileStatus, *, is_link: bool) -> None:
@@ -236,7 +232,3 @@ class NameClassifier:
 def _is_plain(name: bytes) -> bool:
     """Whether a name is certainly not one of those that are never captured."""
     return name[:1] not in (b".", b"g", b"G") or (is_tree_name(name) and not OWN_TEMPORARY.fullmatch(name))
-
-
-def _join(above: bytes, name: bytes) -> bytes:
-    return above + b"/" + name if above else name

@@ -1,4 +1,4 @@
-"""The process that lists directories for `lister_pool`: paths come in, listings go out, until the input ends.
+"""The process that lists directories for `walker.ListerPool`: paths come in, listings go out, until the input ends.
 
 It imports little, so that it starts in some milliseconds. It watches each directory before it lists it, if it has the
 clock's queues.
@@ -10,7 +10,7 @@ import os
 import struct
 from collections.abc import Sequence
 
-from snapd.watch.fanotify import SharedQueues
+from snapd.watch.queues import SharedQueues
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import Listing, encode, failed, list_directory
 
@@ -23,12 +23,7 @@ _TOGETHER = 32
 
 
 class _Watcher:
-    """Watches directories of one file system.
-
-    Args:
-        device: of the file system.
-        queues: the clock's queues, which get the events; empty to watch nothing.
-    """
+    """Watches directories of one file system in the clock's queues; without queues, it watches nothing."""
 
     def __init__(self, device: int, queues: Sequence[int]) -> None:
         self._device = device

@@ -20,8 +20,7 @@ from snapd.model.call import Call
 from snapd.model.errors import from_os_error
 from snapd.model.snapshot import ObjectId, RelPath, SkipReason
 from snapd.store.object_store import ObjectBatch
-from snapd.workers.pool import WorkerLost, WorkerPool
-from snapd.workers.processes import ChildProcess
+from snapd.workers.processes import ChildProcess, WorkerLost, WorkerPool
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.stable_read import STREAM_FROM, read_link, read_stable
 from snapd.worktree.state.file_state import Record, make_record, oid_of
@@ -45,12 +44,7 @@ _AHEAD = 256
 
 
 class ReadFile(NamedTuple):
-    """A file that was read.
-
-    Attributes:
-        record: for the state of the work tree.
-        packed: for the batch.
-    """
+    """A file that was read: its record for the state of the work tree, and what the batch stores."""
 
     record: Record
     packed: bytes
@@ -76,14 +70,9 @@ class ReaderPool(WorkerPool[T, "ReadFile | None"]):
         super().__init__(os.cpu_count() or 2, start, _decode, _AHEAD)
 
     def read_files(self, path: RelPath, files: Sequence[tuple[bytes, T]]) -> None:
-        """Asks for some files of a directory.
+        """Asks for some files of a directory, `FILES_TOGETHER` at most, each with the tag that comes back with it.
 
-        Args:
-            path: of the directory, below the root.
-            files: the name of each, and the tag that comes back with it; `FILES_TOGETHER` at most.
-
-        Raises:
-            WorkerLost: a process has ended.
+        Raises `WorkerLost`.
         """
         names = [NAME.pack(len(name)) + name for name, _ in files]
         self.ask(b"".join((DIRECTORY.pack(len(path), len(files)), path, *names)), [tag for _, tag in files])
@@ -128,13 +117,9 @@ class Reader:
     call: Call
 
     def read_all(self, state: TreeState) -> _Readings:
-        """Reads the unread files.
+        """Reads the unread files: yields directories, each with the results for some of its files.
 
-        Yields:
-            A directory, and the results for some of its files.
-
-        Raises:
-            IoError, StorageFull, Cancelled: the batch has what was yielded so far.
+        Raises `IoError`, `StorageFull`, `Cancelled`: the batch has what was yielded so far.
         """
         pieces: deque[_Piece] = deque()
         total = 0
@@ -145,38 +130,27 @@ class Reader:
             total += len(items)
             pieces += [(node, path, items[at : at + FILES_TOGETHER]) for at in range(0, len(items), FILES_TOGETHER)]
         done = 0
-        readers = self._start_readers() if total >= _WORTH_HELP else None
-        with Directories(self.root) as directories, closing(self._read_pieces(readers, directories, pieces)) as found:
-            for node, files in found:
+        with Directories(self.root) as directories, closing(self._read_pieces(directories, pieces, total)) as readings:
+            for node, files in readings:
                 self.call.progress("hashing", done, total)
                 yield node, files
                 done += len(files)
 
-    def _start_readers(self) -> ReaderPool[_Asked] | None:
-        try:
-            return ReaderPool(self.root, self.limit, self.batch.packing)
-        except OSError as error:
-            logger.warning("cannot start processes that read files, this process reads them: %s", error)
-            return None
-
-    def _read_pieces(
-        self, readers: ReaderPool[_Asked] | None, directories: Directories, pieces: deque[_Piece]
-    ) -> _Readings:
-        if readers is not None:
-            with closing(readers):
-                yield from self._read_by(readers, directories, pieces)
+    def _read_pieces(self, directories: Directories, pieces: deque[_Piece], total: int) -> _Readings:
+        if total >= _WORTH_HELP:
+            try:
+                readers: ReaderPool[_Asked] = ReaderPool(self.root, self.limit, self.batch.packing)
+            except OSError as error:
+                logger.warning("cannot start processes that read files, this process reads them: %s", error)
+            else:
+                with closing(readers):
+                    yield from self._read_by(readers, directories, pieces)
         # all files, or those that the processes did not answer
         for node, path, items in pieces:
             yield node, self._read(directories, path, items)
 
     def _read_by(self, readers: ReaderPool[_Asked], directories: Directories, pieces: deque[_Piece]) -> _Readings:
-        """Has processes read the regular files; this one reads the rest, and what they cannot.
-
-        Args:
-            readers: the processes.
-            directories: for this process's own reads.
-            pieces: what to read; afterwards, what is still unread.
-        """
+        """Has processes read the regular files; this one reads the rest, and what they cannot."""
         try:
             while pieces or readers.is_waiting:
                 while pieces and readers.has_room:
@@ -188,12 +162,12 @@ class Reader:
                         files = [(name, (node, path, name)) for name, is_link in items if not is_link]
                         readers.read_files(path, files)
                 self.call.check()
-                for (node, path, name), found in readers.answers(_POLL_SECONDS):
-                    if found is None:
+                for (node, path, name), answer in readers.answers(_POLL_SECONDS):
+                    if answer is None:
                         yield node, self._read(directories, path, [(name, False)])
                     else:
-                        self.batch.add_packed_blob(oid_of(found.record), found.packed)
-                        yield node, [(name, found.record)]
+                        self.batch.add_packed_blob(oid_of(answer.record), answer.packed)
+                        yield node, [(name, answer.record)]
         except WorkerLost as error:
             logger.warning("a process that reads files failed (%s): this process reads them", error)
             pieces.extendleft((node, path, [(name, False)]) for node, path, name in readers.unanswered())
@@ -206,27 +180,27 @@ class Reader:
             if error.errno not in GONE:
                 raise from_os_error(error, path or b".") from error
             return [(name, None) for name, _ in items]
-        found: list[Read] = []
+        results: list[Read] = []
         for name, is_link in items:
             self.call.check()
             try:
                 failpoint("capture.read")
-                found.append((name, self._read_one(descriptor, name, is_link)))
+                results.append((name, self._read_one(descriptor, name, is_link)))
             except OSError as error:
                 if error.errno not in GONE:
                     raise from_os_error(error, path + b"/" + name if path else name) from error
-                found.append((name, None))
-        return found
+                results.append((name, None))
+        return results
 
     def _read_one(self, directory: int, name: bytes, is_link: bool) -> Record | SkipReason:
         if is_link:
-            found = read_link(directory, name, self._store)
+            result = read_link(directory, name, self._store)
         else:
-            found = read_stable(directory, name, self.limit, self._store)
-        if isinstance(found, SkipReason):
-            return found
-        oid, seen, racy = found
-        return make_record(seen, oid, racy)
+            result = read_stable(directory, name, self.limit, self._store)
+        if isinstance(result, SkipReason):
+            return result
+        oid, signature, racy = result
+        return make_record(signature, oid, racy)
 
     def _store(self, size: int, chunks: Iterator[bytes]) -> ObjectId:
         if size >= STREAM_FROM:

@@ -74,10 +74,10 @@ def _read_one(directory: int, name: bytes, limit: int, packed_blob: _Packing) ->
         return oid
 
     try:
-        found = read_stable(directory, name, limit, pack)
+        result = read_stable(directory, name, limit, pack)
     except OSError:
         return UNREAD
-    if not isinstance(found, tuple):
+    if not isinstance(result, tuple):
         return UNREAD
-    oid, seen, racy = found
-    return ANSWER.pack(make_record(seen, oid, racy), len(packed)) + packed
+    oid, signature, racy = result
+    return ANSWER.pack(make_record(signature, oid, racy), len(packed)) + packed

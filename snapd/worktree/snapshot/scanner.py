@@ -1,4 +1,7 @@
-"""Captures the work tree: looks at what may have changed, reads and stores what did, and computes the tree."""
+"""Captures the work tree: looks at what may have changed, reads and stores what did, and computes the tree.
+
+Or says how it differs from a snapshot, and stores nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+
+import attrs
 
 from snapd.failpoints import failpoint
 from snapd.heap import give_back
@@ -16,10 +21,14 @@ from snapd.model.errors import SnapdError, os_errors
 from snapd.model.snapshot import (
     EMPTY_TREE,
     NO_COVERAGE,
+    SYMLINK,
+    TREE,
     CaptureSettings,
     Coverage,
     Drift,
+    DriftedFile,
     DriftQuery,
+    Entry,
     FullLook,
     ObjectId,
     RelPath,
@@ -27,22 +36,20 @@ from snapd.model.snapshot import (
     Snapshot,
     file_clock_ns,
 )
+from snapd.model.trees import files
 from snapd.store.adopt import Adopt, OpenBlobs
 from snapd.store.object_store import ObjectBatch
 from snapd.watch.clock import Clock, Marks
-from snapd.worktree.ignore.evaluator import RuleEvaluator, differing, digest
-from snapd.worktree.ignore.rules import RuleSource, WorkspaceRules
-from snapd.worktree.state.file_state import oid_of
-from snapd.worktree.state.nodes import DirectoryNode, encode_tree
-from snapd.worktree.state.persistence import load, save
+from snapd.worktree.fs.directories import open_directory
+from snapd.worktree.fs.stable_read import read_link, read_stable, tree_mode
+from snapd.worktree.ignore import RuleEvaluator, RuleSource, WorkspaceRules, differing, digest
+from snapd.worktree.snapshot.classifier import NameClassifier, SeededFiles, Visit
+from snapd.worktree.snapshot.reader import Reader
+from snapd.worktree.snapshot.trace import trace
+from snapd.worktree.snapshot.walker import GONE, ListerPool, Walker, needs_lister, start_lister, stop_lister
+from snapd.worktree.state.file_state import entry_of, oid_of
+from snapd.worktree.state.nodes import DirectoryNode, SavedState, encode_tree, load, save
 from snapd.worktree.state.tree_state import TreeState
-
-from .classifier import NameClassifier, SeededFiles, Visit
-from .drift import DriftFinder
-from .lister_pool import ListerPool, start_lister, stop_lister
-from .reader import Reader
-from .trace import trace
-from .walker import Walker, needs_lister
 
 _SAVE_FROM = 5000
 """After this many new files and directories the state is saved, so that a new process need not read them again."""
@@ -78,7 +85,7 @@ class Scanner:
         self._clock = clock
         self.state = TreeState(clock.forget, umask)
         self.captured: Snapshot | None = None
-        self.relied_on: ObjectId | None = None
+        self.stored_tree: ObjectId | None = None
         self.full_look: FullLook | None = None
         self._rules: WorkspaceRules | None = None
         self._settings: CaptureSettings | None = None
@@ -108,25 +115,19 @@ class Scanner:
             open_blobs: reads blobs of the project's own git.
             last: the coverage of the last snapshot.
         """
-        self.state.remember(dict(last.origins))
-        self.state.left_out = dict(last.left_out)
+        self.state.coverage.set_origins(dict(last.origins))
+        self.state.coverage.left_out = dict(last.left_out)
         self._adopt, self._open_blobs = adopt, open_blobs
         self._saved_at = path
         saved = load(path)
         if saved is None or saved.root.inode != os.fstat(self._root).st_ino or not knows(saved.tree):
             return
-        self.state.recall(saved.root)
-        self.state.looked_at = saved.looked_at
-        self.state.uncaptured.known = saved.uncaptured
-        self.relied_on = saved.tree
+        self.state.recall(saved)
+        self.stored_tree = saved.tree
         self._saved_rules_digest = saved.rules_digest
 
     def forget(self, objects: frozenset[ObjectId]) -> None:
-        """Treats objects as not stored: the next look reads the files that have them.
-
-        Args:
-            objects: blobs and trees.
-        """
+        """Treats blobs and trees as not stored: the next look reads the files that have them."""
         if not objects:
             return
         # the state must not change while it is saved
@@ -136,16 +137,16 @@ class Scanner:
             for name in [name for name, record in node.files.items() if oid_of(record) in objects]:
                 state.drop_file(node, name)
             if node.tree in objects:
-                state.invalidate_tree(node)
+                node.invalidate_tree()
         # the rest may come from several snapshots, none of which has all of it
-        self.relied_on = None
+        self.stored_tree = None
         self._doubt(Marks(), "objects are missing in the store")
 
     def forget_all(self) -> None:
         """Treats no object as stored, and deletes the saved state; raises `IoError`."""
         self._wait_for_saving()
         self.state.clear()
-        self.relied_on = None
+        self.stored_tree = None
         if self._saved_at is not None:
             with os_errors(self._saved_at), contextlib.suppress(FileNotFoundError):
                 os.unlink(self._saved_at)
@@ -211,9 +212,9 @@ class Scanner:
         self._unsaved += len(learnt) + len(trees)
         assert self.state.root.tree is not None
         assert self._rules is not None
-        self.captured = Snapshot(self.state.root.tree, self.state.coverage(self._rules, forced))
+        self.captured = Snapshot(self.state.root.tree, self.state.coverage.of(self._rules, forced))
         # stays even if a later look fails: the state counts on its objects
-        self.relied_on = self.captured.tree
+        self.stored_tree = self.captured.tree
         if self._unsaved >= _SAVE_FROM:
             # only a look that comes at once has to wait for it
             self._saving = threading.Thread(target=self._save, name="snapd-save", daemon=True)
@@ -221,17 +222,12 @@ class Scanner:
         return self.captured
 
     def drift(self, query: DriftQuery, call: Call) -> Drift:
-        """How the work tree differs from a snapshot; stores nothing.
-
-        Raises:
-            StoreCorrupt: a stored tree is damaged.
-            IoError, InvalidParams, Cancelled: as for `capture`.
-        """
+        """How the work tree differs from a snapshot; stores nothing. Raises `StoreCorrupt`, and as `capture`."""
         taken = Marks()
         try:
             walker = self._look(query.settings, tuple(sorted(set(query.forced))), taken, call)
             if walker is not None:
-                self.state.update_coverage(walker.visited)
+                self.state.coverage.update(walker.visited)
             with os_errors(b"."):
                 unfinished = walker is not None and walker.unfinished
                 return DriftFinder(self._root, self.state, query, unfinished).find()
@@ -249,7 +245,7 @@ class Scanner:
         """The snapshot if nothing changed; its coverage may be new, since `drift` updates it without a snapshot."""
         assert self.state.root.tree is not None
         assert self._rules is not None
-        snapshot = Snapshot(self.state.root.tree, self.state.coverage(self._rules, forced))
+        snapshot = Snapshot(self.state.root.tree, self.state.coverage.of(self._rules, forced))
         if self.captured != snapshot:
             self.captured = snapshot
         return snapshot
@@ -260,10 +256,19 @@ class Scanner:
             self._saving = None
 
     def _save(self) -> None:
-        if self._saved_at is None or not self._unsaved or self.relied_on is None or self._rules is None:
+        if self._saved_at is None or not self._unsaved or self.stored_tree is None or self._rules is None:
             return
         try:
-            save(self._saved_at, self.state, self.relied_on, digest(self._rules.tracked, self._forced))
+            save(
+                self._saved_at,
+                SavedState(
+                    tree=self.stored_tree,
+                    rules_digest=digest(self._rules.tracked, self._forced),
+                    root=self.state.root,
+                    looked_at=self.state.looked_at,
+                    uncaptured=self.state.uncaptured.known,
+                ),
+            )
             self._unsaved = 0
         except SnapdError as error:
             # the next process reads more files
@@ -279,6 +284,29 @@ class Scanner:
         self._begun = file_clock_ns()
         # before other processes watch anything: the next `take` reports what an overflow loses from here on
         marks = self._take(taken)
+        rules, seed, lister = self._prepare(settings, forced)
+        changed, doubted = self._doubted(rules, forced, settings)
+        everything = marks.everything or changed
+        if not everything and not marks and not doubted and not self.state.linked and self.state.is_settled:
+            return None
+        self._rules, self._settings, self._forced = rules, settings, forced
+        # the clock is exact on local file systems alone
+        self.state.knows_inodes = self._clock.exact
+        evaluator = RuleEvaluator(rules, self._source, forced)
+        classifier = NameClassifier(self._hidden, settings.max_file_size, self.state, evaluator, seed)
+        walker = Walker(self._root, self._device, self._clock, classifier, call, lister)
+        self._walk(walker, marks, doubted, taken, everything=everything)
+        self.state.coverage.confirm_left_out(self._root)
+        with os_errors(b"."):
+            trace(self.state, self._root)
+        self._unsaved += self.state.uncaptured.is_changed
+        self.state.uncaptured.is_changed = False
+        return walker
+
+    def _prepare(
+        self, settings: CaptureSettings, forced: tuple[RelPath, ...]
+    ) -> tuple[WorkspaceRules, SeededFiles | None, ListerPool[Visit] | None]:
+        """Reads the rules, and for a first look the index; starts a lister where many directories are known."""
         lister: ListerPool[Visit] | None = None
         # the processes start while this one reads the rules and the index
         if self._rules is None and needs_lister(path for path, _ in self.state.root.walk()):
@@ -297,27 +325,12 @@ class Scanner:
         except BaseException:
             stop_lister(lister, self._clock)
             raise
-        changed, doubted = self._doubted(rules, forced, settings)
-        everything = marks.everything or changed
-        if not everything and not marks and not doubted and not self.state.linked and self.state.is_settled:
-            return None
-        self._rules, self._settings, self._forced = rules, settings, forced
-        # the clock is exact on local file systems alone
-        self.state.knows_inodes = self._clock.exact
-        walker = Walker(
-            self._root,
-            self._device,
-            self._clock,
-            NameClassifier(
-                self._hidden,
-                settings.max_file_size,
-                self.state,
-                RuleEvaluator(rules, self._source, forced),
-                seed,
-            ),
-            call,
-            lister,
-        )
+        return rules, seed, lister
+
+    def _walk(
+        self, walker: Walker, marks: Marks, doubted: frozenset[RelPath], taken: Marks, *, everything: bool
+    ) -> None:
+        """Looks until nothing changes any more meanwhile, a few times at most."""
         for _ in range(_ROUNDS):
             if doubted or not everything:
                 walker.walk_marked(Marks() if everything else marks, doubted)
@@ -329,7 +342,7 @@ class Scanner:
                 everything = marks.everything
                 if not marks and not walker.raced:
                     break
-            elif everything and not walker.raced and walker.held_still():
+            elif everything and not walker.raced and walker.is_still():
                 break
             else:
                 # even if the watches ran out during a look at marked names
@@ -337,12 +350,6 @@ class Scanner:
         else:
             self._clock.put_back(marks)
             walker.unfinished = True
-        self.state.confirm_left_out(self._root)
-        with os_errors(b"."):
-            trace(self.state, self._root)
-        self._unsaved += self.state.uncaptured.is_changed
-        self.state.uncaptured.is_changed = False
-        return walker
 
     def _look_at_everything(self, walker: Walker, why: str) -> None:
         # without watches every look is one; `snapshot/status` shows it
@@ -370,8 +377,7 @@ class Scanner:
     ) -> tuple[bool, frozenset[RelPath]]:
         """What may be captured now and was not, or the reverse, because settings, rules or indexes changed.
 
-        Returns:
-            Whether any path may be, which the rules of each directory show; and the paths for which they do not.
+        Says whether any path may be, which the rules of each directory show; and gives the paths for which they do not.
         """
         before = self._rules
         if before is None:
@@ -380,7 +386,7 @@ class Scanner:
         doubted = frozenset(forced).symmetric_difference(self._forced)
         if rules is not before:
             changed = changed or (rules.prefix, rules.texts) != (before.prefix, before.texts)
-            self.state.uncaptured.saw_rules(before.texts, rules.texts)
+            self.state.uncaptured.note_rules(before.texts, rules.texts)
             doubted |= differing(rules.tracked, before.tracked)
         if self.captured is None or len(doubted) >= _ALL_FROM:
             # a look that failed may have applied other rules to some directories
@@ -408,7 +414,7 @@ class Scanner:
         else:
             self._read(reader, learnt)
         # each directory once, however many of its files were read
-        self.state.update_coverage(dict.fromkeys((*walker.visited, *asked, *(node for node, _ in learnt))))
+        self.state.coverage.update(dict.fromkeys((*walker.visited, *asked, *(node for node, _ in learnt))))
         failpoint("capture.trees")
         trees = self._trees(batch, call)
         call.check()
@@ -421,18 +427,18 @@ class Scanner:
         """Reads the unread files; returns whether some were gone."""
         state = self.state
         gone = False
-        with contextlib.closing(reader.read_all(state)) as all_found:
-            for node, found in all_found:
-                for name, what in found:
-                    if what is None:
+        with contextlib.closing(reader.read_all(state)) as readings:
+            for node, results in readings:
+                for name, result in results:
+                    if result is None:
                         state.drop_file(node, name)
                         gone = True
-                    elif isinstance(what, SkipReason):
-                        state.put_other(node, name, what)
-                        if what is SkipReason.UNSTABLE:
+                    elif isinstance(result, SkipReason):
+                        state.put_other(node, name, result)
+                        if result is SkipReason.UNSTABLE:
                             self._clock.put_back(Marks(names={node: {name}}))
                     else:
-                        state.put_read_file(node, name, what)
+                        state.put_read_file(node, name, result)
                         learnt.append((node, name))
         return gone
 
@@ -454,3 +460,111 @@ class Scanner:
             # the root's is the only empty tree to store: a commit names it
             batch.encoded_tree(b"")
         return trees
+
+
+_NOT_STORED: ObjectId = bytes(20)
+
+
+class _EnoughError(Exception):
+    """A limit is reached."""
+
+
+@attrs.define
+class DriftFinder:
+    """Compares a state with a snapshot; enters only directories that differ.
+
+    Attributes:
+        root: descriptor of the workspace.
+        state: as of a look just now.
+        query: what to compare it with, and how far.
+        unfinished: see `Drift`.
+    """
+
+    root: int
+    state: TreeState
+    query: DriftQuery
+    unfinished: bool
+    _found: list[DriftedFile] = attrs.field(factory=list)
+    _bytes: int = 0
+    _truncated: bool = False
+    _unread_below: set[DirectoryNode] = attrs.field(factory=set)
+
+    def find(self) -> Drift:
+        """What differs from the snapshot, ordered by path; raises `StoreCorrupt`, `IoError`."""
+        for unread in self.state.unread:
+            node: DirectoryNode | None = unread
+            while node is not None and node not in self._unread_below:
+                self._unread_below.add(node)
+                node = node.parent
+        try:
+            self._directory(b"", self.query.base, self.state.root)
+        except _EnoughError:
+            self._truncated = True
+        drifted_files = tuple(sorted(self._found, key=lambda drifted: drifted.path))
+        return Drift(drifted_files, self._truncated, self.unfinished)
+
+    def _directory(self, path: RelPath, old: ObjectId | None, node: DirectoryNode) -> None:
+        if node.tree is not None and node.tree == old and node not in self._unread_below:
+            return
+        prefix = path + b"/" if path else b""
+        before = {entry.name: entry for entry in self.query.read_tree(old)} if old is not None else {}
+        unread = self.state.unread.get(node, {})
+        for name in {**before, **node.files, **node.directories, **unread}:
+            entry = before.get(name)
+            was = Entry(entry.mode, entry.oid) if entry is not None and entry.mode != TREE else None
+            child = node.directories.get(name)
+            if child is not None:
+                self._directory(prefix + name, entry.oid if entry is not None and was is None else None, child)
+            elif entry is not None and was is None:
+                for below, gone in files(self.query.read_tree, entry.oid):
+                    self._add(prefix + name + b"/" + below, gone, None)
+            if name in unread:
+                self._read(prefix + name, was, unread[name], path)
+            elif (record := node.files.get(name)) is not None:
+                if (now := entry_of(record)) != was:
+                    self._add(prefix + name, was, now)
+            elif was is not None:
+                self._add(prefix + name, was, None)
+
+    def _read(self, path: RelPath, was: Entry | None, is_link: bool, folder: RelPath) -> None:
+        held: list[bytes] = []
+
+        def keep(_: int, chunks: Iterator[bytes]) -> ObjectId:
+            held[:] = chunks
+            return _NOT_STORED
+
+        name = path.rpartition(b"/")[2]
+        try:
+            descriptor = open_directory(self.root, folder)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            return
+        try:
+            if is_link:
+                result = read_link(descriptor, name, keep)
+            else:
+                result = read_stable(descriptor, name, self.query.max_bytes - self._bytes, keep)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            if was is not None:
+                self._add(path, was, None)
+            return
+        finally:
+            os.close(descriptor)
+        if not isinstance(result, tuple):
+            # it is being written, or is over the limit
+            self._truncated = True
+            return
+        data = b"".join(held)
+        self._bytes += len(data)
+        mode = SYMLINK if is_link else tree_mode(result[1].mode)
+        self._add(path, was, Entry(mode, _NOT_STORED), data)
+
+    def _add(self, path: RelPath, was: Entry | None, now: Entry | None, data: bytes | None = None) -> None:
+        if now is None and self.state.coverage.is_left_out(path):
+            return
+        if len(self._found) >= self.query.max_files:
+            raise _EnoughError
+        self._found.append(DriftedFile(path, was, now, data))

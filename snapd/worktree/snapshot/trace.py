@@ -13,12 +13,12 @@ import attrs
 
 from snapd.model.paths import parents
 from snapd.model.snapshot import Origin, RelPath
-from snapd.worktree.fs.birth import birth_ns
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import FileStatus
+from snapd.worktree.fs.system import birth_ns
 from snapd.worktree.state.file_state import Inodes
+from snapd.worktree.state.nodes import Known, join
 from snapd.worktree.state.tree_state import TreeState
-from snapd.worktree.state.uncaptured import Known
 
 from .walker import GONE
 
@@ -27,27 +27,16 @@ _MOST_NAMES = 4
 _MOST_RECENT = 256
 """How many new names are kept in mind in case that they are copies of what goes later."""
 _GIT_DIRECTORY = (b"HEAD", b"objects", b"refs")
-_ELSEWHERE = (Origin(b"", uncaptured=True),)
+_FROM_OUTSIDE = (Origin(b"", uncaptured=True),)
 
 
 def trace(state: TreeState, root: int) -> None:
-    """Brings `TreeState.origins` up to date with the names that came and went.
-
-    Args:
-        state: after a look.
-        root: descriptor of the workspace.
-
-    Raises:
-        OSError: the disk is in trouble.
-    """
-    if state.arrived or state.uncaptured.gone or state.left:
+    """Brings `CoverageKeeper.origins` up to date with the names that came and went in a look; raises `OSError`."""
+    if state.names.arrived or state.uncaptured.gone or state.names.left:
         with Directories(root) as directories:
             _Trace(state, directories).run()
-    state.arrived.clear()
     state.uncaptured.gone.clear()
-    state.left.clear()
-    state.departed.clear()
-    state.is_recalled = False
+    state.names.clear()
 
 
 @attrs.define(eq=False)
@@ -59,19 +48,19 @@ class _Trace:
     _came: dict[RelPath, RelPath] = attrs.field(init=False)
 
     def run(self) -> None:
-        state, before = self._state, self._state.origins
+        state, before = self._state, self._state.coverage.origins
         there = {known.inode for known in state.uncaptured.known.values()} if before or state.uncaptured.gone else set()
         arrived = {
-            above + b"/" + name if above else name: status
-            for (node, name), status in state.arrived.items()
+            join(above, name): status
+            for (node, name), status in state.names.arrived.items()
             if (above := state.path_of(node)) is not None
         }
-        self._replaced = {path for path, _ in state.left.values()}
+        self._replaced = {path for path, _ in state.names.left.values()}
         self._origins = {path: origins for path, origins in before.items() if state.has(path)}
         self._came = {
             path: was for path, status in arrived.items() if status and (was := self._moved_from(path, status, before))
         }
-        moved = {path for inode, (path, _) in state.left.items() if inode in there}.union(self._came.values())
+        moved = {path for inode, (path, _) in state.names.left.items() if inode in there}.union(self._came.values())
         # whatever is in one of these came with it
         whole: set[RelPath] = set()
         for path, status in sorted(arrived.items()):
@@ -90,7 +79,7 @@ class _Trace:
                         for below, inside in before.items()
                         if below.startswith(was + b"/")
                     }
-            elif not origins and (state.is_recalled or (path in self._replaced and path not in moved)):
+            elif not origins and (state.names.is_recalled or (path in self._replaced and path not in moved)):
                 # somebody saved the file under another name first; or an earlier process knew it
                 origins = before.get(path, ())
             if any(origin.uncaptured for origin in origins):
@@ -100,21 +89,21 @@ class _Trace:
         self._trace_copies(arrived, there)
         for inode, (path, _) in state.uncaptured.gone.items():
             if inode in there:
-                state.uncaptured.found(path)
+                state.uncaptured.retract(path)
         origins_now = {path: origins for path, origins in self._origins.items() if origins and state.has(path)}
         if origins_now != before:
-            state.remember(origins_now)
+            state.coverage.set_origins(origins_now)
 
     def _moved_from(self, path: RelPath, status: FileStatus, before: Mapping[RelPath, object]) -> RelPath | None:
         """Where something was captured before, if that is of interest: another file may have got its inode."""
-        was, written = self._state.left.get(status.st_ino, (None, 0))
+        was, written = self._state.names.left.get(status.st_ino, (None, 0))
         if was is None and stat.S_ISDIR(status.st_mode):
-            inside = (found for top, node in self._state.departed for found in node.walk(top))
+            inside = (each for top, node in self._state.names.departed for each in node.walk(top))
             was = next((place for place, node in inside if node.inode == status.st_ino), None)
         if was is None or was == path:
             return was
         if stat.S_ISDIR(status.st_mode) and (node := self._state.root.directory(path)) is not None:
-            is_same = any((node, name) not in self._state.arrived for name in (*node.files, *node.directories))
+            is_same = any((node, name) not in self._state.names.arrived for name in (*node.files, *node.directories))
             return was if is_same or self._is_old(path) else None
         return was if was in before and self._is_old(path, written) else None
 
@@ -126,7 +115,7 @@ class _Trace:
             was, known = gone
             same = Known.of(status)
             if known == same or (known.is_directory == same.is_directory and self._is_old(path, known.mtime_ns)):
-                state.uncaptured.found(was)
+                state.uncaptured.retract(was)
                 return (Origin(was, uncaptured=True),)
             return ()
         if not stat.S_ISDIR(status.st_mode) and status.st_nlink > 1:
@@ -138,14 +127,14 @@ class _Trace:
         if (
             not state.knows_inodes
             or path in self._came
-            or status.st_ino in state.left
+            or status.st_ino in state.names.left
             or is_saved
             or not self._is_old(path)
         ):
             return ()
         inodes = Inodes((status.st_ino,))
-        was_captured = any(below.of_inodes(inodes) for _, node in state.departed for _, below in node.walk())
-        return () if was_captured else _ELSEWHERE
+        was_captured = any(below.of_inodes(inodes) for _, node in state.names.departed for _, below in node.walk())
+        return () if was_captured else _FROM_OUTSIDE
 
     def _is_old(self, path: RelPath, written: int = 0) -> bool:
         """Whether something was born before the last look, or before the file that it may be was written to."""
@@ -162,13 +151,13 @@ class _Trace:
         """Takes what was copied before the original went as the only copy."""
         state = self._state
         new = {path: status for path, status in arrived.items() if status is not None and not self._origins.get(path)}
-        state.recent |= {path: Known.of(status) for path, status in new.items()}
-        for path in list(state.recent)[:-_MOST_RECENT]:
-            del state.recent[path]
+        state.names.recent |= {path: Known.of(status) for path, status in new.items()}
+        for path in list(state.names.recent)[:-_MOST_RECENT]:
+            del state.names.recent[path]
         for was, known in state.uncaptured.gone.values():
             if was in state.uncaptured.known or known.inode in there:
                 continue
-            for path, copy in state.recent.items():
+            for path, copy in state.names.recent.items():
                 if self._origins.get(path) or copy.is_directory != known.is_directory or not state.has(path):
                     continue
                 if known.is_directory and was.rpartition(b"/")[2] == b".git":
@@ -179,4 +168,4 @@ class _Trace:
                     if copy.mtime_ns == known.mtime_ns:
                         self._origins[path] = (Origin(was, uncaptured=True),)
                 elif copy.size == known.size > 0:
-                    self._origins[path] = _ELSEWHERE
+                    self._origins[path] = _FROM_OUTSIDE

@@ -10,8 +10,9 @@ import errno
 import logging
 import os
 import stat
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 import attrs
 
@@ -21,18 +22,17 @@ from snapd.model.ignore import RULES_BYTES, IgnoreFile
 from snapd.model.paths import parents
 from snapd.model.snapshot import RelPath, SkipReason, file_clock_ns
 from snapd.watch.clock import ITSELF, Clock, Marks
-from snapd.workers.pool import WorkerLost
+from snapd.workers.processes import ChildProcess, WorkerLost, WorkerPool
 from snapd.worktree.fs.directories import Directories
-from snapd.worktree.fs.listing import Listing, list_directory
+from snapd.worktree.fs.listing import Listing, decode, list_directory
 from snapd.worktree.fs.stable_read import is_racy, read_small
 from snapd.worktree.git.index_seed import IndexSeed
-from snapd.worktree.ignore.evaluator import RuleEvaluator, Scope
+from snapd.worktree.ignore import RuleEvaluator, Scope
+from snapd.worktree.snapshot.classifier import NameClassifier, Visit
+from snapd.worktree.snapshot.lister_process import PATH
 from snapd.worktree.state.file_state import inode_of
-from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
+from snapd.worktree.state.nodes import DirectoryNode, Uncaptured, join
 from snapd.worktree.state.tree_state import TreeState
-
-from .classifier import NameClassifier, Visit
-from .lister_pool import ListerPool, start_lister, stop_lister
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +47,59 @@ _POLL_SECONDS = 0.1
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ESTALE)
 _DENIED = (errno.EACCES, errno.EPERM)
 _RULE_NAMES = frozenset((b".gitignore", b".git"))
+
+
+T = TypeVar("T")
+
+_PROCESSES = 2
+_AHEAD = 96
+"""How many listings each process may still owe before it gets no more questions."""
+
+
+class ListerPool(WorkerPool[T, Listing]):
+    """Processes that list many directories at once: building objects from statuses needs the interpreter lock.
+
+    Two take half the time of one; they live for one look. They get paths below an open directory and follow no symlink.
+    They watch each directory before they list it, where the clock shares its queues with them.
+
+    Args:
+        root: descriptor of the directory that paths are relative to.
+        clock_queues: where each directory is watched before it is listed, see `Clock.share_queues`; empty to watch
+            none.
+
+    Raises:
+        OSError: no process can be started.
+    """
+
+    def __init__(self, root: int, clock_queues: Sequence[int] = ()) -> None:
+        shared = [root, *clock_queues]
+
+        def start() -> ChildProcess:
+            argument = " ".join(map(str, shared))
+            return ChildProcess("snapd.worktree.snapshot.lister_process", argument, share=shared, is_quiet=True)
+
+        super().__init__(_PROCESSES, start, decode, _AHEAD)
+
+    def list_directory(self, path: RelPath, tag: T) -> None:
+        """Asks for the listing of a directory below the root; `tag` comes back with it. Raises `WorkerLost`."""
+        self.ask(PATH.pack(len(path)) + path, (tag,))
+
+
+def start_lister(root: int, clock: Clock) -> ListerPool[T] | None:
+    """Starts the processes that list directories for a look, with the clock's queues; None where they cannot start."""
+    try:
+        return ListerPool(root, clock.share_queues())
+    except OSError as error:
+        logger.warning("cannot start processes that list directories, this process lists them: %s", error)
+        stop_lister(None, clock)
+        return None
+
+
+def stop_lister(lister: ListerPool[T] | None, clock: Clock) -> None:
+    """Ends the processes, if there are any, and takes the clock's queues back."""
+    if lister is not None:
+        lister.close()
+    clock.end_sharing()
 
 
 @attrs.define
@@ -86,12 +139,7 @@ class Walker:
         self.state, self.evaluator = self.classifier.state, self.classifier.evaluator
 
     def walk_everything(self) -> None:
-        """Looks at the whole work tree.
-
-        Raises:
-            IoError: the disk is in trouble.
-            Cancelled: the request was cancelled.
-        """
+        """Looks at the whole work tree; raises `IoError`, `Cancelled`."""
         self.raced = False
         self.listings.clear()
         self._may_start_lister = True
@@ -105,21 +153,16 @@ class Walker:
             self._walk_all()
 
     def walk_marked(self, marks: Marks, doubted: Iterable[RelPath]) -> None:
-        """Looks at what may have changed.
+        """Looks at what the clock marked, and at each part of the doubted paths, whose rules changed.
 
-        Args:
-            marks: from the clock.
-            doubted: paths whose rules changed: each part of them is classified again.
-
-        Raises:
-            IoError, Cancelled: as `walk_everything`.
+        Raises `IoError`, `Cancelled`.
         """
         self.raced = False
         self._may_start_lister = False
         with self._open():
             for path in doubted:
                 self._classify_again(path)
-            seen: set[int] = set()
+            met: set[int] = set()
             self._lose_directories(marks)
             there: list[tuple[DirectoryNode, set[bytes]]] = []
             lost: list[tuple[DirectoryNode, set[bytes]]] = []
@@ -134,13 +177,13 @@ class Walker:
             for node, names in (*there, *lost):
                 path_there = self.state.path_of(node)
                 if path_there is not None:
-                    self._look_into(path_there, node, names, marked=names, seen=seen)
+                    self._look_into(path_there, node, names, marked=names, met=met)
             # a write through a name outside the workspace marks nothing
             for node, names in list(self.state.linked.items()):
-                self._look_at_names(node, names, marks.inodes, seen)
-            self._look_at_other_names(marks.inodes, seen)
+                self._look_at_names(node, names, marks.inodes, met)
+            self._look_at_other_names(marks.inodes, met)
 
-    def held_still(self) -> bool:
+    def is_still(self) -> bool:
         """Whether no directory changed while others were listed, so that no rename went unseen."""
         with Directories(self.root) as directories:
             for path, then in self.listings:
@@ -175,16 +218,11 @@ class Walker:
                     self.state.lose(node, name)
 
     def _look_into(
-        self, path: RelPath, node: DirectoryNode, names: Collection[bytes], *, marked: Container[bytes], seen: set[int]
+        self, path: RelPath, node: DirectoryNode, names: Collection[bytes], *, marked: Container[bytes], met: set[int]
     ) -> None:
-        """Looks at some names of a directory.
+        """Looks at some names of a directory; `met` gets the inode numbers that it finds.
 
-        Args:
-            path: the directory.
-            node: its state.
-            names: in it.
-            marked: those that the clock marked: they are read even if no time says that they changed.
-            seen: gets the inode numbers that were found.
+        Those that the clock `marked` are read even if no time says that they changed.
         """
         rules = node.rules
         has_rules = not _RULE_NAMES.isdisjoint(names)
@@ -204,7 +242,7 @@ class Walker:
             status = self._status(path, node, name, descriptor)
             if status is None:
                 continue
-            seen.add(status.st_ino)
+            met.add(status.st_ino)
             self.classifier.consider(visit, name, status, same_rules=True)
             if name in marked and stat.S_ISREG(status.st_mode) and name in node.files:
                 # a write to a page that was mapped before changes no time; only the end of the mapping is marked
@@ -247,7 +285,7 @@ class Walker:
             elif error.errno in GONE:
                 self.state.lose(node, name)
             else:
-                raise from_os_error(error, _join(path, name)) from error
+                raise from_os_error(error, join(path, name)) from error
         return None
 
     # -- whole directories
@@ -322,17 +360,17 @@ class Walker:
             self.visited[above] = None
             return None
         with os_errors(path or b"."):
-            found = os.fstat(descriptor)
-            if above is not None and found.st_dev != self.device:
-                self.state.covered(above, node.name, path)
+            status = os.fstat(descriptor)
+            if above is not None and status.st_dev != self.device:
+                self.state.coverage.cover(above, node.name, path)
                 self.visited[above] = None
                 return None
-            if found.st_ino != node.inode:
+            if status.st_ino != node.inode:
                 if node.inode and above is not None:
                     # another directory took its place: its state is void
                     self.clock.forget(node)
                     self._empty(node)
-                node.inode = found.st_ino
+                node.inode = status.st_ino
             if node.watch < 0:
                 self.clock.watch(descriptor, node)
         return descriptor
@@ -388,7 +426,7 @@ class Walker:
             # nothing says any more how its files were converted: they are read
             self.raced, self.classifier.seed = True, None
         else:
-            seed.entering(path, (b".gitattributes",), descriptor)
+            seed.read_attributes(path, descriptor)
 
     def _gitignore(self, node: DirectoryNode, path: RelPath) -> IgnoreFile | None:
         try:
@@ -398,7 +436,7 @@ class Walker:
                 raise from_os_error(error, path or b".") from error
             self.raced = True
             return node.gitignore
-        base = _join(self.evaluator.prefix, path)
+        base = join(self.evaluator.prefix, path)
         known = node.gitignore
         if text is None or (known is not None and known.text == text and known.base == base):
             return known if text is not None else None
@@ -408,7 +446,7 @@ class Walker:
         assert node.rules is not None
         scope = node.rules.scope
         rules = above.rules if scope is above.rules.scope else attrs.evolve(above.rules, scope=scope)
-        self.classifier.pending.append(Visit(_join(above.path, name), node, rules, above.deep))
+        self.classifier.pending.append(Visit(join(above.path, name), node, rules, above.deep))
 
     # -- before and after
 
@@ -424,38 +462,36 @@ class Walker:
                     stop_lister(self.lister, self.clock)
                     self.lister = None
 
-    def _look_at_other_names(self, written: set[int], seen: set[int]) -> None:
-        """Looks at all names of files that were written to or turned out to have several names.
+    def _look_at_other_names(self, written: set[int], met: set[int]) -> None:
+        """Looks at the other names of files that were written to, or turned out to have several.
 
-        Args:
-            written: inode numbers of files that were written to.
-            seen: inode numbers found under the names that this look has looked at.
+        Both sets are of inode numbers: of files that were written to, and of those that the look found.
         """
         several = self.classifier.several_names
-        wanted = (written - seen) | several
+        pending = (written - met) | several
         settled: set[int] = set()
-        while wanted and self.clock.exact:
-            settled |= wanted
-            for node, names in self.state.names_of_inodes(wanted).items():
+        while pending and self.clock.exact:
+            settled |= pending
+            for node, names in self.state.names_of_inodes(pending).items():
                 # names of files that are known to have several were looked at before
-                self._look_at_names(node, names.difference(self.state.linked.get(node, ())), written, seen)
-            wanted = several - settled
+                self._look_at_names(node, names.difference(self.state.linked.get(node, ())), written, met)
+            pending = several - settled
         several.clear()
 
-    def _look_at_names(self, node: DirectoryNode, names: Iterable[bytes], written: set[int], seen: set[int]) -> None:
+    def _look_at_names(self, node: DirectoryNode, names: Iterable[bytes], written: set[int], met: set[int]) -> None:
         path = self.state.path_of(node)
         if path is not None:
             records = ((name, node.files.get(name)) for name in names)
             marked = {name for name, record in records if record is not None and inode_of(record) in written}
-            self._look_into(path, node, list(names), marked=marked, seen=seen)
+            self._look_into(path, node, list(names), marked=marked, met=met)
 
 
 def needs_lister(directories: Iterable[RelPath]) -> bool:
     """Whether these are so many directories, the root aside, that it pays to have processes list them."""
-    seen = {b""}
+    known = {b""}
     for path in directories:
-        seen.add(path)
-        if len(seen) > _LISTER_FROM:
+        known.add(path)
+        if len(known) > _LISTER_FROM:
             return True
     return False
 
@@ -468,7 +504,3 @@ def _holds(names: bytes, name: bytes) -> bool:
 def _ended(names: Iterable[bytes]) -> bytes:
     joined = b"\0".join(names)
     return joined + b"\0" if joined else b""
-
-
-def _join(above: bytes, name: bytes) -> bytes:
-    return above + b"/" + name if above else name

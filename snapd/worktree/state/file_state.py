@@ -32,11 +32,7 @@ _FEW = 32
 
 
 class Inodes:
-    """A set of inode numbers, to find the files that have one of them.
-
-    Args:
-        numbers: the inode numbers.
-    """
+    """A set of inode numbers, to find the files that have one of them."""
 
     def __init__(self, numbers: Collection[int]) -> None:
         self.numbers = frozenset(numbers)
@@ -86,9 +82,9 @@ class PackedFiles:
         """The names of the files with one of these inodes."""
         if not inodes.may_be_in(self.signatures):
             return []
-        found = [at for at, (inode,) in enumerate(_INODES.iter_unpack(self.signatures)) if inode in inodes.numbers]
-        names = self.names.split(b"\0") if found else []
-        return [names[at] for at in found]
+        positions = [at for at, (inode,) in enumerate(_INODES.iter_unpack(self.signatures)) if inode in inodes.numbers]
+        names = self.names.split(b"\0") if positions else []
+        return [names[at] for at in positions]
 
     def tree_lines(self) -> list[tuple[bytes, bytes]]:
         """Each name, with its line in the tree object."""
@@ -122,13 +118,7 @@ def _as_listed(item: tuple[bytes, object]) -> str:
 
 
 def make_record(signature: Signature, oid: ObjectId, racy: bool) -> Record:
-    """The record of a file.
-
-    Args:
-        signature: when it was read.
-        oid: the blob with its bytes.
-        racy: it may have changed since within the same clock tick.
-    """
+    """The record of a file with the bytes of a blob; `racy`: it may have changed since within the same clock tick."""
     packed = SIGNATURE.pack(signature.mode, signature.size, signature.mtime_ns, signature.ctime_ns, signature.ino)
     return seeded_record(packed, oid, racy)
 

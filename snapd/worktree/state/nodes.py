@@ -1,19 +1,31 @@
-"""The directories of the work tree as of the last look."""
+"""The directories of the work tree as of the last look, in memory and on disk; and the names that are not captured.
+
+A saved state saves a new process from reading every file again. A look trusts it no more than one in memory: a record
+counts only if its signature is still that on disk. So an old saved state only costs more reads, and a damaged one is
+ignored.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import os
+import secrets
 import stat
-from collections.abc import Iterator, Mapping
+import struct
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
+from typing import NamedTuple
 
 import attrs
 
-from snapd.model.ignore import IgnoreFile
-from snapd.model.snapshot import EMPTY_TREE, ObjectId, RelPath, SkipReason
-from snapd.worktree.fs.listing import SIGNATURE_BYTES
-from snapd.worktree.ignore.evaluator import DirectoryRules
-
-from .file_state import Inodes, PackedFiles, Record, inode_of, is_racy_record, tree_lines
+from snapd.failpoints import failpoint
+from snapd.model.errors import os_errors
+from snapd.model.ignore import IgnoreFile, IgnoreStack
+from snapd.model.snapshot import EMPTY_TREE, ObjectId, RelPath, RuleText, SkipReason, UncapturedChange
+from snapd.worktree.fs.listing import SIGNATURE_BYTES, FileStatus
+from snapd.worktree.ignore import DirectoryRules, Scope
+from snapd.worktree.state.file_state import OID_BYTES, Inodes, PackedFiles, Record, inode_of, is_racy_record, tree_lines
 
 
 class Uncaptured(Enum):
@@ -103,12 +115,7 @@ class DirectoryNode:
         return [name for name, record in self._files.items() if inode_of(record) in inodes.numbers]
 
     def has_just(self, names: bytes, signatures: bytes) -> bool:
-        """Whether the files are exactly those of a listing, and none of them is racy.
-
-        Args:
-            names: as `Listing.names`.
-            signatures: as `Listing.signatures`.
-        """
+        """Whether the files are exactly those of a listing, by its names and signatures, and none of them is racy."""
         files = self._files
         if isinstance(files, PackedFiles):
             return names == files.names and signatures == files.signatures and not files.racy.strip(b"\0")
@@ -147,6 +154,13 @@ class DirectoryNode:
             node = node.directories[part]
         return node.others.get(name) is Uncaptured.IGNORED_FILE
 
+    def invalidate_tree(self) -> None:
+        """Marks the trees of this directory and of those above it as to be computed."""
+        above: DirectoryNode | None = self
+        while above is not None and above.tree is not None:
+            above.tree = None
+            above = above.parent
+
     def walk(self, path: RelPath = b"") -> Iterator[tuple[RelPath, DirectoryNode]]:
         """This directory and all below it, parents first."""
         pending = [(path, self)]
@@ -157,13 +171,13 @@ class DirectoryNode:
             pending.extend((prefix + name, child) for name, child in reversed(node.directories.items()))
 
 
-def encode_tree(node: DirectoryNode, trees: Mapping[DirectoryNode, ObjectId]) -> bytes:
-    """The bytes of a directory's tree object; empty if nothing in it is captured.
+def join(above: RelPath | None, name: bytes) -> RelPath:
+    """The path of a name in a directory, whose path is empty for the root."""
+    return above + b"/" + name if above else name
 
-    Args:
-        node: the directory.
-        trees: the ids of subdirectories whose `tree` is None.
-    """
+
+def encode_tree(node: DirectoryNode, trees: Mapping[DirectoryNode, ObjectId]) -> bytes:
+    """The bytes of a directory's tree object, empty for no file; `trees` has the ids that subdirectories lack."""
     # git sorts a subtree as if its name ended in a slash
     lines = node.tree_lines()
     for name, child in node.directories.items():
@@ -172,3 +186,251 @@ def encode_tree(node: DirectoryNode, trees: Mapping[DirectoryNode, ObjectId]) ->
             lines.append((name + b"/", b"40000 %b\0%b" % (name, tree)))
     lines.sort()
     return b"".join([line for _, line in lines])
+
+
+_MOST_KNOWN = 20_000
+"""Up to how many names those of files are kept; of other files, only deletions are noticed."""
+_MOST_NOTED = 1_000
+
+
+class Known(NamedTuple):
+    """What tells a file or directory that is not captured from others: a rename changes none of it."""
+
+    mtime_ns: int
+    size: int
+    inode: int
+    is_directory: bool
+
+    @classmethod
+    def of(cls, status: FileStatus) -> Known:
+        """Takes it from a status; the size of a directory means nothing."""
+        is_directory = stat.S_ISDIR(status.st_mode)
+        return cls(status.st_mtime_ns, 0 if is_directory else status.st_size, status.st_ino, is_directory)
+
+
+class UncapturedFiles:
+    """The ignored and skipped names that looks have come by: nothing can bring these files back.
+
+    Attributes:
+        known: what is there, by path.
+        gone: what went away since the last `trace`, by inode number, with its path.
+        is_changed: whether `known` changed since somebody set this to False.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[RelPath, Known] = {}
+        self.gone: dict[int, tuple[RelPath, Known]] = {}
+        self.is_changed = False
+        self._noted: dict[RelPath, bool] = {}
+
+    @property
+    def changes(self) -> tuple[UncapturedChange, ...]:
+        """What happened to them since `settle`, ordered by path; at most 1,000 are noted."""
+        return tuple(UncapturedChange(path, deleted) for path, deleted in sorted(self._noted.items()))
+
+    def settle(self) -> None:
+        """Forgets what happened so far."""
+        self._noted.clear()
+
+    def note(self, path: RelPath, status: FileStatus) -> None:
+        """Notes a name that is there."""
+        now = Known.of(status)
+        before = self.known.get(path)
+        self.is_changed = self.is_changed or before != now
+        if before is not None or now.is_directory or len(self.known) < _MOST_KNOWN:
+            self.known[path] = now
+        if before is not None and before.inode != now.inode:
+            self.gone[before.inode] = path, before
+        if not now.is_directory and (before not in (None, now) or path in self._noted):
+            self._add_change(path, deleted=False)
+
+    def note_gone(self, path: RelPath, *, noted: bool = True) -> None:
+        """Takes in that a file or directory is gone; `noted` says whether it is one of `changes`."""
+        before = self.known.pop(path, None)
+        if before is not None:
+            self.gone[before.inode] = path, before
+            self.is_changed = True
+        if noted:
+            self._add_change(path, deleted=True)
+
+    def retract(self, path: RelPath) -> None:
+        """Takes `note_gone` back: what was there has another name."""
+        if self._noted.get(path) and path not in self.known:
+            del self._noted[path]
+
+    def note_rules(self, before: Iterable[RuleText], now: Iterable[RuleText]) -> None:
+        """Notes that ignore rules which no snapshot can bring back are others now."""
+        was, by_kind = ({rule.kind: rule.text for rule in rules} for rules in (before, now))
+        # without it, the repository itself is gone, or new
+        if "info" in was and "info" in by_kind and was["info"] != by_kind["info"]:
+            self._add_change(b".git/info/exclude", deleted=False)
+        if was.get("global") != by_kind.get("global"):
+            self._add_change(b"core.excludesFile", deleted=False)
+
+    def forget(self, path: RelPath) -> Known | None:
+        """Forgets a name that is captured from now on; gives what was known of it."""
+        self._noted.pop(path, None)
+        return self.known.pop(path, None)
+
+    def _add_change(self, path: RelPath, *, deleted: bool) -> None:
+        if path in self._noted or len(self._noted) < _MOST_NOTED:
+            self._noted[path] = deleted
+
+
+_MAGIC = b"snapd memory 3\n\0"
+_DIGEST_BYTES = 20
+_HEAD = struct.Struct("<20s20sIQII")
+_KNOWN = struct.Struct("<qQQ?")
+_NODE = struct.Struct("<IHQH20sBIIII")
+_UNCAPTURED: tuple[Uncaptured | SkipReason, ...] = (*Uncaptured, *SkipReason)
+_UNCAPTURED_CODES = {why: bytes((number,)) for number, why in enumerate(_UNCAPTURED, 1)}
+_SCOPES = tuple(Scope)
+_NO_TREE = _NO_KEY = bytes(_DIGEST_BYTES)
+_NO_PARENT = 0xFFFFFFFF
+
+
+class _DamagedError(Exception):
+    """The bytes are no saved state."""
+
+
+@attrs.frozen
+class SavedState:
+    """The state of a work tree as it is saved.
+
+    Attributes:
+        tree: a snapshot with all the objects that the state counts on.
+        rules_digest: of what decided, beside the ignore files in the tree, which names are captured.
+        root: the workspace.
+        looked_at: see `TreeState`.
+        uncaptured: see `UncapturedFiles.known`.
+    """
+
+    tree: ObjectId
+    rules_digest: bytes
+    root: DirectoryNode
+    looked_at: int
+    uncaptured: dict[RelPath, Known]
+
+
+def save(path: str, saved: SavedState) -> None:
+    """Saves a state; raises `StorageFull`, `IoError`: then the file is as it was before.
+
+    It need not say what is unread: such a file has an old record or none, and is read again.
+    """
+    temporary = f"{path}.{secrets.token_hex(6)}.tmp"
+    with os_errors(path):
+        try:
+            failpoint("memory.save")
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                digest = hashlib.sha1()
+                file.write(_MAGIC + bytes(_DIGEST_BYTES))
+                # piece by piece: the process would not give the memory for all of it back
+                for piece in _encode(saved):
+                    digest.update(piece)
+                    file.write(piece)
+                file.seek(len(_MAGIC))
+                file.write(digest.digest())
+            failpoint("memory.rename")
+            os.rename(temporary, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
+
+
+def load(path: str) -> SavedState | None:
+    """The saved state; None if there is none that can be used."""
+    try:
+        failpoint("memory.load")
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    start = len(_MAGIC) + _DIGEST_BYTES
+    if data[: len(_MAGIC)] != _MAGIC or hashlib.sha1(memoryview(data)[start:]).digest() != data[len(_MAGIC) : start]:
+        return None
+    try:
+        return _decode(data, start)
+    except (_DamagedError, struct.error, IndexError):
+        return None
+
+
+def _encode(saved: SavedState) -> Iterator[bytes]:
+    numbers: dict[DirectoryNode, int] = {}
+    keys: dict[bytes, int] = {}
+    for _, node in saved.root.walk():
+        numbers[node] = len(numbers)
+        keys.setdefault(_rules_of(node)[1], len(keys))
+    uncaptured = saved.uncaptured
+    paths = b"\0".join(uncaptured)
+    yield _HEAD.pack(saved.tree, saved.rules_digest, len(keys), saved.looked_at, len(uncaptured), len(paths))
+    yield from keys
+    yield paths
+    yield from (_KNOWN.pack(*known) for known in uncaptured.values())
+    for node in numbers:
+        scope, key = _rules_of(node)
+        files = node.packed_files
+        others = b"\0".join(_UNCAPTURED_CODES[why] + name for name, why in node.others.items())
+        head = (
+            _NO_PARENT if node.parent is None else numbers[node.parent],
+            len(node.name),
+            node.inode,
+            node.permissions,
+            node.tree or _NO_TREE,
+            _SCOPES.index(scope),
+            keys[key],
+            len(others),
+            len(files.names),
+            len(files),
+        )
+        yield _NODE.pack(*head)
+        yield from (node.name, others, files.names, files.signatures, files.oids, files.racy)
+
+
+def _rules_of(node: DirectoryNode) -> tuple[Scope, bytes]:
+    return (node.rules.scope, node.rules.key) if node.rules is not None else (Scope.RULES, _NO_KEY)
+
+
+def _decode(data: bytes, at: int) -> SavedState:
+    held, rules_digest, key_count, looked_at, uncaptured_count, paths_length = _HEAD.unpack_from(data, at)
+    at += _HEAD.size
+    keys = [data[start : start + _DIGEST_BYTES] for start in range(at, at + key_count * _DIGEST_BYTES, _DIGEST_BYTES)]
+    at += key_count * _DIGEST_BYTES
+    paths = data[at : at + paths_length].split(b"\0") if uncaptured_count else []
+    at += paths_length
+    end = at + uncaptured_count * _KNOWN.size
+    uncaptured = dict(zip(paths, map(Known._make, _KNOWN.iter_unpack(data[at:end])), strict=False))
+    at = end
+    known_rules: dict[tuple[int, int], DirectoryRules] = {}
+    nodes: list[DirectoryNode] = []
+    while at < len(data):
+        parent, name_length, inode, permissions, tree, scope, key, others_length, names_length, count = (
+            _NODE.unpack_from(data, at)
+        )
+        at += _NODE.size
+        name = data[at : at + name_length]
+        at += name_length
+        above = None if parent == _NO_PARENT else nodes[parent]
+        rules = known_rules.get((scope, key))
+        if rules is None:
+            # the first look reads the ignore files; until then the key alone shows whether they are the same
+            rules = known_rules[scope, key] = DirectoryRules(_SCOPES[scope], IgnoreStack(), (), keys[key])
+        node = DirectoryNode(name, above, inode, tree=None if tree == _NO_TREE else tree, rules=rules)
+        node.permissions = permissions
+        if others_length:
+            others = data[at : at + others_length].split(b"\0")
+            node.others = {other[1:]: _UNCAPTURED[other[0] - 1] for other in others}
+            at += others_length
+        if count:
+            signatures = at + names_length
+            oids = signatures + count * SIGNATURE_BYTES
+            racy = oids + count * OID_BYTES
+            end = racy + count
+            if end > len(data):
+                raise _DamagedError
+            node.files = PackedFiles(data[at:signatures], data[signatures:oids], data[oids:racy], data[racy:end])
+            at = end
+        nodes.append(node)
+        if above is not None:
+            above.directories[name] = node
+    return SavedState(held, rules_digest, nodes[0], looked_at, uncaptured)

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import attrs
 
 from snapd.model.paths import parents
 from snapd.model.snapshot import Coverage, ObjectId, Origin, RelPath, RuleText, Skip, SkipReason
 from snapd.worktree.fs.listing import FileStatus
-from snapd.worktree.ignore.evaluator import Scope
-from snapd.worktree.ignore.rules import WorkspaceRules
+from snapd.worktree.ignore import Scope, WorkspaceRules
 
 from .file_state import Inodes, PackedFiles, Record, inode_of, oid_of, signature_of
-from .nodes import DirectoryNode, Uncaptured
-from .uncaptured import Known, UncapturedFiles
+from .nodes import DirectoryNode, Known, SavedState, Uncaptured, UncapturedFiles, join
 
 _MOST_PERMISSIONS = 10_000
 """For how many files and directories a snapshot has permissions at most."""
@@ -33,17 +31,41 @@ _UNPACKED = 512
 
 @attrs.frozen
 class _LostDirectory:
-    """A directory that is gone from where it was, with what the state holds about all below it.
-
-    Attributes:
-        node: the directory.
-        unread: see `TreeState`.
-        linked: see `TreeState`.
-    """
+    """A directory that is gone from where it was, with what `TreeState` holds about all below it."""
 
     node: DirectoryNode
     unread: dict[DirectoryNode, dict[bytes, bool]]
     linked: dict[DirectoryNode, set[bytes]]
+
+
+class NameChanges:
+    """Which captured names came and went since the last `trace`.
+
+    Attributes:
+        arrived: names that came, with their status; None for one that was there, uncaptured.
+        left: inode numbers of names that went, with their paths, and when the files were written.
+        departed: directories that went, and were found nowhere.
+        recent: what came lately, by path: it may be a copy of something uncaptured that goes later.
+        is_recalled: whether there was no `trace` yet since `TreeState.recall`.
+    """
+
+    def __init__(self) -> None:
+        self.arrived: dict[tuple[DirectoryNode, bytes], FileStatus | None] = {}
+        self.left: dict[int, tuple[RelPath, int]] = {}
+        self.departed: list[tuple[RelPath, DirectoryNode]] = []
+        self.recent: dict[RelPath, Known] = {}
+        self.is_recalled = False
+
+    def leave(self, record: Record, path: RelPath) -> None:
+        """Takes in that a file is gone from a path."""
+        self.left[inode_of(record)] = path, signature_of(record).mtime_ns
+
+    def clear(self) -> None:
+        """Starts again, but for `recent`."""
+        self.arrived.clear()
+        self.left.clear()
+        self.departed.clear()
+        self.is_recalled = False
 
 
 class TreeState:
@@ -62,52 +84,33 @@ class TreeState:
         unread: files that must be read, by directory; True for a symlink.
         linked: files with more than one name: a write through another name raises no event for this one.
         uncaptured: what happens to files that are not captured.
+        names: which names came and went.
+        coverage: what a snapshot has beside its tree.
         looked_at: `file_clock_ns` when the look of the last capture began; 0 before the first.
-        origins: the names that files and directories had before, the last one last, by path: of what was not captured
-            before it got its name, and of directories that were moved. An empty name is one outside what looks see.
-        arrived: names that came since the last `trace`, with their status; None for one that was there, uncaptured.
-        left: inode numbers of captured names that went since then, with their paths, and when the files were written.
-        is_recalled: whether there was no `trace` yet since `recall`.
-        departed: directories that went since then, and were found nowhere.
-        recent: what came lately, by path: it may be a copy of something uncaptured that goes later.
-        left_out: see `Coverage`; some may not be there any more.
         knows_inodes: whether an inode number stands for one directory: some network file systems give the same to many.
     """
 
     def __init__(self, forgotten: Callable[[DirectoryNode], None], umask: int = 0o022) -> None:
         self._forgotten = forgotten
-        self._umask = umask
         self.root = DirectoryNode()
         self.count = 0
         self.unread: dict[DirectoryNode, dict[bytes, bool]] = {}
         self.linked: dict[DirectoryNode, set[bytes]] = {}
         self.uncaptured = UncapturedFiles()
+        self.names = NameChanges()
+        self.coverage = CoverageKeeper(self, umask)
         self.knows_inodes = False
         self.looked_at = 0
-        self.origins: dict[RelPath, tuple[Origin, ...]] = {}
-        self.arrived: dict[tuple[DirectoryNode, bytes], FileStatus | None] = {}
-        self.left: dict[int, tuple[RelPath, int]] = {}
-        self.departed: list[tuple[RelPath, DirectoryNode]] = []
-        self.is_recalled = False
-        self.recent: dict[RelPath, Known] = {}
-        self.left_out: dict[RelPath, ObjectId] = {}
-        self._unconfirmed: list[RelPath] = []
         self._lost: dict[int, _LostDirectory] = {}
-        self._notable: set[DirectoryNode] = set()
         self._used: OrderedDict[DirectoryNode, None] = OrderedDict()
-        self._rules: WorkspaceRules | None = None
-        self._coverage: Coverage | None = None
 
-    def recall(self, root: DirectoryNode) -> None:
+    def recall(self, saved: SavedState) -> None:
         """Takes over the state that an earlier process saved; the next look checks all of it."""
-        self.root = root
-        self.is_recalled = True
-        self.count = sum(node.file_count for _, node in root.walk())
-
-    def remember(self, origins: dict[RelPath, tuple[Origin, ...]]) -> None:
-        """Replaces what `origins` says."""
-        self.origins = origins
-        self._coverage = None
+        self.root = saved.root
+        self.looked_at = saved.looked_at
+        self.uncaptured.known = saved.uncaptured
+        self.names.is_recalled = True
+        self.count = sum(node.file_count for _, node in self.root.walk())
 
     def clear(self) -> None:
         """Forgets everything."""
@@ -136,19 +139,8 @@ class TreeState:
         """Whether a directory is still part of the state."""
         return node.parent is not None or node is self.root
 
-    def invalidate_tree(self, node: DirectoryNode) -> None:
-        """Marks the trees of a directory and of those above it as to be computed."""
-        above: DirectoryNode | None = node
-        while above is not None and above.tree is not None:
-            above.tree = None
-            above = above.parent
-
     def pack_all_but(self, used: Iterable[DirectoryNode]) -> None:
-        """Packs the directories in use, but for the most recently used ones.
-
-        Args:
-            used: directories whose files were used just now.
-        """
+        """Packs the directories in use, but for the most recently used ones; those in `used` were used just now."""
         for node in used:
             self._used[node] = None
             self._used.move_to_end(node)
@@ -158,7 +150,7 @@ class TreeState:
     @property
     def is_settled(self) -> bool:
         """Whether the last snapshot has the whole state: no file is unread, no tree or coverage out of date."""
-        return self.root.tree is not None and not self.unread and self._coverage is not None
+        return self.root.tree is not None and not self.unread and self.coverage.is_known
 
     # -- names
 
@@ -168,13 +160,13 @@ class TreeState:
         node.files[name] = record
         self.count += before is None
         if before is None or before[:4] != record[:4] or before[36:56] != record[36:56]:
-            self.invalidate_tree(node)
+            node.invalidate_tree()
 
     def put_new_files(self, node: DirectoryNode, files: dict[bytes, Record] | PackedFiles) -> None:
         """Adds the files of a directory that had none."""
         node.files = files
         self.count += len(files)
-        self.invalidate_tree(node)
+        node.invalidate_tree()
 
     def put_directory(self, above: DirectoryNode, name: bytes, inode: int) -> DirectoryNode:
         """Adds a directory: the lost one with that inode, or an empty one."""
@@ -182,7 +174,7 @@ class TreeState:
         node = DirectoryNode(name, above, inode) if lost is None else self._recovered(lost)
         node.name, node.parent = name, above
         above.directories[name] = node
-        self.invalidate_tree(above)
+        above.invalidate_tree()
         return node
 
     def _recovered(self, lost: _LostDirectory) -> DirectoryNode:
@@ -202,8 +194,8 @@ class TreeState:
         lost, self._lost = self._lost, {}
         for directory in lost.values():
             self._forget(directory)
-            if directory.node.inode in self.left:
-                self.departed.append((self.left[directory.node.inode][0], directory.node))
+            if directory.node.inode in self.names.left:
+                self.names.departed.append((self.names.left[directory.node.inode][0], directory.node))
 
     def _forget(self, lost: _LostDirectory) -> None:
         for _, node in lost.node.walk():
@@ -213,27 +205,190 @@ class TreeState:
         """Takes in, before a name is captured, that something is there that was not, for `trace`."""
         known = self.uncaptured.forget(path)
         if name in node.files:
-            self._leave(node.files[name], path)
+            self.names.leave(node.files[name], path)
         if self.looked_at:
             was_there = name in node.others and (known is None or known.inode == status.st_ino)
-            self.arrived[node, name] = None if was_there else status
+            self.names.arrived[node, name] = None if was_there else status
             if known is not None and not was_there:
                 self.uncaptured.gone[known.inode] = path, known
 
     def put_other(self, node: DirectoryNode, name: bytes, why: Uncaptured | SkipReason) -> None:
         """Adds a name that is not captured, in place of whatever had that name."""
         if node.others.get(name) is not why:
-            self._leave_out(node, name, why)
+            self.coverage.leave_out(node, name, why)
             linked = name in self.linked.get(node, ())
             self.drop(node, name)
             node.others[name] = why
             # another name of the file may fix what kept it from being captured
             self.set_linked(node, name, linked and isinstance(why, SkipReason))
 
-    def _leave_out(self, node: DirectoryNode, name: bytes, why: Uncaptured | SkipReason) -> None:
-        """Notes what was captured and is about to be ignored: it is not gone."""
+    def mark_unread(self, node: DirectoryNode, name: bytes, is_link: bool) -> None:
+        """Marks a file as to be read."""
+        self.unread.setdefault(node, {})[name] = is_link
+
+    def put_read_file(self, node: DirectoryNode, name: bytes, record: Record) -> None:
+        """Adds or replaces a file that was unread."""
+        _discard(self.unread, node, name)
+        self.put_file(node, name, record)
+
+    def lose(self, node: DirectoryNode, name: bytes) -> None:
+        """Drops a name that is gone, and notes what went with it that no snapshot has.
+
+        A directory of that name is lost: `put_directory` may find it again, until `forget_lost`.
+        """
         above = self.path_of(node)
-        path = above + b"/" + name if above else name
+        if above is not None:
+            path = join(above, name)
+            if name in node.others:
+                if self.coverage.left_out:
+                    self.coverage.invalidate()
+                self.uncaptured.note_gone(path, noted=node.others[name] is not Uncaptured.HIDDEN)
+            if name in node.directories:
+                self.names.left[node.directories[name].inode] = path, 0
+                for here, below in node.directories[name].walk(path):
+                    for other, why in below.others.items():
+                        self.uncaptured.note_gone(here + b"/" + other, noted=why is not Uncaptured.HIDDEN)
+        lost = self._take_out(node, name)
+        if lost is not None and self.knows_inodes:
+            before, self._lost[lost.node.inode] = self._lost.get(lost.node.inode), lost
+            lost = before
+        if lost is not None:
+            self._forget(lost)
+        self.drop(node, name)
+
+    def drop(self, node: DirectoryNode, name: bytes) -> None:
+        """Drops a name, whatever it is."""
+        self.drop_file(node, name)
+        gone = self._take_out(node, name)
+        if gone is not None:
+            self._forget(gone)
+        node.others.pop(name, None)
+
+    def drop_file(self, node: DirectoryNode, name: bytes) -> None:
+        """Drops the file of that name, if there is one."""
+        record = node.files.pop(name, None)
+        if record is not None:
+            above = self.path_of(node)
+            self.names.leave(record, join(above, name))
+            self.count -= 1
+            node.invalidate_tree()
+        _discard(self.unread, node, name)
+        self.set_linked(node, name, False)
+
+    def _take_out(self, above: DirectoryNode, name: bytes) -> _LostDirectory | None:
+        """Takes the directory of that name and all below it out of the state, if there is one."""
+        gone = above.directories.pop(name, None)
+        if gone is None:
+            return None
+        above.invalidate_tree()
+        lost = _LostDirectory(gone, {}, {})
+        for _, node in gone.walk():
+            node.parent = None
+            self.count -= node.file_count
+            if node in self.unread:
+                lost.unread[node] = self.unread.pop(node)
+            if node in self.linked:
+                lost.linked[node] = self.linked.pop(node)
+            self.coverage.drop(node)
+        return lost
+
+    def set_linked(self, node: DirectoryNode, name: bytes, linked: bool) -> bool:
+        """Says whether a file has several names; returns whether that is new."""
+        names = self.linked.get(node, set())
+        if (name in names) is linked:
+            return False
+        if linked:
+            self.linked.setdefault(node, set()).add(name)
+        else:
+            names.remove(name)
+            if not names:
+                del self.linked[node]
+        return True
+
+    def names_of_inodes(self, numbers: Collection[int]) -> dict[DirectoryNode, set[bytes]]:
+        """The names of all files with one of these inodes, and all skipped names, whose inodes are unknown."""
+        inodes = Inodes(numbers)
+        names_by_directory: dict[DirectoryNode, set[bytes]] = {}
+        pending = [self.root]
+        while pending:
+            node = pending.pop()
+            pending.extend(node.directories.values())
+            names = node.of_inodes(inodes)
+            if names:
+                names_by_directory[node] = set(names)
+        for node, skipped in self.coverage.skipped():
+            names_by_directory.setdefault(node, set()).update(skipped)
+        return names_by_directory
+
+    def has(self, path: RelPath) -> bool:
+        """Whether a captured file or directory is at a path, read or not."""
+        above, _, name = path.rpartition(b"/")
+        node = self.root.directory(above)
+        return node is not None and (
+            name in node.files or name in node.directories or name in self.unread.get(node, ())
+        )
+
+
+class CoverageKeeper:
+    """Knows what a snapshot of a state has beside its tree, and computes anew only what may have changed.
+
+    Args:
+        state: the state.
+        umask: of the user.
+
+    Attributes:
+        origins: the names that files and directories had before, the last one last, by path: of what was not captured
+            before it got its name, and of directories that were moved. An empty name is one outside what looks see.
+        left_out: see `Coverage`; some may not be there any more.
+    """
+
+    def __init__(self, state: TreeState, umask: int) -> None:
+        self._state = state
+        self._umask = umask
+        self.origins: dict[RelPath, tuple[Origin, ...]] = {}
+        self.left_out: dict[RelPath, ObjectId] = {}
+        self._unconfirmed: list[RelPath] = []
+        self._notable: set[DirectoryNode] = set()
+        self._rules: WorkspaceRules | None = None
+        self._coverage: Coverage | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing changed since `of`."""
+        return self._coverage is not None
+
+    def invalidate(self) -> None:
+        """Says that something changed."""
+        self._coverage = None
+
+    def set_origins(self, origins: dict[RelPath, tuple[Origin, ...]]) -> None:
+        """Replaces what `origins` says."""
+        self.origins = origins
+        self._coverage = None
+
+    def drop(self, node: DirectoryNode) -> None:
+        """Takes in that a directory is gone from the state."""
+        if node in self._notable:
+            self._notable.remove(node)
+            self._coverage = None
+
+    def skipped(self) -> Iterator[tuple[DirectoryNode, set[bytes]]]:
+        """The skipped names of each directory that has some."""
+        for node in self._notable:
+            skipped = {name for name, why in node.others.items() if isinstance(why, SkipReason)}
+            if skipped:
+                yield node, skipped
+
+    def set_permissions(self, node: DirectoryNode, permissions: int) -> None:
+        """Takes in the permissions of a directory."""
+        if node.permissions != permissions:
+            node.permissions = permissions
+            self.update((node,))
+
+    def leave_out(self, node: DirectoryNode, name: bytes, why: Uncaptured | SkipReason) -> None:
+        """Notes what was captured and is about to be ignored: it is not gone."""
+        above = self._state.path_of(node)
+        path = join(above, name)
         if why is Uncaptured.IGNORED_FILE and name in node.files:
             self.left_out[path] = oid_of(node.files[name])
         elif why is Uncaptured.IGNORED_DIRECTORY and name in node.directories:
@@ -241,18 +396,18 @@ class TreeState:
             if sum(below.file_count for _, below in inside) > _MOST_IN_DIRECTORY:
                 self.left_out[path] = b""
             else:
-                found = {
+                files = {
                     here + b"/" + each: oid_of(record) for here, below in inside for each, record in below.files.items()
                 }
-                self.left_out |= found
-                self._unconfirmed += found
+                self.left_out |= files
+                self._unconfirmed += files
         else:
             return
         self._coverage = None
 
-    def covered(self, above: DirectoryNode, name: bytes, path: RelPath) -> None:
+    def cover(self, above: DirectoryNode, name: bytes, path: RelPath) -> None:
         """Takes in that something is mounted over a directory: nobody knows what is below."""
-        self.put_other(above, name, SkipReason.SPECIAL)
+        self._state.put_other(above, name, SkipReason.SPECIAL)
         self.left_out[path] = b""
         self._coverage = None
 
@@ -274,135 +429,26 @@ class TreeState:
             return False
         folder = next((above for above in (path, *parents(path)) if self.left_out.get(above) == b""), None)
         if folder is None:
-            return path in self.left_out and self.root.ignores(path)
+            return path in self.left_out and self._state.root.ignores(path)
         above, _, name = folder.rpartition(b"/")
-        node = self.root.directory(above)
-        return self.root.ignores(folder + b"/") or (node is not None and node.others.get(name) is SkipReason.SPECIAL)
+        node = self._state.root.directory(above)
+        return self._state.root.ignores(folder + b"/") or (
+            node is not None and node.others.get(name) is SkipReason.SPECIAL
+        )
 
-    def mark_unread(self, node: DirectoryNode, name: bytes, is_link: bool) -> None:
-        """Marks a file as to be read."""
-        self.unread.setdefault(node, {})[name] = is_link
-
-    def put_read_file(self, node: DirectoryNode, name: bytes, record: Record) -> None:
-        """Adds or replaces a file that was unread."""
-        _discard(self.unread, node, name)
-        self.put_file(node, name, record)
-
-    def lose(self, node: DirectoryNode, name: bytes) -> None:
-        """Drops a name that is gone, and notes what went with it that no snapshot has.
-
-        A directory of that name is lost: `put_directory` may find it again, until `forget_lost`.
-        """
-        above = self.path_of(node)
-        if above is not None:
-            path = above + b"/" + name if above else name
-            if name in node.others:
-                if self.left_out:
-                    self._coverage = None
-                self.uncaptured.missed(path, noted=node.others[name] is not Uncaptured.HIDDEN)
-            if name in node.directories:
-                self.left[node.directories[name].inode] = path, 0
-                for here, below in node.directories[name].walk(path):
-                    for other, why in below.others.items():
-                        self.uncaptured.missed(here + b"/" + other, noted=why is not Uncaptured.HIDDEN)
-        lost = self._take_out(node, name)
-        if lost is not None and self.knows_inodes:
-            before, self._lost[lost.node.inode] = self._lost.get(lost.node.inode), lost
-            lost = before
-        if lost is not None:
-            self._forget(lost)
-        self.drop(node, name)
-
-    def drop(self, node: DirectoryNode, name: bytes) -> None:
-        """Drops a name, whatever it is."""
-        self.drop_file(node, name)
-        self.drop_directory(node, name)
-        node.others.pop(name, None)
-
-    def drop_file(self, node: DirectoryNode, name: bytes) -> None:
-        """Drops the file of that name, if there is one."""
-        record = node.files.pop(name, None)
-        if record is not None:
-            above = self.path_of(node)
-            self._leave(record, above + b"/" + name if above else name)
-            self.count -= 1
-            self.invalidate_tree(node)
-        _discard(self.unread, node, name)
-        self.set_linked(node, name, False)
-
-    def _leave(self, record: Record, path: RelPath) -> None:
-        self.left[inode_of(record)] = path, signature_of(record).mtime_ns
-
-    def drop_directory(self, above: DirectoryNode, name: bytes) -> None:
-        """Drops the directory of that name and all below it, if there is one."""
-        gone = self._take_out(above, name)
-        if gone is not None:
-            self._forget(gone)
-
-    def _take_out(self, above: DirectoryNode, name: bytes) -> _LostDirectory | None:
-        """Takes the directory of that name and all below it out of the state, if there is one."""
-        gone = above.directories.pop(name, None)
-        if gone is None:
-            return None
-        self.invalidate_tree(above)
-        lost = _LostDirectory(gone, {}, {})
-        for _, node in gone.walk():
-            node.parent = None
-            self.count -= node.file_count
-            if node in self.unread:
-                lost.unread[node] = self.unread.pop(node)
-            if node in self.linked:
-                lost.linked[node] = self.linked.pop(node)
-            if node in self._notable:
-                self._notable.remove(node)
-                self._coverage = None
-        return lost
-
-    def set_linked(self, node: DirectoryNode, name: bytes, linked: bool) -> bool:
-        """Says whether a file has several names; returns whether that is new."""
-        names = self.linked.get(node, set())
-        if (name in names) is linked:
-            return False
-        if linked:
-            self.linked.setdefault(node, set()).add(name)
-        else:
-            names.remove(name)
-            if not names:
-                del self.linked[node]
-        return True
-
-    def names_of_inodes(self, numbers: Collection[int]) -> dict[DirectoryNode, set[bytes]]:
-        """The names of all files with one of these inodes, and all skipped names, whose inodes are unknown."""
-        inodes = Inodes(numbers)
-        found: dict[DirectoryNode, set[bytes]] = {}
-        pending = [self.root]
-        while pending:
-            node = pending.pop()
-            pending.extend(node.directories.values())
-            names = node.of_inodes(inodes)
-            if names:
-                found[node] = set(names)
-        for node in self._notable:
-            skipped = {name for name, why in node.others.items() if isinstance(why, SkipReason)}
-            if skipped:
-                found.setdefault(node, set()).update(skipped)
-        return found
-
-    # -- coverage
-
-    def update_coverage(self, nodes: Iterable[DirectoryNode]) -> None:
+    def update(self, nodes: Iterable[DirectoryNode]) -> None:
         """Brings the coverage up to date with directories that a look visited."""
         for node in nodes:
             notable = self._is_notable(node)
             if notable or node in self._notable:
                 self._coverage = None
-            if notable and self.holds(node):
+            if notable and self._state.holds(node):
                 self._notable.add(node)
             else:
                 self._notable.discard(node)
 
-    def coverage(self, rules: WorkspaceRules, forced: tuple[RelPath, ...]) -> Coverage:
-        """What a snapshot records beside its tree: empty directories, skipped files, rules."""
+    def of(self, rules: WorkspaceRules, forced: tuple[RelPath, ...]) -> Coverage:
+        """The coverage of a snapshot of the state, under these rules and with these files forced."""
         known = self._coverage
         if known is not None and known.prefix == rules.prefix and known.forced == forced and self._rules is rules:
             return known
@@ -411,7 +457,7 @@ class TreeState:
         texts: list[RuleText] = []
         permissions: list[tuple[RelPath, int]] = []
         for node in self._notable:
-            path = self.path_of(node)
+            path = self._state.path_of(node)
             assert path is not None
             if path and _is_vacant(node):
                 empty.append(path)
@@ -432,19 +478,11 @@ class TreeState:
             skipped=tuple(sorted(skipped, key=lambda skip: skip.path)),
             rules=(*rules.texts, *sorted(texts, key=lambda text: text.base)),
             forced=forced,
-            origins=tuple((path, self.origins[path]) for path in sorted(self.origins) if self.has(path)),
+            origins=tuple((path, self.origins[path]) for path in sorted(self.origins) if self._state.has(path)),
             permissions=tuple(sorted(permissions)[:_MOST_PERMISSIONS]),
             left_out=tuple(sorted(self.left_out.items())[:_MOST_LEFT_OUT]),
         )
         return self._coverage
-
-    def has(self, path: RelPath) -> bool:
-        """Whether a captured file or directory is at a path, read or not."""
-        above, _, name = path.rpartition(b"/")
-        node = self.root.directory(above)
-        return node is not None and (
-            name in node.files or name in node.directories or name in self.unread.get(node, ())
-        )
 
     def _is_notable(self, node: DirectoryNode) -> bool:
         return (
@@ -458,12 +496,6 @@ class TreeState:
 
     def _is_unusual(self, node: DirectoryNode) -> bool:
         return node.permissions not in (0, 0o777 & ~self._umask)
-
-    def set_permissions(self, node: DirectoryNode, permissions: int) -> None:
-        """Takes in the permissions of a directory."""
-        if node.permissions != permissions:
-            node.permissions = permissions
-            self.update_coverage((node,))
 
 
 def _is_vacant(node: DirectoryNode) -> bool:

@@ -130,7 +130,8 @@ def killed(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     Args:
         at: before which call of the applier, or after all of them: "end".
     """
-    from snapd.worktree.apply import applier as applying
+    from snapd.worktree.apply.applier import Applier
+    from snapd.worktree.apply.directories import DirectoryChanges
 
     bench = agents.bench
 
@@ -151,7 +152,7 @@ def killed(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
 
     monkeypatch.setattr(work_tree, "apply", watched)
     if at != "end":
-        monkeypatch.setattr(applying.Applier, at, die)
+        monkeypatch.setattr(DirectoryChanges if at == "sync" else Applier, at, die)
     with pytest.raises(Interrupted):
         agents.undo("one")
     monkeypatch.undo()
@@ -163,7 +164,7 @@ def killed(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     bench.open()
 
 
-@pytest.mark.parametrize("at", ["_delete", "_move", "_sync", "end"])
+@pytest.mark.parametrize("at", ["_delete", "_move", "sync", "end"])
 def test_killed_while_undoing(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     bench = agents.bench
     agents.step("one", {"a.txt": b"1", "new/n": b"n", "link": Symlink("a.txt")})

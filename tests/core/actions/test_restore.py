@@ -14,7 +14,7 @@ from snapd.core.operations.details import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
 from snapd.worktree.apply import applier as apply
-from snapd.worktree.apply.new_files import NewFiles
+from snapd.worktree.apply.files import NewFiles
 from tests.support.failures import killed_at
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Executable, Items, Symlink, make, outcomes, without_rights, write

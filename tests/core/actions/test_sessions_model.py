@@ -27,6 +27,7 @@ from snapd.store.store import Store
 from snapd.store.timeline.small_files import IntentFile
 from snapd.store.timeline.timeline import Timeline
 from snapd.worktree.apply.applier import Applier
+from snapd.worktree.apply.directories import DirectoryChanges
 from tests.support.amounts import amount
 from tests.support.git import run_git
 from tests.support.sessions import Agents, reachable
@@ -521,7 +522,8 @@ class Machine:
 
 
 POINTS = [
-    *((Applier, name) for name in ("_stage", "_delete", "_move", "_remove_directory", "_make_directory", "_sync")),
+    *((Applier, name) for name in ("_stage", "_delete", "_move")),
+    *((DirectoryChanges, name) for name in ("_remove", "_make", "sync")),
     *((Store, name) for name in ("intend", "append_event", "append")),
     *((Journal, name) for name in ("flush", "_append")),
     (ReferenceDatabase, "move"),

@@ -426,7 +426,7 @@ def running(looking: Any) -> Iterator[tuple[Clocked, ChangeFeed, queue.Queue[Exc
 
 
 def test_nothing_happens_while_nobody_listens(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(told.bench.workspace.work_tree), "listen", lambda *_: pytest.fail("listened"))
+    monkeypatch.setattr(type(told.bench.workspace.work_tree.clock), "listen", lambda *_: pytest.fail("listened"))
     told.bench.write({"a.txt": b"other\n"})
     told.bench.track()
     assert threads() == []
@@ -463,7 +463,7 @@ def test_a_snapshot_that_failed_is_looked_after(told: Told) -> None:
     workspace.feed.listen(True)
     looking.looked.get(timeout=PATIENCE)
     # from now on the clock says nothing
-    workspace.work_tree.stop_listening()
+    workspace.work_tree.clock.stop_listening()
     told.bench.write({"a.txt": b"other\n"})
     call = Call()
     call.cancel()
@@ -574,7 +574,7 @@ def test_changes_that_go_on_while_it_is_looked(told: Told, monkeypatch: pytest.M
     listen(told.bench, events.put)
     told.bench.workspace.feed.listen(True)
     # from now on the clock says nothing
-    told.bench.workspace.work_tree.stop_listening()
+    told.bench.workspace.work_tree.clock.stop_listening()
     monkeypatch.setattr(Walker, "walk_marked", busy)
     told.bench.write({"a.txt": b"other\n"})
     told.bench.workspace.writer.feed.hear()

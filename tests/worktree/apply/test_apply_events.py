@@ -10,7 +10,7 @@ import pytest
 
 from snapd.core.operations.details import OperationOptions
 from snapd.model.call import Call
-from snapd.watch.inotify import DELETE, MOVED_FROM, MOVED_TO, Inotify
+from snapd.watch.queues import DELETE, MOVED_FROM, MOVED_TO, Inotify
 from tests.support.workspace import make
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is of Linux")

@@ -17,7 +17,7 @@ from snapd import failpoints
 from snapd.model.call import Call
 from snapd.model.plan import Delete, MoveDirectory, Plan, Write
 from snapd.model.snapshot import EXECUTABLE, Entry, Outcome
-from snapd.worktree.apply import directory_move
+from snapd.worktree.apply import directories
 from tests.support import renames
 from tests.support.amounts import amount
 from tests.support.failures import at_failpoint, killed_at
@@ -311,7 +311,7 @@ def test_where_the_system_refuses_each_file_is_moved(bench: Bench, monkeypatch: 
     def refuse(*_: object) -> None:
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(directory_move, "rename_no_replace", refuse)
+    monkeypatch.setattr(directories, "rename_no_replace", refuse)
     foretold = bench.restore(tree, dry_run=True)
     assert bench.restore(tree).files == foretold.files
     assert bench.read() == FOLDER

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from snapd.model.errors import IoError, StorageFull
-from snapd.worktree.apply import new_files
-from snapd.worktree.fs import syncing
+from snapd.worktree.apply import files
+from snapd.worktree.fs import system
 from tests.support.workspace import Items, make, outcomes
 
-pytestmark = pytest.mark.skipif(syncing._system is None, reason="there is no syncfs here")
+pytestmark = pytest.mark.skipif(system._syncs is None, reason="there is no syncfs here")
 
 COUNT = 40
 
@@ -37,7 +37,7 @@ class Syncs:
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: Counter[str] = Counter()
         self.fails: dict[str, int] = {}
-        real = syncing._system
+        real = system._syncs
         assert real is not None
         fsync = os.fsync
 
@@ -56,18 +56,18 @@ class Syncs:
 
             return call
 
-        system = syncing.SystemSync(watched("syncfs"), real.fstatfs, watched("sync_file_range"))
-        monkeypatch.setattr(syncing, "_system", system)
+        watching = system.SystemSync(watched("syncfs"), real.fstatfs, watched("sync_file_range"))
+        monkeypatch.setattr(system, "_syncs", watching)
         monkeypatch.setattr(os, "fsync", counted)
         # whatever else this machine does
-        monkeypatch.setattr(syncing, "_waiting", lambda: 0)
+        monkeypatch.setattr(system, "_waiting", lambda: 0)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     descriptor = os.open(tmp_path, os.O_RDONLY)
     try:
-        if not syncing.can_sync_together(descriptor):
+        if not system.can_sync_together(descriptor):
             pytest.skip("one call does not sync this file system")
     finally:
         os.close(descriptor)
@@ -97,7 +97,7 @@ def test_syncs_do_not_grow_with_the_number_of_directories(folder: Path, monkeypa
 
 def test_few_files_are_synced_one_by_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One file must not wait for what others write."""
-    few = new_files.TOGETHER_FROM - 1
+    few = files.TOGETHER_FROM - 1
     bench = make(folder, texts(b"one", few, 1))
     tree = bench.track()
     bench.write(texts(b"two", few, 1))
@@ -115,11 +115,11 @@ def test_where_one_call_is_not_enough_each_file_is_synced(
     bench.write(texts(b"two"))
     syncs = Syncs(bench.root, monkeypatch)
     if why == "no such call":
-        monkeypatch.setattr(syncing, "_system", syncing.load("darwin", ctypes.CDLL(None)))
+        monkeypatch.setattr(system, "_syncs", system.load_sync("darwin", ctypes.CDLL(None)))
     elif why == "another file system":
-        monkeypatch.setattr(syncing, "_LOCAL", frozenset())
+        monkeypatch.setattr(system, "_LOCAL", frozenset())
     elif why == "much of others waits":
-        monkeypatch.setattr(syncing, "_waiting", lambda: syncing.MOST_WAITING + 1)
+        monkeypatch.setattr(system, "_waiting", lambda: system.MOST_WAITING + 1)
     else:
         # it may be a file of somebody else
         syncs.fails["syncfs"] = errno.EIO
@@ -153,7 +153,7 @@ def test_much_is_synced_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch)
     bench = make(folder, items)
     tree = bench.track()
     bench.become({"other": b""})
-    monkeypatch.setattr(new_files, "_SYNC_BYTES", 20_000)
+    monkeypatch.setattr(files, "_SYNC_BYTES", 20_000)
     syncs = Syncs(bench.root, monkeypatch)
     bench.restore(tree)
     assert bench.read() == items
@@ -177,7 +177,7 @@ def test_a_file_that_its_owner_may_not_read_is_synced_at_once(folder: Path, monk
 
 def test_the_names_of_one_file_are_changed_one_after_the_other(tmp_path: Path) -> None:
     """Each name that goes changes the ctime of the file, so that its bytes are compared while that happens again."""
-    count = 10 * new_files.PARALLEL_FROM
+    count = 10 * files.PARALLEL_FROM
     bench = make(tmp_path, {"kept": b"k"})
     then = bench.track()
     bench.write({"n0": b"x" * 100_000})

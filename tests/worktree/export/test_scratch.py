@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from snapd.model.errors import IoError
-from snapd.worktree.export import scratch as module
-from snapd.worktree.export.scratch import Scratch
+from snapd.worktree import export as module
+from snapd.worktree.export import Scratch
 from snapd.worktree.fs import stable_read
 from tests.support.workspace import Executable, Item, Items, Symlink, read, without_rights, write
 

@@ -14,9 +14,9 @@ import pytest
 from snapd.model.paths import parents
 from snapd.store.adopt import ProjectBlobs
 from snapd.worktree.fs.listing import list_directory
+from snapd.worktree.git.config import GitUser
 from snapd.worktree.git.index_seed import IndexSeed
-from snapd.worktree.git.objects import object_directories
-from snapd.worktree.git.repository import GitUser, find_repository
+from snapd.worktree.git.repository import find_repository, object_directories
 from tests.support.amounts import amount
 from tests.support.git import run_git
 
@@ -107,7 +107,8 @@ def vouched(root: Path, folder: Path | None = None, home: Path | None = None) ->
         descriptor = os.open(os.path.join(at(folder), directory), os.O_RDONLY)
         listing = list_directory(descriptor)
         names = listing.names.split(b"\0")[:-1]
-        seed.entering(directory, names, descriptor)
+        if b".gitattributes" in names:
+            seed.read_attributes(directory, descriptor)
         os.close(descriptor)
         for name, oid in zip(names, seed.oids(directory, listing), strict=True):
             if oid is not None:

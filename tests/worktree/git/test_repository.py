@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from snapd.worktree.git.config import GitUser
 from snapd.worktree.git.index import read_index
 from snapd.worktree.git.repository import (
-    GitUser,
     Repository,
     attribute_settings,
     find_repository,

@@ -13,7 +13,7 @@ from snapd.model.errors import InvalidParams
 from snapd.model.ignore import IgnoreFile
 from snapd.model.snapshot import Snapshot
 from snapd.worktree.git.index_seed import Conversions
-from snapd.worktree.ignore.rules import workspace_excludes
+from snapd.worktree.ignore import workspace_excludes
 from tests.support.git import run_git
 from tests.support.workspace import Bench, make
 

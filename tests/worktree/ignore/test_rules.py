@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from snapd.store.adopt import ProjectBlobs
-from snapd.worktree.fs import stat_cache as stat_cache
 from snapd.worktree.fs.listing import list_directory
-from snapd.worktree.git.repository import GitUser
-from snapd.worktree.ignore.rules import RuleSource
+from snapd.worktree.fs.stable_read import StatCache
+from snapd.worktree.git.config import GitUser
+from snapd.worktree.ignore import RuleSource
 from tests.support.git import run_git
 
 
@@ -257,7 +257,7 @@ def test_a_seed_rests_on_the_rules(project: Project) -> None:
 
 
 def test_stamps_of_a_directory_do_not_count_what_it_holds(tmp_path: Path) -> None:
-    noted = stat_cache.StatCache()
+    noted = StatCache()
     noted.stat(at(tmp_path))
     (tmp_path / "new").write_text("x")
     assert noted.unchanged()
@@ -267,7 +267,7 @@ def test_stamps_of_a_directory_do_not_count_what_it_holds(tmp_path: Path) -> Non
 
 def test_a_file_that_changes_between_two_looks_is_not_trusted(tmp_path: Path, clock: Callable[[], None]) -> None:
     clock()
-    noted = stat_cache.StatCache()
+    noted = StatCache()
     noted.stat(at(tmp_path / "x"))
     (tmp_path / "x").write_text("x")
     noted.stat(at(tmp_path / "x"))

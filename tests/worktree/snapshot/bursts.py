@@ -26,10 +26,9 @@ from snapd.model.call import Call
 from snapd.model.errors import Cancelled, PathOutsideWorkspace, SnapdError
 from snapd.model.snapshot import CaptureSettings, DriftQuery
 from snapd.watch import inotify_clock
-from snapd.watch.fanotify import Fanotify
-from snapd.watch.inotify import OVERFLOW, Event, Inotify
+from snapd.watch.queues import OVERFLOW, Event, Fanotify, Inotify
 from snapd.worktree.snapshot import walker
-from snapd.worktree.snapshot.lister_pool import ListerPool
+from snapd.worktree.snapshot.walker import ListerPool
 from tests.support.git import run_git
 from tests.support.workspace import close_all, make
 from tests.worktree.changes import stored_files
@@ -264,7 +263,7 @@ class Run:
         self.bench = make(folder, inside="", watcher=case.watcher)
         # a machine without a queue left would have us test something else
         expected = {"auto": "inotify"}.get(case.watcher, case.watcher)
-        assert self.bench.workspace.work_tree.watcher == expected
+        assert self.bench.workspace.work_tree.clock.kind == expected
         self._settings = CaptureSettings(exclude=(), max_file_size=_LIMIT)
         self._forced: tuple[bytes, ...] = ()
         self._tracked: frozenset[bytes] = frozenset()
@@ -357,9 +356,11 @@ class Run:
     def _drift(self) -> None:
         self.bench.configure(*self._settings.exclude, max_file_size=self._settings.max_file_size)
         work_tree = self.bench.workspace.work_tree
-        if work_tree.tree is not None:
+        if work_tree.scanner.stored_tree is not None:
             store = self.bench.workspace.store
-            work_tree.drift(DriftQuery(work_tree.tree, store.read_tree, self._settings, (), 5, 1000), Call())
+            work_tree.drift(
+                DriftQuery(work_tree.scanner.stored_tree, store.read_tree, self._settings, (), 5, 1000), Call()
+            )
 
     def _reopen(self) -> None:
         self.bench.reopen()
@@ -424,7 +425,7 @@ class Run:
         after_all.tree()
         held = set(stored_files(self.bench, tracked.tree).values())
         lost = {before.files[path] for path in before.files} & set(after_all.files.values()) - held
-        exact = self.bench.workspace.work_tree.watcher == "inotify"
+        exact = self.bench.workspace.work_tree.clock.kind == "inotify"
         return f"lost {lost}" if lost and exact and b".gitignore" not in repr(edit).encode() else None
 
 

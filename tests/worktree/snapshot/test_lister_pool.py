@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from snapd.workers.pool import WorkerLost
+from snapd.workers.processes import WorkerLost
 from snapd.worktree.fs.directories import open_directory
 from snapd.worktree.fs.listing import Listing, decode, encode, failed, list_directory
 from snapd.worktree.snapshot import lister_process, walker
-from snapd.worktree.snapshot.lister_pool import ListerPool
+from snapd.worktree.snapshot.walker import ListerPool
 from tests.support.git import run_git
 from tests.support.processes import descriptors, own_children
 from tests.support.workspace import make, without_rights, write
@@ -110,11 +110,11 @@ def test_the_listings_are_the_same_bytes(tmp_path: Path) -> None:
     # and they say what is there
     for path, listing in found.items():
         here = os.path.join(os.fsencode(tmp_path), path)
-        assert listing.found().keys() == set(os.listdir(here))
+        assert listing.statuses().keys() == set(os.listdir(here))
         for names in (listing.names, listing.directories):
             in_order = [os.fsdecode(name) for name in names.split(b"\0")[:-1]]
             assert in_order == sorted(in_order)
-        for name, status in listing.found().items():
+        for name, status in listing.statuses().items():
             there = os.lstat(os.path.join(here, name))
             assert (status.st_mode, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size) == (
                 there.st_mode,

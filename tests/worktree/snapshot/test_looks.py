@@ -21,7 +21,7 @@ from snapd.model.errors import Cancelled
 from snapd.model.snapshot import DriftQuery, SkipReason
 from snapd.watch import inotify_clock
 from snapd.watch.clock import Marks
-from snapd.watch.inotify import Inotify
+from snapd.watch.queues import Inotify
 from snapd.worktree.fs import listing
 from snapd.worktree.snapshot import walker
 from snapd.worktree.snapshot.walker import Walker
@@ -225,7 +225,7 @@ def test_a_store_to_a_mapped_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 # told once more, so that it is read until its time is old enough to be believed
                 pass
             bench.track()
-            record = work_tree._scanner.state.root.file(os.fsencode(name))
+            record = work_tree.state.root.file(os.fsencode(name))
             if record is not None and not is_racy_record(record):
                 break
         pages[4000:4001] = b"%d" % (len(name) + 1)
@@ -447,9 +447,11 @@ def test_what_a_drift_found_is_in_the_snapshot_that_follows(tmp_path: Path, cloc
     work_tree = bench.workspace.work_tree
 
     def drift() -> None:
-        assert work_tree.tree is not None
+        assert work_tree.scanner.stored_tree is not None
         read_tree = bench.workspace.store.read_tree
-        work_tree.drift(DriftQuery(work_tree.tree, read_tree, bench.workspace.policy.capture, (), 5, 1000), Call())
+        work_tree.drift(
+            DriftQuery(work_tree.scanner.stored_tree, read_tree, bench.workspace.policy.capture, (), 5, 1000), Call()
+        )
 
     os.mkfifo(bench.path("d/pipe"))
     drift()

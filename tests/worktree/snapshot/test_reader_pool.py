@@ -23,7 +23,7 @@ from snapd.model.call import Call
 from snapd.model.errors import Cancelled, StorageFull
 from snapd.model.snapshot import Signature
 from snapd.store.object_store import ObjectBatch
-from snapd.workers.pool import WorkerLost
+from snapd.workers.processes import WorkerLost
 from snapd.worktree.fs.stable_read import STREAM_FROM
 from snapd.worktree.snapshot import reader as reading
 from snapd.worktree.snapshot.reader import ReaderPool, ReadFile

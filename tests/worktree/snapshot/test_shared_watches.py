@@ -13,10 +13,10 @@ import attrs
 import pytest
 
 from snapd.watch.inotify_clock import InotifyClock
-from snapd.workers.pool import WorkerLost
+from snapd.workers.processes import WorkerLost
 from snapd.worktree.fs.listing import Listing
 from snapd.worktree.snapshot import walker
-from snapd.worktree.snapshot.lister_pool import ListerPool
+from snapd.worktree.snapshot.walker import ListerPool
 from tests.support.git import run_git
 from tests.support.workspace import Bench, make
 from tests.worktree.changes import Edit, check, exchange, put, put_all, remove, rename, symlink, together
@@ -92,7 +92,7 @@ def between(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def make_change(bench: Bench, change: Edit, *, heard: bool) -> None:
     """Changes something; if it is heard, a listener's thread takes in at once what the queue has."""
     change(bench)
-    clock = bench.workspace.work_tree._clock  # type: ignore[attr-defined]
+    clock = bench.workspace.work_tree.clock
     # where all queues of the user are in use there is none
     if heard and isinstance(clock, InotifyClock):
         clock._gather()

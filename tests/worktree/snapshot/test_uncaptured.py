@@ -29,9 +29,9 @@ def noticed(bench: Bench) -> dict[str, str]:
     work_tree = bench.workspace.work_tree
     found = {
         os.fsdecode(change.path): "deleted" if change.deleted else "changed"
-        for change in work_tree.uncaptured_changes()
+        for change in work_tree.state.uncaptured.changes
     }
-    work_tree.settle_uncaptured()
+    work_tree.state.uncaptured.settle()
     return found
 
 

@@ -14,10 +14,9 @@ from snapd.model.ignore import IgnoreStack
 from snapd.model.snapshot import SkipReason
 from snapd.worktree.fs import stable_read as disk
 from snapd.worktree.fs.listing import SIGNATURE
-from snapd.worktree.ignore.evaluator import DirectoryRules, Scope
+from snapd.worktree.ignore import DirectoryRules, Scope
 from snapd.worktree.state.file_state import seeded_record
-from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
-from snapd.worktree.state.persistence import Saved, load, save
+from snapd.worktree.state.nodes import DirectoryNode, SavedState, Uncaptured, load, save
 from snapd.worktree.state.tree_state import TreeState
 from tests.support.git import run_git
 from tests.support.workspace import Symlink, make, write
@@ -80,7 +79,7 @@ def random_state(seed: int) -> TreeState:
 
 
 def saved_at(path: Path, state: TreeState) -> bytes:
-    save(str(path), state, TREE, RULES)
+    save(str(path), SavedState(TREE, RULES, state.root, state.looked_at, state.uncaptured.known))
     return path.read_bytes()
 
 
@@ -98,7 +97,7 @@ def test_what_was_kept_comes_back(tmp_path: Path, seed: int) -> None:
     assert [*tmp_path.iterdir()] == [tmp_path / "m"]
     assert os.stat(tmp_path / "m").st_mode & 0o777 == 0o600
     again = TreeState(lambda _: None)
-    again.recall(found.root)
+    again.recall(found)
     assert again.count == state.count
 
 
@@ -125,7 +124,7 @@ def test_an_empty_memory_comes_back(tmp_path: Path) -> None:
     assert (found.root.files, found.root.others, found.root.tree) == ({}, {}, None)
 
 
-def same(found: Saved | None, whole: Saved) -> bool:
+def same(found: SavedState | None, whole: SavedState) -> bool:
     """Whether nothing came back, or all of it."""
     if found is None:
         return True
@@ -308,7 +307,7 @@ def test_it_is_believed_where_its_tree_is_a_snapshot(tmp_path: Path, read_names:
     assert set(read_names) == FILES
     del read_names[:]
     bench.reopen()
-    assert scanner_of(bench).relied_on is not None
+    assert scanner_of(bench).stored_tree is not None
     check(bench)
     assert read_names == []
 
@@ -377,7 +376,7 @@ def test_another_folder_at_the_same_path_is_not_what_is_remembered(tmp_path: Pat
     write(bench.root, {"other": b"1\n", "src/a.py": b"aaaa\n"})
     del read_names[:]
     bench.open()
-    assert scanner_of(bench).relied_on is None
+    assert scanner_of(bench).stored_tree is None
     check(bench)
     assert sorted(read_names) == [b"a.py", b"other"]
 

@@ -11,8 +11,7 @@ from snapd.model.ignore import IgnoreFile, IgnoreStack
 from snapd.model.snapshot import RuleText, SkipReason
 from snapd.worktree.fs.listing import SIGNATURE
 from snapd.worktree.git.index import TrackedPaths
-from snapd.worktree.ignore.evaluator import DirectoryRules, Scope
-from snapd.worktree.ignore.rules import WorkspaceRules
+from snapd.worktree.ignore import DirectoryRules, Scope, WorkspaceRules
 from snapd.worktree.state import tree_state as state
 from snapd.worktree.state.file_state import PackedFiles, Record, seeded_record
 from snapd.worktree.state.nodes import DirectoryNode, Uncaptured
@@ -230,9 +229,9 @@ class Play:
 
     def check_coverage(self) -> None:
         """What the tree cannot say, after the directories that were touched were noted."""
-        self.state.update_coverage(self.doubted)
+        self.state.coverage.update(self.doubted)
         self.doubted.clear()
-        found = self.state.coverage(RULES, ())
+        found = self.state.coverage.of(RULES, ())
         model = self.model
         assert found.empty_dirs == model.empty()
         assert {(skip.path, skip.reason) for skip in found.skipped} == {
@@ -242,7 +241,7 @@ class Play:
         assert {(text.base, text.text) for text in found.rules} == {
             (folder, text) for folder, text in model.texts.items() if _join(folder, b".gitignore") not in model.files
         }
-        assert self.state.coverage(RULES, ()) is found
+        assert self.state.coverage.of(RULES, ()) is found
 
     def path(self, node: DirectoryNode) -> bytes:
         path = self.state.path_of(node)
@@ -279,7 +278,7 @@ def test_the_other_names_of_a_file_are_found_by_its_inode() -> None:
     state.put_file(below, b"three", record(inode=8))
     state.put_other(below, b"large", SkipReason.TOO_LARGE)
     state.put_other(below, b"ignored", Uncaptured.IGNORED_FILE)
-    state.update_coverage([state.root, below])
+    state.coverage.update([state.root, below])
     for _ in range(2):
         # many are looked for in another way than few
         for numbers in ({7}, {7, *range(100, 200)}):
@@ -315,8 +314,8 @@ def settled(state: TreeState) -> bool:
 def test_it_is_settled_once_all_is_in_a_snapshot() -> None:
     state = TreeState(lambda _: None)
     state.put_file(state.root, b"one", record())
-    state.update_coverage([state.root])
-    state.coverage(RULES, ())
+    state.coverage.update([state.root])
+    state.coverage.of(RULES, ())
     assert not settled(state)
     state.root.tree = TREE
     assert settled(state)
@@ -328,9 +327,9 @@ def test_it_is_settled_once_all_is_in_a_snapshot() -> None:
     assert not settled(state)
     state.root.tree = TREE
     state.put_other(state.root, b"large", SkipReason.TOO_LARGE)
-    state.update_coverage([state.root])
+    state.coverage.update([state.root])
     assert not settled(state)
-    state.coverage(RULES, ())
+    state.coverage.of(RULES, ())
     assert settled(state)
 
 
@@ -355,9 +354,9 @@ def test_the_directories_used_last_stay_as_they_are(monkeypatch: pytest.MonkeyPa
 
 def test_other_rules_are_another_coverage() -> None:
     state = TreeState(lambda _: None)
-    first = state.coverage(RULES, ())
-    assert state.coverage(RULES, (b"forced",)).forced == (b"forced",)
-    assert state.coverage(attrs.evolve(RULES, prefix=b"sub"), ()).prefix == b"sub"
+    first = state.coverage.of(RULES, ())
+    assert state.coverage.of(RULES, (b"forced",)).forced == (b"forced",)
+    assert state.coverage.of(attrs.evolve(RULES, prefix=b"sub"), ()).prefix == b"sub"
     own = RuleText("own", b"", b"*.log\n")
-    assert state.coverage(attrs.evolve(RULES, texts=(own,)), ()).rules == (own,)
-    assert state.coverage(RULES, ()) == first
+    assert state.coverage.of(attrs.evolve(RULES, texts=(own,)), ()).rules == (own,)
+    assert state.coverage.of(RULES, ()) == first

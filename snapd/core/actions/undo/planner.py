@@ -25,6 +25,7 @@ from snapd.model.plan import LinkedFiles, Plan
 from snapd.model.snapshot import Entry, FileOutcome, OnConflict, RelPath, Snapshot
 from snapd.model.timeline import Operated, OperationId, SessionId, SnapshotId, Step, Turned, Undone, UndoUnit
 from snapd.store.store import Store
+from snapd.worktree.git.repository import files_of_other_branches
 from snapd.worktree.worktree import WorkTree
 
 
@@ -420,7 +421,8 @@ class UndoPlanner:
         places: dict[RelPath, tuple[str, bytes | None]] = {}
         left = {path: task.files[path][-1].new for path in taken.absent}
         wanted = {path: entry for path, entry in left.items() if entry is not None and task.again is None}
-        for branch, files in self._work_tree.elsewhere(wanted, self._store.project_blobs) if wanted else ():
+        branches = files_of_other_branches(self._work_tree.root, wanted, self._store.project_blobs)
+        for branch, files in branches if wanted else ():
             call.check()
             known = self._store.adopt((), [entry.oid for entry in files.values()])
             for path, entry in files.items():

@@ -1,28 +1,30 @@
-"""Reads the rules that decide which files of a workspace are ignored, and which are captured anyway.
+"""Decides which files of a workspace are captured: reads the rules, and applies them to names.
 
 Everything is read as data: snapd never runs what the user's git configures.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable
+from enum import Enum
 from typing import Any
 
 import attrs
 
 from snapd.model.errors import InvalidParams, did_you_mean, os_errors
 from snapd.model.ignore import RULES_BYTES, IgnoreFile, IgnoreStack, stack_of
+from snapd.model.paths import parents
 from snapd.model.snapshot import RelPath, RuleText, Signature, file_clock_ns
 from snapd.store.adopt import OpenBlobs
-from snapd.worktree.fs.stable_read import is_racy, read_small, signature
-from snapd.worktree.fs.stat_cache import StatCache
+from snapd.worktree.fs.stable_read import StatCache, is_racy, read_small, signature
+from snapd.worktree.git.config import GitUser as GitUser
 from snapd.worktree.git.index import GitIndex, MalformedIndex, TrackedPaths, read_index
 from snapd.worktree.git.index_seed import IndexSeed
-from snapd.worktree.git.repository import GitUser as GitUser
 from snapd.worktree.git.repository import Repository, find_repository, nested_repository, user_excludes
 
 logger = logging.getLogger(__name__)
@@ -76,19 +78,17 @@ class RuleSource:
         self.earlier: Callable[[], Iterable[bytes]] = tuple
         """Gives the texts that the folder's own file had in snapshots, the newest first."""
 
-    def of_folder(self) -> tuple[list[str], str | None]:
-        """The patterns of the folder's own file, and what is wrong with it: then the last valid ones hold.
-
-        Raises:
-            IoError: the disk or the process is in trouble, or a snapshot is damaged.
-        """
+    def of_folder(self) -> tuple[tuple[str, ...], str | None]:
+        """The patterns of the folder's own file, the last valid ones if it is wrong, and why; raises `IoError`."""
         try:
             self._folders = workspace_excludes(self._descriptor)
         except InvalidParams as error:
             if self._folders is None:
-                self._folders = next((found for text in self.earlier() if (found := _valid(text)) is not None), [])
-            return self._folders, error.message
-        return self._folders, None
+                self._folders = next(
+                    (patterns for text in self.earlier() if (patterns := _valid(text)) is not None), []
+                )
+            return tuple(self._folders), error.message
+        return tuple(self._folders), None
 
     def read(self, exclude: Iterable[str], include: Iterable[str] = ()) -> WorkspaceRules:
         """The rules as they are now.
@@ -119,7 +119,7 @@ class RuleSource:
         prefix = _prefix(repository, self._root)
         excluded, included = settings
         stats.stat_at(WORKSPACE_FILE.encode(), self._descriptor)
-        if folders := tuple(self.of_folder()[0]):
+        if folders := self.of_folder()[0]:
             # a rule that hides itself could not be seen, nor taken back
             excluded = (*excluded, *folders, f"!/{WORKSPACE_FILE}")
         own = [RuleText("own", prefix, text) for text in _text(excluded)]
@@ -127,7 +127,9 @@ class RuleSource:
         if any(IgnoreFile.parse(each.text).unreadable for each in own):
             hint = "leave some out of 'exclude' and 'include', or write them without '*', '?' and '['"
             raise InvalidParams("exclude: there are too many patterns", hint=hint, field="exclude")
-        tracked = self._tracked(repository, prefix, stats)
+        tracked = NOTHING_TRACKED
+        if repository is not None:
+            tracked = self._read_index(repository, stats, strip=prefix, add=b"", keep=True)
         texts = (*outer, *own, *(RuleText("unreadable", os.fsencode(path), b"") for path in stats.refused))
         rules = WorkspaceRules(prefix, stack_of(texts), tracked, texts)
         if self._last is None or rules != self._last:
@@ -138,14 +140,7 @@ class RuleSource:
     def seed(self, open_blobs: OpenBlobs) -> IndexSeed | None:
         """What the index of the project knows about the contents of its files, as of the last `read`.
 
-        Args:
-            open_blobs: reads blobs of the project's own git.
-
-        Returns:
-            None if there is no repository, or its index cannot be trusted.
-
-        Raises:
-            IoError: the disk is in trouble.
+        Returns None if there is no repository, or its index cannot be trusted. Raises `IoError`.
         """
         index, self._parsed = self._parsed, None
         if self._repository is None or self._last is None:
@@ -153,13 +148,9 @@ class RuleSource:
         return IndexSeed.load(self._repository, self._user, open_blobs, self._last.prefix, index)
 
     def nested(self, path: RelPath) -> TrackedPaths | None:
-        """What the index of a repository inside the workspace holds, as paths of the workspace.
+        """What the index of the repository in a directory of the workspace holds, as paths of the workspace.
 
-        Args:
-            path: the directory that has a `.git`.
-
-        Returns:
-            None if that is no repository; the same object as last time, if it is the same.
+        Returns None if that is no repository, and the same object as last time if it is the same.
         """
         known = self._nested.get(path)
         if known is not None and known[0].unchanged():
@@ -207,23 +198,18 @@ class RuleSource:
         stack = stack_of(texts)
         return any(stack.ignored(b"/".join(parts[:depth]), True) for depth in range(1, len(parts) + 1))
 
-    def _tracked(self, repository: Repository | None, prefix: bytes, stats: StatCache) -> TrackedPaths:
-        if repository is None:
-            return NOTHING_TRACKED
-        return self._read_index(repository, stats, strip=prefix, add=b"", keep=True)
-
     def _read_index(
         self, repository: Repository, stats: StatCache, strip: bytes, add: bytes, *, keep: bool = False
     ) -> TrackedPaths:
         path = repository.index_path
         key = (path, strip, add)
         looked_at = file_clock_ns()
-        found = stats.stat(path)
-        if found is None:
+        status = stats.stat(path)
+        if status is None:
             self._indexes.pop(key, None)
             return NOTHING_TRACKED
         known = self._indexes.get(key)
-        if known is not None and known[0] == signature(found):
+        if known is not None and known[0] == signature(status):
             return known[1]
         try:
             index = read_index(path, hash_size=repository.hash_size)
@@ -240,10 +226,10 @@ class RuleSource:
         if keep:
             self._parsed = index
         tracked = TrackedPaths.from_index(index, strip=strip, add=add)
-        if is_racy(found.st_ctime_ns, looked_at):
+        if is_racy(status.st_ctime_ns, looked_at):
             self._indexes.pop(key, None)
         else:
-            self._indexes[key] = (signature(found), tracked)
+            self._indexes[key] = (signature(status), tracked)
         return tracked
 
 
@@ -256,17 +242,9 @@ def _text(patterns: tuple[str, ...]) -> list[bytes]:
 
 
 def workspace_excludes(root_descriptor: int) -> list[str]:
-    """The patterns in a workspace's own file.
-
-    Args:
-        root_descriptor: the workspace, open.
-
-    Raises:
-        InvalidParams: the file is wrong; names the key.
-        IoError: the disk or the process is in trouble.
-    """
-    found = read_small(WORKSPACE_FILE.encode(), root_descriptor, _WORKSPACE_FILE_BYTES, cut=True)
-    return [] if found is None else _patterns(found)
+    """The patterns in the own file of an open workspace; raises `InvalidParams`, which names the key, and `IoError`."""
+    text = read_small(WORKSPACE_FILE.encode(), root_descriptor, _WORKSPACE_FILE_BYTES, cut=True)
+    return [] if text is None else _patterns(text)
 
 
 def _valid(text: bytes) -> list[str] | None:
@@ -281,33 +259,24 @@ def _patterns(text: bytes) -> list[str]:
         document = _parsed(text)
     except ValueError as error:
         hint = "correct the file, or remove it: its last valid patterns hold meanwhile"
-        raise InvalidParams(
-            f"{WORKSPACE_FILE}: {error}", hint=hint, field=WORKSPACE_FILE, file=WORKSPACE_FILE
-        ) from error
+        raise _wrong(str(error), hint, WORKSPACE_FILE) from error
     for key in document:
         if key != "exclude":
-            raise InvalidParams(
-                f"{WORKSPACE_FILE}: unknown key {key!r}: a workspace may only set 'exclude'",
-                hint=f"{did_you_mean(key, ['exclude'])}remove the key: all other settings belong into config.toml",
-                field=key,
-                file=WORKSPACE_FILE,
-            )
+            others = "all other settings belong into config.toml"
+            hint = f"{did_you_mean(key, ['exclude'])}remove the key: {others}"
+            raise _wrong(f"unknown key {key!r}: a workspace may only set 'exclude'", hint, key)
     exclude = document.get("exclude", [])
     if not isinstance(exclude, list) or not all(isinstance(pattern, str) for pattern in exclude):
-        raise InvalidParams(
-            f"{WORKSPACE_FILE}: exclude: expected a list of strings",
-            hint='write it as a list of patterns, such as exclude = ["*.log"]',
-            field="exclude",
-            file=WORKSPACE_FILE,
-        )
+        hint = 'write it as a list of patterns, such as exclude = ["*.log"]'
+        raise _wrong("exclude: expected a list of strings", hint, "exclude")
     if any(IgnoreFile.parse(each).unreadable for each in _text(tuple(exclude))):
-        raise InvalidParams(
-            f"{WORKSPACE_FILE}: exclude: there are too many patterns",
-            hint="leave some out, or write them without '*', '?' and '['",
-            field="exclude",
-            file=WORKSPACE_FILE,
-        )
+        hint = "leave some out, or write them without '*', '?' and '['"
+        raise _wrong("exclude: there are too many patterns", hint, "exclude")
     return exclude
+
+
+def _wrong(what: str, hint: str, field: str) -> InvalidParams:
+    return InvalidParams(f"{WORKSPACE_FILE}: {what}", hint=hint, field=field, file=WORKSPACE_FILE)
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
@@ -341,3 +310,137 @@ def _above(repository: Repository, root: bytes, stats: StatCache) -> list[tuple[
         if not os.path.islink(path) and (text := read_small(path, most=RULES_BYTES, cut=True)):
             texts.append((os.fsdecode(path), RuleText("gitignore", base, text)))
     return texts
+
+
+class Scope(Enum):
+    """What is captured in a directory."""
+
+    RULES = "what the ignore rules do not exclude"
+    TRACKED_ONLY = "the directory is ignored: only what the user's index holds, the request forces, or `include` names"
+    ALL = "forced: everything"
+
+
+@attrs.frozen(eq=False)
+class DirectoryRules:
+    """What decides, with the user's own index and the request's forced paths, whether a name is ignored.
+
+    Attributes:
+        scope: what is captured here.
+        stack: the ignore files in force.
+        nested: the indexes of repositories inside the workspace that may hold files here.
+        key: a digest of `stack` and `nested`: while it stays the same, so do the decisions.
+    """
+
+    scope: Scope
+    stack: IgnoreStack
+    nested: tuple[TrackedPaths, ...]
+    key: bytes
+
+    def decides_as(self, other: DirectoryRules | None) -> bool:
+        """Whether both decide the same about every name."""
+        return other is not None and self.key == other.key and self.scope is other.scope
+
+
+class RuleEvaluator:
+    """The rules of one look.
+
+    Args:
+        rules: what is ignored in the workspace.
+        source: where they come from; reads the repositories inside the workspace.
+        forced: ignored files or directories to capture anyway.
+    """
+
+    def __init__(self, rules: WorkspaceRules, source: RuleSource, forced: tuple[RelPath, ...]) -> None:
+        self.prefix = rules.prefix
+        self.root = DirectoryRules(Scope.RULES, rules.stack, (), _root_key(rules))
+        self._tracked = rules.tracked
+        self._source = source
+        self._forced = frozenset(forced)
+        self._above_forced = frozenset(above for path in forced for above in parents(path))
+
+    def entering(
+        self, path: RelPath, above: DirectoryRules | None, before: DirectoryRules | None
+    ) -> DirectoryRules | None:
+        """The rules for a directory, without its own `.gitignore`.
+
+        Args:
+            path: the directory.
+            above: the rules of the directory above; None for the root, or if they are not known yet.
+            before: the rules of the directory as of the last look, if there was one.
+
+        Returns:
+            None if the directory is ignored now.
+        """
+        if above is None:
+            return self.root
+        scope = before.scope if before is not None else self.scope_of(path, True, above)
+        return None if scope is None else attrs.evolve(above, scope=scope)
+
+    def inside(
+        self, rules: DirectoryRules, path: RelPath, gitignore: IgnoreFile | None, has_git: bool
+    ) -> DirectoryRules:
+        """The rules inside a directory: what `entering` returned, with its `.gitignore`, and its `.git` if any."""
+        if gitignore is not None:
+            rules = attrs.evolve(
+                rules,
+                stack=rules.stack.entering(gitignore),
+                key=_key(rules.key, b"gitignore", gitignore.base, gitignore.text),
+            )
+        if path and has_git and (held := self._source.nested(path)) is not None:
+            rules = attrs.evolve(
+                rules, nested=(*rules.nested, held), key=_key(rules.key, b"index", path, *_parts(held))
+            )
+        return rules
+
+    def scope_of(self, path: RelPath, is_directory: bool, rules: DirectoryRules) -> Scope | None:
+        """What is captured of a name; None if it is ignored."""
+        if rules.scope is Scope.ALL or (self._forced and not self._forced.isdisjoint((path, *parents(path)))):
+            return Scope.ALL
+        if not is_directory and self._tracked.holds(path):
+            return Scope.RULES
+        match_path = self.prefix + b"/" + path if self.prefix else path
+        if rules.scope is Scope.RULES and not rules.stack.ignored(match_path, is_directory):
+            return Scope.RULES
+        if rules.stack.includes(match_path, is_directory):
+            return Scope.RULES
+        if not is_directory and any(nested.holds(path) for nested in rules.nested):
+            return Scope.RULES
+        if is_directory and (
+            self._tracked.below(path)
+            or any(nested.below(path) for nested in rules.nested)
+            or path in self._above_forced
+            or rules.stack.leads_to_included(match_path)
+        ):
+            return Scope.TRACKED_ONLY
+        return None
+
+
+def differing(one: TrackedPaths, other: TrackedPaths) -> frozenset[RelPath]:
+    """The paths about which two indexes differ."""
+    if one is other:
+        return frozenset()
+    return frozenset(one.paths) ^ frozenset(other.paths) | one.links ^ other.links | one.sparse ^ other.sparse
+
+
+def digest(tracked: TrackedPaths, forced: tuple[RelPath, ...]) -> bytes:
+    """A digest of an index and the forced paths."""
+    return _key(b"", *_parts(tracked), b"\0".join(forced))
+
+
+def _parts(tracked: TrackedPaths) -> tuple[bytes, ...]:
+    return tuple(b"\0".join(sorted(paths)) for paths in (tracked.paths, tracked.links, tracked.sparse))
+
+
+def _root_key(rules: WorkspaceRules) -> bytes:
+    parts = [rules.prefix]
+    for text in rules.texts:
+        parts += [text.kind.encode(), text.base, text.text]
+    return _key(b"", *parts)
+
+
+def _key(above: bytes, *parts: bytes) -> bytes:
+    digest = hashlib.sha1(above)
+    for part in parts:
+        digest.update(b"%d\0" % len(part))
+        digest.update(part)
+    return digest.digest()

@@ -1,4 +1,4 @@
-"""Moves one directory, or one file, as a whole; and says which changes wait for others that they belong to.
+"""Makes, removes and moves directories for a plan; and says which changes wait for others that they belong to.
 
 A file that moves is written under its new name before it is deleted under the old one, and not deleted if it could not
 be written: it is always there under one of them.
@@ -7,19 +7,199 @@ be written: it is always there under one of them.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
 from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.errors import FULL, os_errors
 from snapd.model.paths import folders_above, parents
 from snapd.model.plan import Delete, LinkedFiles, MoveDirectory, Plan, Write
 from snapd.model.snapshot import FileOutcome, RelPath
-from snapd.worktree.fs.directories import opened_directory
-from snapd.worktree.fs.rename import rename_no_replace
+from snapd.worktree.fs.directories import open_directory, opened_directory, set_permissions
 from snapd.worktree.fs.stable_read import lstat_at, signature
+from snapd.worktree.fs.system import can_sync_together, rename_no_replace, sync_together
+
+from .files import TOGETHER_FROM, in_parallel
+
+TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+"""Errors of the disk or the process, not of the file at which they show."""
+
+
+class DirectoryChanges:
+    """Makes and removes the directories of one plan, and syncs those in which names changed.
+
+    Args:
+        root: descriptor of the workspace.
+        plan: the plan.
+        call: the request.
+
+    Attributes:
+        changed: the directories in which names changed.
+    """
+
+    def __init__(self, root: int, plan: Plan, call: Call) -> None:
+        self._root = root
+        self._permissions = dict(plan.permissions)
+        self._call = call
+        self._made: list[RelPath] = []
+        self.changed: set[RelPath] = set()
+
+    def make_ahead(self, directories: Sequence[RelPath], leaving: set[RelPath]) -> bool:
+        """Makes directories before any file is moved: if the disk has no room for them, nothing must change.
+
+        The innermost comes first. Returns whether they are all there and stay: files that are `leaving` may have one of
+        their names. Raises `OSError` if the disk or the process is in trouble; other problems are reported later.
+        """
+        if not leaving.isdisjoint(directories):
+            return False
+        if not directories or self._is_there(directories[0]):
+            return True
+        try:
+            for path in reversed(directories):
+                self._make(path)
+        except OSError as error:
+            if error.errno in TROUBLE:
+                raise
+            return False
+        return True
+
+    def _is_there(self, path: RelPath) -> bool:
+        try:
+            os.close(open_directory(self._root, path))
+        except OSError as error:
+            if error.errno in TROUBLE:
+                raise
+            return False
+        return True
+
+    def nearest(self, path: RelPath, leaving: set[RelPath]) -> RelPath:
+        """The nearest directory above a path that exists now and will still exist when the file is moved."""
+        for above in parents(path):
+            if above not in leaving and self._is_there(above):
+                return above
+        return b""
+
+    def open_or_make(self, path: RelPath) -> int:
+        """Opens a directory; makes it, and those above it, only where it is missing."""
+        try:
+            # mostly it exists, and checking one by one takes a number of calls that grows with the square of the depth
+            return open_directory(self._root, path)
+        except FileNotFoundError:
+            for above in (*reversed(parents(path)), path):
+                self._make(above)
+            return open_directory(self._root, path)
+
+    def _make(self, path: RelPath) -> None:
+        above, _, name = path.rpartition(b"/")
+        descriptor = open_directory(self._root, above)
+        try:
+            failpoint("apply.make_directory")
+            permissions = self._permissions.get(path)
+            os.mkdir(name, 0o777 if permissions is None else 0o700, dir_fd=descriptor)
+            if permissions is not None:
+                # until the end, files are written into it
+                set_permissions(self._root, path, permissions | 0o700)
+        except FileExistsError:
+            status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            if not stat.S_ISDIR(status.st_mode):
+                raise
+        else:
+            self.changed.add(above)
+            self._made.append(path)
+        finally:
+            os.close(descriptor)
+
+    def take_back(self) -> None:
+        """Removes the directories that were made."""
+        # inner ones first: the threads that made them noted them in any order
+        for path in sorted(self._made, reverse=True):
+            above, _, name = path.rpartition(b"/")
+            # a directory that somebody has used or moved since is theirs
+            with contextlib.suppress(OSError), opened_directory(self._root, above) as descriptor:
+                os.rmdir(name, dir_fd=descriptor)
+
+    def narrowed(self) -> Iterator[tuple[RelPath, int]]:
+        """The directories that were made and are to have permissions which would have kept files out, with these."""
+        for path in self._made:
+            permissions = self._permissions.get(path, 0o700)
+            if permissions & 0o700 != 0o700:
+                yield path, permissions
+
+    def why_not_made(self, path: RelPath) -> OSError | None:
+        """Makes a directory and those above it; returns the error if that fails."""
+        try:
+            os.close(self.open_or_make(path.rpartition(b"/")[0]))
+            self._make(path)
+        except OSError as error:
+            return error
+        return None
+
+    def remove(self, paths: Iterable[RelPath]) -> dict[RelPath, OSError]:
+        """Removes directories that are empty; gives those that stay, and why."""
+        staying: dict[RelPath, OSError] = {}
+        for path in paths:
+            self._call.check()
+            error = self._remove(path)
+            if error is not None:
+                staying[path] = error
+        return staying
+
+    def _remove(self, path: RelPath) -> OSError | None:
+        """Removes a directory if it is empty; gives why it stays, None if it is gone."""
+        above, _, name = path.rpartition(b"/")
+        try:
+            descriptor = open_directory(self._root, above)
+        except OSError:
+            return None
+        try:
+            failpoint("apply.remove_directory")
+            os.rmdir(name, dir_fd=descriptor)
+            self.changed.add(above)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            return error
+        else:
+            return None
+        finally:
+            os.close(descriptor)
+
+    def sync(self) -> None:
+        """Makes the names in the changed directories durable; raises `StorageFull`, `IoError`, `Interrupted`."""
+        paths = sorted(self.changed)
+        rest: Sequence[RelPath] = paths
+        if len(paths) >= TOGETHER_FROM and can_sync_together(self._root):
+            with os_errors(b"."):
+                failpoint("apply.names_all")
+            if sync_together(self._root):
+                device = os.fstat(self._root).st_dev
+                rest = [path for path in paths if self._device_of(path) not in (device, None)]
+        in_parallel(self._sync_directory, rest, lambda _: self._call.check())
+
+    def _device_of(self, path: RelPath) -> int | None:
+        """The file system of a directory; None if it is none any more."""
+        try:
+            with opened_directory(self._root, path) as descriptor:
+                return os.fstat(descriptor).st_dev
+        except OSError:
+            return None
+
+    def _sync_directory(self, path: RelPath) -> None:
+        try:
+            descriptor = open_directory(self._root, path)
+        except OSError:
+            return
+        try:
+            with os_errors(path):
+                failpoint("apply.names")
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 class DirectoryMove:
@@ -72,16 +252,9 @@ class DirectoryMove:
             return False
 
     def rename(self, open_or_make: Callable[[RelPath], int]) -> bool:
-        """Renames the directory.
+        """Renames the directory; `open_or_make` opens the one above its new path.
 
-        Args:
-            open_or_make: opens the directory above its new path.
-
-        Returns:
-            False if another directory has its name by now; that stays where it was.
-
-        Raises:
-            OSError: nothing moved.
+        Returns False if another directory has its name by now: that stays where it was. Raises `OSError` if none moved.
         """
         failpoint("apply.move_directory")
         with opened_directory(self._root, self.move.old.rpartition(b"/")[0]) as source:
@@ -124,26 +297,21 @@ class DirectoryMove:
             above, _, name = planned.path.rpartition(b"/")
             expected.setdefault(above[len(self.move.old) + 1 :], {})[name] = planned
         changed = {planned.path for planned in self.deletes}
-        for inside, wanted in expected.items():
+        for inside, planned_by_name in expected.items():
             with (
                 contextlib.suppress(OSError),
                 opened_directory(descriptor, inside) as directory,
                 os.scandir(directory) as entries,
             ):
                 for entry in entries:
-                    delete = wanted.get(os.fsencode(entry.name))
+                    delete = planned_by_name.get(os.fsencode(entry.name))
                     if delete and signature(entry.stat(follow_symlinks=False)) == delete.captured.signature:
                         changed.remove(delete.path)
         return changed
 
 
 class MovedDirectories:
-    """What has moved.
-
-    Attributes:
-        edits: files that moved along and are still to be replaced or deleted, by the names that they have.
-        old_names: those of what moved.
-    """
+    """What has moved, by its old names; and `edits`: what came along and is still to be changed, by its new names."""
 
     def __init__(self) -> None:
         self.edits: dict[RelPath, Delete] = {}
@@ -197,11 +365,7 @@ def _move_of(path: RelPath, moves: dict[RelPath, MoveDirectory]) -> MoveDirector
 
 
 class MovePairs:
-    """The dependencies between the changes of one plan.
-
-    Args:
-        plan: the changes.
-    """
+    """The dependencies between the changes of a plan."""
 
     def __init__(self, plan: Plan) -> None:
         self._linked = LinkedFiles.of(plan.linked)
@@ -221,12 +385,8 @@ class MovePairs:
         """The deletes that can wait until everything is written: nothing new needs their names."""
 
     def blocked(self, outcomes: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
-        """The changes that must be skipped, with their outcomes.
-
-        Args:
-            outcomes: those known so far: of the writes that could not be prepared.
-        """
-        found: dict[RelPath, FileOutcome] = {}
+        """The changes that must be skipped, and their outcomes; given those of the writes that were not prepared."""
+        skipped: dict[RelPath, FileOutcome] = {}
         waiting = [outcome for outcome in outcomes.values() if outcome.outcome == "failed"]
         while waiting:
             outcome = waiting.pop()
@@ -236,10 +396,10 @@ class MovePairs:
                 also += [FileOutcome(path, "failed", "inTheWay") for path in self._needing.get(outcome.path, ())]
             for other in also:
                 is_planned = other.path in self._writes or other.path in self._deletes
-                if is_planned and other.path not in outcomes and other.path not in found:
-                    found[other.path] = other
+                if is_planned and other.path not in outcomes and other.path not in skipped:
+                    skipped[other.path] = other
                     waiting.append(other)
-        return found
+        return skipped
 
     def blocker(self, path: RelPath, outcomes: Mapping[RelPath, FileOutcome]) -> FileOutcome | None:
         """The outcome of a deferred delete that must be skipped, because a change that it belongs to was; else None."""
@@ -253,6 +413,6 @@ class MovePairs:
 def _below(paths: set[RelPath], others: set[RelPath]) -> Iterator[tuple[RelPath, RelPath]]:
     """Pairs each path with each of the others that is above it."""
     # mostly none is, and that is quick to find out
-    found = others & folders_above(paths)
-    if found:
-        yield from ((path, above) for path in paths for above in found.intersection(parents(path)))
+    candidates = others & folders_above(paths)
+    if candidates:
+        yield from ((path, above) for path in paths for above in candidates.intersection(parents(path)))

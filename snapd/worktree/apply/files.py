@@ -1,0 +1,428 @@
+"""Writes, replaces and deletes the files of a plan, and removes what an operation left aside when it was killed.
+
+New files are written aside, and durable before the first of them takes its name (`NewFiles`). A file that is replaced
+or deleted is moved aside, and checked once more before it is deleted: if it is not what the plan saw, it stays.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, suppress
+from typing import TypeVar
+
+import attrs
+
+from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.errors import from_os_error, os_errors
+from snapd.model.plan import CapturedFile, Plan, Write
+from snapd.model.snapshot import EXECUTABLE, SYMLINK, Entry, ObjectId, RelPath, Signature
+from snapd.worktree.fs.directories import HeldDirectories, open_directory
+from snapd.worktree.fs.stable_read import blob_id, read_link, read_stable, signature
+from snapd.worktree.fs.system import can_sync_together, check_written, exchange, rename_no_replace, sync_together
+from snapd.worktree.snapshot.classifier import OWN_TEMPORARY
+
+PARALLEL_FROM = 16
+"""From this many files on, threads are worth their start."""
+_AT_ONCE = 8
+_PIECE = 32
+"""How many files a thread takes at a time: handing over each one by itself costs as much as many a system call."""
+
+_T = TypeVar("_T")
+
+
+def in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Callable[[int], None]) -> None:
+    """Does some work on each item, on many items in threads: a disk syncs eight files in the time of three.
+
+    If one fails, or `progress` does, it starts no other and waits for those under way.
+
+    Args:
+        work: what to do; may be called from several threads.
+        items: in the order in which they are begun.
+        progress: called in this thread with the number of items done.
+
+    Raises:
+        BaseException: what `work` or `progress` raises.
+    """
+    if len(items) < PARALLEL_FROM:
+        for done, item in enumerate(items):
+            progress(done)
+            work(item)
+        return
+    size = max(1, min(_PIECE, len(items) // (2 * _AT_ONCE)))
+    pieces = [items[at : at + size] for at in range(0, len(items), size)]
+    is_over = False
+
+    def do(piece: Sequence[_T]) -> int:
+        nonlocal is_over
+        for item in piece:
+            if is_over:
+                break
+            try:
+                work(item)
+            except BaseException:
+                is_over = True
+                raise
+        return len(piece)
+
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="snapd-apply") as pool:
+        futures = [pool.submit(do, piece) for piece in pieces]
+        done = 0
+        try:
+            for future in as_completed(futures):
+                done += future.result()
+                progress(done)
+        except BaseException:
+            is_over = True
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile | None]) -> list[list[_T]]:
+    """Puts together what changes names of one file: each name that goes changes the file's ctime.
+
+    A thread that compares the bytes of a file because its ctime changed must not see that happen again and again.
+
+    Args:
+        items: writes or deletes, in order.
+        captured_of: gives the file that one replaces or deletes.
+    """
+    groups: dict[tuple[str, int], list[_T]] = {}
+    for at, item in enumerate(items):
+        captured = captured_of(item)
+        key = ("new", at) if captured is None else ("inode", captured.signature.ino)
+        groups.setdefault(key, []).append(item)
+    return list(groups.values())
+
+
+TOGETHER_FROM = 16
+"""From this many files on, one sync of the file system takes less than one of each file."""
+_SYNC_BYTES = 64 << 20
+"""So much is written before it is synced: a sync cannot be cancelled, and should not take long."""
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_WRITTEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@attrs.frozen
+class NewFile:
+    """A file written aside: its write, and the directory and name that it has for now."""
+
+    write: Write
+    directory: RelPath
+    name: bytes
+
+
+class NewFiles:
+    """The new files of one plan.
+
+    Args:
+        root: descriptor of the workspace.
+        umask: of the user; limits the permissions of the files.
+        chunks: returns a blob's bytes.
+        plan: the plan.
+        call: the request.
+
+    Attributes:
+        is_together: whether `sync` makes them durable, and not `write` each of them; `write` then has nothing to wait
+            for, and is for one thread.
+    """
+
+    def __init__(
+        self, root: int, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]], plan: Plan, call: Call
+    ) -> None:
+        self._root = root
+        self._umask = umask
+        self._permissions = dict(plan.permissions)
+        self._chunks = chunks
+        self._call = call
+        # finds the files even after somebody moved their directory
+        self._directories = HeldDirectories(root)
+        self._device = os.fstat(root).st_dev
+        self.is_together = len(plan.writes) >= TOGETHER_FROM and can_sync_together(root)
+        self._unsynced: list[NewFile] = []
+        self._unsynced_bytes = 0
+
+    def close(self) -> None:
+        """Closes the directories."""
+        self._directories.close()
+
+    def directory_of(self, file: NewFile) -> AbstractContextManager[int]:
+        """The descriptor of the directory that a file is in, open for the length of the block; raises `OSError`."""
+        return self._directories.open(file.directory)
+
+    def write(self, write: Write, directory: RelPath) -> NewFile:
+        """Writes a file aside in a directory.
+
+        Raises `OSError` if it could not be written, and then nothing is left of it; else as `sync`, or `StoreCorrupt`.
+        """
+        file = NewFile(write, directory, b".snapd-tmp-" + secrets.token_hex(8).encode())
+        with self._directories.open(directory) as descriptor:
+            try:
+                self._write(file, descriptor)
+            except BaseException:
+                with suppress(FileNotFoundError):
+                    os.unlink(file.name, dir_fd=descriptor)
+                raise
+        return file
+
+    def sync(self) -> None:
+        """Makes durable what is written by now; raises `StorageFull`, `IoError`, `Cancelled` if not all of it is."""
+        files, self._unsynced, self._unsynced_bytes = self._unsynced, [], 0
+        if not files:
+            return
+        self._call.check()
+        with os_errors(b"."):
+            failpoint("apply.sync_all")
+        if sync_together(self._root):
+            for file in files:
+                self._with(file, check_written)
+        else:
+            in_parallel(lambda file: self._with(file, os.fsync), files, lambda _: self._call.check())
+
+    def discard(self, file: NewFile) -> None:
+        """Removes a file that is not needed any more, if it is there."""
+        with suppress(OSError), self.directory_of(file) as descriptor:
+            os.unlink(file.name, dir_fd=descriptor)
+
+    def _write(self, file: NewFile, directory: int) -> None:
+        failpoint("apply.write")
+        entry = file.write.entry
+        if entry.mode == SYMLINK:
+            os.symlink(b"".join(self._chunks(entry.oid)), file.name, dir_fd=directory)
+            return
+        permissions = self._permissions_of(file.write)
+        descriptor = os.open(file.name, _NEW_FILE, 0o600, dir_fd=directory)
+        try:
+            size = 0
+            for chunk in self._chunks(entry.oid):
+                self._call.check()
+                view = memoryview(chunk)
+                size += len(view)
+                while view:
+                    view = view[os.write(descriptor, view) :]
+            os.fchmod(descriptor, permissions)
+            # `sync` opens it again, and syncs one file system alone
+            if self.is_together and permissions & stat.S_IRUSR and os.fstat(descriptor).st_dev == self._device:
+                self._unsynced.append(file)
+                self._unsynced_bytes += size
+            else:
+                failpoint("apply.sync")
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if self._unsynced_bytes >= _SYNC_BYTES:
+            self.sync()
+
+    def _permissions_of(self, write: Write) -> int:
+        """What the file had, or the umask gives it, limited by the permissions of the replaced file."""
+        is_executable = write.entry.mode == EXECUTABLE
+        permissions = self._permissions.get(write.path)
+        if permissions is None or bool(permissions & stat.S_IXUSR) is not is_executable:
+            permissions = (0o777 if is_executable else 0o666) & ~self._umask
+        if write.captured is not None and stat.S_ISREG(write.captured.signature.mode):
+            readable = stat.S_IMODE(write.captured.signature.mode) & 0o666
+            permissions &= readable | (readable & 0o444) >> 2
+        # nothing that comes out of a store runs as somebody else
+        return permissions & 0o777
+
+    def _with(self, file: NewFile, act: Callable[[int], None]) -> None:
+        """Does something with the descriptor of a file; raises `StorageFull`, `IoError`."""
+        try:
+            with self.directory_of(file) as directory:
+                descriptor = os.open(file.name, _WRITTEN_FILE, dir_fd=directory)
+            try:
+                act(descriptor)
+            finally:
+                os.close(descriptor)
+        except FileNotFoundError:
+            # somebody removed it: whoever wants to move it notices
+            return
+        except OSError as error:
+            raise from_os_error(error, file.write.path) from error
+
+
+_KEPT_NAME_BYTES = 230
+"""How much of a file's name fits, with our ending, into the 255 bytes that a name may have."""
+
+
+def replace(source: int, temporary: bytes, target: int, name: bytes, captured: CapturedFile) -> bool:
+    """Puts the new file there if the old one is still what the plan saw.
+
+    Each has a name in an open directory: `temporary` in `source`, `name` in `target`. Returns False if the old file is
+    something else, which stays. Raises `OSError` if the name has the file that it had before.
+    """
+    if not _still_stands(target, name, captured):
+        return False
+    failpoint("apply.exchange")
+    # in this order, for a watcher that believes the last event of a name: the new file came after the old one went
+    if not exchange(target, name, source, temporary):
+        os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=target)
+        return True
+    if not _look(source, temporary).same_content(captured.signature):
+        exchange(target, name, source, temporary)
+        return False
+    try:
+        failpoint("apply.exchanged")
+        os.unlink(temporary, dir_fd=source)
+    except OSError:
+        # what the outcome says about the file must be true
+        exchange(target, name, source, temporary)
+        raise
+    return True
+
+
+def take_away(directory: int, name: bytes, captured: CapturedFile) -> bool:
+    """Deletes a file of an open directory if it is still what the plan saw.
+
+    Returns False if it is something else, which stays. Raises `OSError` if the file is still there, unchanged.
+    """
+    if not _still_stands(directory, name, captured):
+        return False
+    aside = b".snapd-tmp-" + secrets.token_hex(8).encode()
+    os.rename(name, aside, src_dir_fd=directory, dst_dir_fd=directory)
+    if _look(directory, aside).same_content(captured.signature):
+        try:
+            failpoint("apply.deleted")
+            os.unlink(aside, dir_fd=directory)
+        except OSError:
+            _put_back(directory, aside, name)
+            raise
+        return True
+    _put_back(directory, aside, name)
+    return False
+
+
+def _put_back(directory: int, aside: bytes, name: bytes) -> None:
+    try:
+        rename_no_replace(directory, aside, directory, name)
+    except FileExistsError:
+        # somebody put yet another file there: both must survive, so this one gets a name of its own
+        kept = name[:_KEPT_NAME_BYTES] + b".snapd-kept-" + secrets.token_hex(4).encode()
+        rename_no_replace(directory, aside, directory, kept)
+
+
+def _look(directory: int, name: bytes) -> Signature:
+    return signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
+
+
+def _still_stands(directory: int, name: bytes, captured: CapturedFile) -> bool:
+    """Whether a file still is what the plan saw.
+
+    If only the ctime changed, the bytes are compared: snapd changes it itself when it deletes another name of the same
+    file, and so does whoever makes a link to it.
+    """
+    now = _look(directory, name)
+    if now == captured.signature:
+        return True
+    if attrs.evolve(now, ctime_ns=captured.signature.ctime_ns) != captured.signature:
+        return False
+    if captured.entry.mode == SYMLINK:
+        result = read_link(directory, name, blob_id)
+    else:
+        result = read_stable(directory, name, now.size, blob_id)
+    return isinstance(result, tuple) and result[:2] == (captured.entry.oid, now)
+
+
+Chunks = Callable[[ObjectId], Iterator[bytes]]
+
+logger = logging.getLogger(__name__)
+
+_READ_BYTES = 1 << 20
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry], chunks: Chunks, call: Call) -> None:
+    """Removes the files that a killed operation left in some directories.
+
+    Args:
+        root: descriptor of the workspace.
+        directories: where they may be; not below.
+        entries: their possible contents; a file that was being written has the beginning of one.
+        chunks: returns a blob's bytes.
+        call: the request.
+
+    Raises:
+        StoreCorrupt: a blob among the entries is damaged.
+        IoError: a file cannot be read or removed.
+        Interrupted: the process is about to end.
+    """
+    known = {entry.oid for entry in entries}
+    for path in directories:
+        call.check()
+        try:
+            descriptor = open_directory(root, path)
+        except OSError:
+            # gone, or a symlink by now: the operation left nothing where it leads
+            continue
+        try:
+            with os_errors(path):
+                for name in os.listdir(descriptor):
+                    if OWN_TEMPORARY.fullmatch(os.fsencode(name)):
+                        call.check()
+                        try:
+                            _clear(descriptor, os.fsencode(name), known, entries, chunks)
+                        except PermissionError:
+                            # it does no harm, and must not block everything until somebody may write there
+                            logger.warning(
+                                "an interrupted operation left %s, and there is no permission to remove it: remove it",
+                                os.fsdecode(os.path.join(path, os.fsencode(name))),
+                            )
+        finally:
+            os.close(descriptor)
+
+
+def _clear(
+    directory: int, name: bytes, known: Collection[ObjectId], entries: Collection[Entry], chunks: Chunks
+) -> None:
+    failpoint("leftovers.clear")
+    if _is_stored(directory, name, known, entries, chunks):
+        os.unlink(name, dir_fd=directory)
+    else:
+        rename_no_replace(directory, name, directory, b".snapd-kept-" + secrets.token_hex(4).encode())
+
+
+def _is_stored(
+    directory: int, name: bytes, known: Collection[ObjectId], entries: Collection[Entry], chunks: Chunks
+) -> bool:
+    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        target = os.readlink(name, dir_fd=directory)
+        return blob_id(len(target), iter((target,))) in known
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    # of a file that grows meanwhile there is no id
+    with suppress(ValueError):
+        if blob_id(status.st_size, _read(directory, name)) in known:
+            return True
+    return any(
+        entry.mode != SYMLINK and _begins(chunks(entry.oid), _read(directory, name), status.st_size)
+        for entry in entries
+    )
+
+
+def _begins(whole: Iterator[bytes], part: Iterator[bytes], size: int) -> bool:
+    """Whether `whole` begins with `part`, which has this size, bytes."""
+    held = b""
+    for chunk in part:
+        while len(held) < len(chunk):
+            more = next(whole, b"")
+            if not more:
+                return False
+            held += more
+        if not held.startswith(chunk):
+            return False
+        held = held[len(chunk) :]
+        size -= len(chunk)
+    return size == 0
+
+
+def _read(directory: int, name: bytes) -> Iterator[bytes]:
+    with open(os.open(name, _OPEN, dir_fd=directory), "rb", buffering=0) as file:
+        while chunk := file.read(_READ_BYTES):
+            yield chunk

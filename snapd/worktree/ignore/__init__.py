@@ -1,1 +1,0 @@
-"""Which names of the work tree are captured."""
