@@ -139,8 +139,11 @@ class Store(ObjectStore):
 
         Raises:
             InvalidParams: a text in it is not valid Unicode.
+            StoreCorrupt: the events cannot be read, so the operation could not be recorded; it was not kept.
             StorageFull, IoError: it was not kept.
         """
+        # otherwise files would be changed, and nothing could record that
+        self.timeline.ensure_readable()
         self.journal.flush()
         self._intent.keep(intent)
 

@@ -225,6 +225,8 @@ class Damaged(Exception):
 class WrittenByNewer(StoreCorrupt):
     """The data is sound, and in a format that only a newer snapd knows: it must not be changed."""
 
+    default_hint = "use the newer snapd"
+
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:

@@ -132,6 +132,10 @@ class Timeline(TimelineView):
                 except OSError as error:
                     logger.warning("%s is read without its digest when it is next opened: %s", self._path, error)
 
+    def ensure_readable(self) -> None:
+        """Reads the events if nothing did so far; raises `StoreCorrupt`, `IoError` if that fails."""
+        self._ask(lambda _: None)
+
     # -- adding
 
     @contextmanager
