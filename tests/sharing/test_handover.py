@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -159,7 +160,7 @@ def test_there_and_back(here: Agents, there: Agents, remote: str) -> None:
     hand_over(here, remote)
     take_over(there, remote)
     here.bench.workspace.fetched.fetch(remote, None, Call())
-    assert taken_over(here) == {"one": "vm"}
+    assert taken_over(here) == {"one": platform.node()}
     later = there.step("one", {"a.txt": text(l2=b"1", l5=b"typed again"), "b.txt": b"b\n"})
     there.undo("one", step=step)
     back = hand_over(there, remote)

@@ -27,6 +27,7 @@ class Refused(Exception):
 
     def __init__(self, method: str, error: dict[str, Any]) -> None:
         super().__init__(f"{method}: {error}")
+        self.error = error
         self.kind: str = error.get("data", {}).get("kind", str(error["code"]))
 
 
@@ -82,11 +83,12 @@ class Client:
         self.has_hung_up = False
         """Whether it was us who ended the connection."""
 
-    async def open(self, socket: str, folders: Sequence[str]) -> Client:
+    async def open(self, socket: str, folders: Sequence[str], settings: dict[str, Any] | None = None) -> Client:
         self._reader, self._writer = await asyncio.open_unix_connection(socket, limit=1 << 26)
         self.is_open = True
         self._task = asyncio.create_task(self._read())
-        await self.ask("initialize", initialize_params(folders))
+        options = {} if settings is None else {"initializationOptions": settings}
+        await self.ask("initialize", initialize_params(folders) | options)
         self.tell("initialized", {})
         return self
 
