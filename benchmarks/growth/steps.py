@@ -31,8 +31,10 @@ _HISTORY = Series("history", f"session/history, {_PAGE} entries", base=_PAGE)
 _REVIEW = Series("review", f"review/list after a step, {_PAGE} files", base=_FILES)
 _BLAME = Series("blame", "blame of a file that the first step changed")
 _UNDO = Series("undo", "undo of the first step")
+_CLOSED = Series("begin-after-close", "first step/begin after an orderly close")
+_KILLED = Series("begin-after-kill", "first step/begin after `kill -9`")
 _MEMORY = Series("memory-steps", "memory", "B")
-_SERIES = (_STEP, _LIST, _HISTORY, _REVIEW, _BLAME, _UNDO, _MEMORY)
+_SERIES = (_STEP, _LIST, _HISTORY, _REVIEW, _BLAME, _UNDO, _CLOSED, _KILLED, _MEMORY)
 
 
 class _Timeline:
@@ -43,7 +45,7 @@ class _Timeline:
 
     def __init__(self, folder: str, request: Callable[..., Any]) -> None:
         self._folder = folder
-        self._request = request
+        self.request = request
         self.count = 0
         self.oldest = ""
         for number in range(_FILES):
@@ -60,11 +62,19 @@ class _Timeline:
         """One more step."""
         session = f"session-{self.count // _IN_A_SESSION}"
         if self.count % _IN_A_SESSION == 0:
-            self._request("session/start", {"sessionId": session, "agent": "bench"})
-        step = self._request("step/begin", {"sessionId": session})["stepId"]
+            self.request("session/start", {"sessionId": session, "agent": "bench"})
+        self.end(self.begin(session))
+
+    def begin(self, session: str = "session-0") -> str:
+        """Begins a step."""
+        step: str = self.request("step/begin", {"sessionId": session})["stepId"]
         self.oldest = self.oldest or step
+        return step
+
+    def end(self, step: str) -> None:
+        """Ends a step that changed a file."""
         self._write(f"f{self.count % _FILES}.txt" if self.count else _OLD, self.count + 1)
-        self._request("step/end", {"stepId": step})
+        self.request("step/end", {"stepId": step})
         self.count += 1
 
     def _write(self, name: str, number: int) -> None:
@@ -79,7 +89,8 @@ def _measure(bench: Bench, sizes: list[int]) -> Iterator[Row]:
     """A history that grows to these numbers of steps; at each, the same questions."""
     folder = os.path.join(bench.scratch(), "project")
     os.mkdir(folder)
-    with Daemon(bench.scratch()) as daemon, daemon.connect(folder) as client:
+    with Daemon(bench.scratch()) as daemon:
+        client = daemon.connect(folder)
         request = client.request
         timeline = _Timeline(folder, request)
         for size in sizes:
@@ -101,8 +112,19 @@ def _measure(bench: Bench, sizes: list[int]) -> Iterator[Row]:
                 agree([file["outcome"] for file in undone["files"]], ["restored"])
                 request("session/redo", {})
             samples[_MEMORY].append(daemon.memory()["VmRSS"])
+            for series, end in ((_CLOSED, daemon.stop), (_KILLED, daemon.kill)):
+                for _ in range(bench.counts.repetitions):
+                    end()
+                    client.close()
+                    daemon.start()
+                    client = daemon.connect(folder)
+                    request = timeline.request = client.request
+                    seconds, step = timed(timeline.begin)
+                    samples[series].append(seconds)
+                    timeline.end(step)
             for series, taken in samples.items():
                 yield row(series, "steps", size, Samples(series.unit, tuple(taken)))
+        client.close()
 
 
 def _ask(
