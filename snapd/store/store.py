@@ -172,7 +172,7 @@ class Store(ObjectStore):
 
     def purge_plan(self, paths: Collection[RelPath], messages: Collection[str], call: Call) -> PurgePlan:
         """Finds the contents that a purge of some files and messages removes, and where they occur."""
-        return PurgePlan(self, self.log, self.timeline, self.load, paths, messages, call)
+        return PurgePlan(self, self.log, self.timeline, paths, messages, call)
 
     def purge(self, purge_plan: AnyPurgePlan | None, call: Call) -> int:
         """Takes contents out of all snapshots and events and removes them; gives the bytes freed.

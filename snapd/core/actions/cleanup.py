@@ -180,7 +180,17 @@ class Upkeep:
             linked = purge_plan.is_linked()
             if dry_run:
                 self._writer.record(look, RecordKind.LOOK)
-                return Purged(False, tuple(files), count, 0, 0, linked, len(messages), fetched, remotes)
+                return Purged(
+                    applied=False,
+                    files=tuple(files),
+                    snapshots=count,
+                    sessions=0,
+                    freed=0,
+                    linked=linked,
+                    messages=len(messages),
+                    fetched=fetched,
+                    remotes=remotes,
+                )
             if here:
                 names = ", ".join(shown(path) for path in here[:_NAMED]) + (", ..." if len(here) > _NAMED else "")
                 raise InvalidParams(
@@ -200,7 +210,17 @@ class Upkeep:
                 # only the store knows now which objects there are
                 work_tree.scanner.forget_all()
             self._notify_if_new(previous)
-            return Purged(True, tuple(files), count, 0, freed, linked, len(messages), fetched, remotes)
+            return Purged(
+                applied=True,
+                files=tuple(files),
+                snapshots=count,
+                sessions=0,
+                freed=freed,
+                linked=linked,
+                messages=len(messages),
+                fetched=fetched,
+                remotes=remotes,
+            )
 
     def purge_all(self, dry_run: bool, call: Call) -> Purged:
         """Removes everything: all snapshots, sessions and operations.

@@ -197,16 +197,16 @@ class Sessions(SessionViews):
             snapshot = self._writer.seen(call) if began is None or before is not None else self.newest(call)
             step_id = secrets.token_hex(16)
             begun = StepBegun(
-                step_id,
-                session_id,
-                session.step_count,
-                parent,
-                message_id,
-                part_id,
-                tool,
-                description,
-                client is None,
-                began,
+                step_id=step_id,
+                session_id=session_id,
+                index=session.step_count,
+                parent=parent,
+                message_id=message_id,
+                part_id=part_id,
+                tool=tool,
+                description=description,
+                detached=client is None,
+                began=began,
             )
             ended: EndedStep | None = None
             if before is not None and before.state == "open":

@@ -133,16 +133,16 @@ class Snapshots:
         if count is None:
             count = sum(1 for _ in files(self._store.read_tree, last)) if last is not None else 0
         return Status(
-            count,
-            self._work_tree.clock.kind,
-            self._work_tree.clock.reason,
-            self._work_tree.scanner.full_look,
-            last,
-            self._store.path,
-            self._store.bytes_on_disk(),
-            excludes,
-            problem,
-            self._work_tree.unreadable_rules,
+            files=count,
+            watcher=self._work_tree.clock.kind,
+            watcher_reason=self._work_tree.clock.reason,
+            full_look=self._work_tree.scanner.full_look,
+            last=last,
+            store_path=self._store.path,
+            store_bytes=self._store.bytes_on_disk(),
+            folder_excludes=excludes,
+            folder_problem=problem,
+            unreadable_rules=self._work_tree.unreadable_rules,
         )
 
     def taken(self, wanted: TakenQuery, below: int | None, limit: int, call: Call, *, counts: bool) -> Page[TakenView]:

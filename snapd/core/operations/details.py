@@ -110,9 +110,10 @@ def foretell(
     operation: Operated,
     events: Collection[object],
     work_tree: WorkTree,
+    call: Call,
+    *,
     blobs: Blobs,
     texts: TextDiffer,
-    call: Call,
 ) -> Outcome | None:
     """The outcome of a dry run, of a refusal, or of an operation that has another plan than the client expects.
 
@@ -122,9 +123,9 @@ def foretell(
         operation: how the timeline would record it.
         events: names of what the timeline gets besides, which is part of what the client confirms.
         work_tree: the folder, as of the capture that the plan was made from.
+        call: the request.
         blobs: holds the contents of the files.
         texts: compares them.
-        call: the request.
 
     Returns:
         The outcome, in which nothing was done; None if the plan is to be carried out.

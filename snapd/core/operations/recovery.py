@@ -31,15 +31,15 @@ def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...], step
     ]
     deletes = [Effect(delete.path, delete.captured.entry, None) for delete in plan.deletes]
     return Intent(
-        operation,
-        (*deletes, *writes),
-        plan.make_directories,
-        plan.remove_directories,
-        forced,
-        plan.linked,
-        step_id,
-        tuple((move.old, move.new, move.uncaptured) for move in plan.moves),
-        plan.permissions,
+        operation=operation,
+        files=(*deletes, *writes),
+        made_directories=plan.make_directories,
+        removed_directories=plan.remove_directories,
+        forced=forced,
+        linked=plan.linked,
+        step_id=step_id,
+        moves=tuple((move.old, move.new, move.uncaptured) for move in plan.moves),
+        permissions=plan.permissions,
     )
 
 

@@ -79,7 +79,13 @@ class Writer:
         self._trouble_listeners: list[Callable[[Exception], None]] = []
         self._recovery_listeners: list[Callable[[Operated], None]] = []
         self._drift_notifier = DriftNotifier(
-            work_tree, store, store, texts, lambda: self.settings, self.turn, self.notify
+            work_tree=work_tree,
+            objects=store,
+            store=store,
+            texts=texts,
+            settings=lambda: self.settings,
+            writing=self.turn,
+            notify=self.notify,
         )
         self.feed = ChangeFeed(work_tree.clock, self._drift_notifier, self.report_trouble)
 
@@ -362,7 +368,9 @@ class Writer:
     ) -> Outcome | None:
         """What `carry_out` answers where nothing is to be done, see `foretell`; None if it is to carry out the plan."""
         call.check()
-        outcome = foretell(plan, prepared, operation, events, self.work_tree, self._store, self._texts, call)
+        outcome = foretell(
+            plan, prepared, operation, events, self.work_tree, call, blobs=self._store, texts=self._texts
+        )
         if outcome is not None and prepared.options.expect in (None, outcome.plan):
             # recorded as a look only: asked again, the operation has to be refused again
             self.record(prepared.before, RecordKind.LOOK)

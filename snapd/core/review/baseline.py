@@ -150,7 +150,16 @@ class Baseline:
     ) -> Baseline:
         """Makes a file as it is the baseline."""
         mode = None if entry is None else entry.mode
-        return cls(path, entry, mode, list(lines), is_text, [None] * len(lines), list(range(len(lines))), began)
+        return cls(
+            path=path,
+            entry=entry,
+            mode=mode,
+            lines=list(lines),
+            is_text=is_text,
+            gone=[None] * len(lines),
+            equal=list(range(len(lines))),
+            began=began,
+        )
 
     def copy(self) -> Baseline:
         """A baseline that goes on by itself."""

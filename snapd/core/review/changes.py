@@ -244,9 +244,29 @@ def _joined(
         nature, by = whose(file.path)
         if other is None:
             went = file.new is None and file.other is not None
-            yield FileChange(file.path, file.old, file.new, nature, by, operation, None, went, before)
+            yield FileChange(
+                path=file.path,
+                old=file.old,
+                new=file.new,
+                nature=nature,
+                by=by,
+                operation=operation,
+                source=None,
+                went=went,
+                before=before,
+            )
         else:
-            yield FileChange(file.path, other.old, file.new, nature, by, operation, other.path, False, before)
+            yield FileChange(
+                path=file.path,
+                old=other.old,
+                new=file.new,
+                nature=nature,
+                by=by,
+                operation=operation,
+                source=other.path,
+                went=False,
+                before=before,
+            )
 
 
 @attrs.frozen

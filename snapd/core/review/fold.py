@@ -164,22 +164,30 @@ class FileFold:
         """Begins with a file as it was before the first change; raises `StoreCorrupt`."""
         lines = texts.lines(entry)
         count = len(lines or [])
-        return cls(path, entry, lines or [], [BEFORE] * count, [None] * count, lines is not None, is_reviewed)
+        return cls(
+            path=path,
+            now=entry,
+            lines=lines or [],
+            writers=[BEFORE] * count,
+            removers=[None] * count,
+            is_text=lines is not None,
+            is_reviewed=is_reviewed,
+        )
 
     def copy(self) -> FileFold:
         """A fold that goes on by itself."""
         return FileFold(
-            self.path,
-            self.now,
-            list(self.lines),
-            list(self.writers),
-            list(self.removers),
-            self.is_text,
-            self.is_reviewed,
-            None if self.pending is None else self.pending.copy(),
-            self.is_own,
-            self._buried.copy(),
-            self._operations,
+            path=self.path,
+            now=self.now,
+            lines=list(self.lines),
+            writers=list(self.writers),
+            removers=list(self.removers),
+            is_text=self.is_text,
+            is_reviewed=self.is_reviewed,
+            pending=None if self.pending is None else self.pending.copy(),
+            is_own=self.is_own,
+            buried=self._buried.copy(),
+            operations=self._operations,
         )
 
     def is_baseline(self, path: RelPath, entry: Entry | None, texts: Texts) -> bool:

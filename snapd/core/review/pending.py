@@ -59,13 +59,13 @@ def view(fold: FileFold, texts: Texts) -> PendingTexts:
         renamed_from=pending.path if pending.mode is not None and pending.path != fold.path else None,
     )
     return PendingTexts(
-        PendingFile(summary, _id(fold, pending), len(found_hunks), tuple(owners)),
-        tuple(found_hunks),
-        before,
-        after,
-        pending.mode,
-        None if fold.now is None else fold.now.mode,
-        not is_text and not binary and any(_is_large(entry, texts) for entry in sides),
+        file=PendingFile(summary, _id(fold, pending), len(found_hunks), tuple(owners)),
+        hunks=tuple(found_hunks),
+        before=before,
+        after=after,
+        old_mode=pending.mode,
+        new_mode=None if fold.now is None else fold.now.mode,
+        too_large=not is_text and not binary and any(_is_large(entry, texts) for entry in sides),
     )
 
 

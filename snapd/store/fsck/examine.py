@@ -395,7 +395,16 @@ def examine(
         touching, mendable = Touched({}, (), is_cut=False), []
         problems = [problem for problem in problems if problem in first]
     return Examination(
-        store, holdings, found, references, named, touching, mendable, problems, find_leftovers(store), quick
+        store=store,
+        holdings=holdings,
+        scan=found,
+        references=references,
+        named=named,
+        touched=touching,
+        broken_chains=mendable,
+        problems=problems,
+        leftovers=find_leftovers(store),
+        is_quick=quick,
     )
 
 

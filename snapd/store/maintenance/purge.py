@@ -13,21 +13,21 @@ stay, so that the next opening after a crash goes on with the sweep.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
 from snapd.model.call import Call
-from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, RelPath, Skip, SkipReason, Snapshot, TreeEntry
+from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, RelPath, Skip, SkipReason, TreeEntry
 from snapd.model.timeline import Effect, Event, Kept, MessageSent, Operated, SnapshotId, StepBegun, StepEnded, StepId
 from snapd.model.trees import files, is_among, lookup
 from snapd.store.coverage import encode
 from snapd.store.log import SnapshotLog
+from snapd.store.object_store import ObjectStore
 from snapd.store.objects.codec import ObjectKind, encode_tree, object_id
 from snapd.store.objects.loose import encode_loose, object_path
 from snapd.store.objects.pack_index import PackIndex
-from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.timeline import Timeline
 
 from .sweep import pack_names
@@ -45,7 +45,6 @@ class PurgePlan:
         repository: of the store.
         log: its snapshots.
         timeline: its events.
-        load: returns the snapshot that an event refers to.
         paths: the files and directories to purge.
         messages: the messages whose words to purge: their texts, and the descriptions of their steps.
         call: the request.
@@ -60,10 +59,9 @@ class PurgePlan:
 
     def __init__(
         self,
-        repository: ShadowRepository,
+        repository: ObjectStore,
         log: SnapshotLog,
         timeline: Timeline,
-        load: Callable[[SnapshotId], Snapshot],
         paths: Collection[RelPath],
         messages: Collection[str],
         call: Call,
@@ -71,7 +69,6 @@ class PurgePlan:
         self._repository = repository
         self._log = log
         self._timeline = timeline
-        self._load = load
         self._messages = frozenset(messages)
         self._silenced: set[StepId] = set()
         self._call = call
@@ -215,7 +212,7 @@ class PurgePlan:
         known = self._changed.get(snapshot)
         if known is None:
             known = snapshot
-            coverage = self._load(snapshot).coverage
+            coverage = self._repository.load(snapshot).coverage
             gone = self.located(snapshot.tree)
             # a forced path would capture an ignored file again
             forced = tuple(path for path in coverage.forced if not any(is_among(file, (path,)) for file in self._paths))

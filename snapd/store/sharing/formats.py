@@ -123,17 +123,17 @@ def decode_handover(commit: ObjectId, data: bytes, read_tree: ReadTree) -> Hando
         if document["version"] != 1:
             raise ValueError(f"version {document['version']}")
         handover = Handover(
-            _text(document["id"]),
-            _text(document["name"]),
-            _text(document["host"]),
-            int(document["milliseconds"]),
-            tuple(map(_text, document["sessions"])),
-            SnapshotId(entries[_FOLDER], entries[_COVERAGE]),
-            tuple(map(bytes.fromhex, document["commits"])),
-            entries.get(_COMMITTED),
-            tuple(map(_text, document["since"])),
-            tuple(path.encode("utf-8", "surrogateescape") for path in document["kept"]),
-            tuple(Taken(_text(host), int(milliseconds)) for host, milliseconds in document["taken"]),
+            handover_id=_text(document["id"]),
+            name=_text(document["name"]),
+            host=_text(document["host"]),
+            milliseconds=int(document["milliseconds"]),
+            sessions=tuple(map(_text, document["sessions"])),
+            folder=SnapshotId(entries[_FOLDER], entries[_COVERAGE]),
+            commits=tuple(map(bytes.fromhex, document["commits"])),
+            committed=entries.get(_COMMITTED),
+            since=tuple(map(_text, document["since"])),
+            kept=tuple(path.encode("utf-8", "surrogateescape") for path in document["kept"]),
+            taken=tuple(Taken(_text(host), int(milliseconds)) for host, milliseconds in document["taken"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise StoreCorrupt(f"commit {commit.hex()} is not a handover of this version", object=commit.hex()) from error

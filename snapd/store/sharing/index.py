@@ -468,4 +468,13 @@ def _put(connection: sqlite3.Connection, mirror: str, entry: Entry, taken: int) 
 
 def _indexed(row: tuple[Any, ...]) -> Indexed:
     place, mirror, chain, head, host, *session, newest, taken = row
-    return Indexed(place, mirror, chain, head, host, Session(*session), newest, taken)
+    return Indexed(
+        place=place,
+        mirror=mirror,
+        chain=chain,
+        head=head,
+        host=host,
+        session=Session(*session),
+        newest=newest,
+        taken=taken,
+    )

@@ -140,7 +140,9 @@ class MirrorSignatures:
             complete([found.signed])
         if covers != "none" and self._is_before(found.signed, had):
             covers = "older"
-        return IndexedSignature(own, tag, head, covers, found.signed, found.key, found.seconds)
+        return IndexedSignature(
+            reference=own, tag=tag, head=head, covers=covers, signed=found.signed, key=found.key, seconds=found.seconds
+        )
 
     def put(self, found: Collection[IndexedSignature], gone: Collection[str]) -> None:
         """Takes signatures in, in place of what was known of them, and drops others, given by their own names."""
@@ -245,4 +247,6 @@ class MirrorSignatures:
 def _indexed(row: tuple[Any, ...]) -> IndexedSignature:
     reference, tag, head, covers, signed, key, seconds, stamp, *said = row
     verdict = None if stamp is None else Verdict(stamp, *said)
-    return IndexedSignature(reference, tag, head, covers, signed, key, seconds, verdict)
+    return IndexedSignature(
+        reference=reference, tag=tag, head=head, covers=covers, signed=signed, key=key, seconds=seconds, verdict=verdict
+    )

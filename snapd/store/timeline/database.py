@@ -18,7 +18,6 @@ from typing import Any
 from urllib.parse import quote
 
 from snapd.failpoints import failpoint
-from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import (
     Edited,
     Event,
@@ -41,9 +40,9 @@ from snapd.store.files.durable import PRIVATE_FILE, remove_if_there
 
 from . import codec
 from .chain import Link
-from .codec import decode_event, encode_claims, encode_summary, encode_uncaptured
+from .codec import encode_claims, encode_summary, encode_uncaptured
 from .queries import EVENT, FILE, TimelineQueries
-from .schema import CHAINS, GO_ON, HEADS, TABLES, VERSION
+from .schema import GO_ON, TABLES, VERSION
 
 NAME = "timeline.db"
 _SEAL = ".sha1"
@@ -193,17 +192,17 @@ class Database(TimelineQueries):
         event = link.event
         head = event.head
         failpoint("database.add")
-        self._run(
-            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            event.seq,
-            previous,
-            link.chain,
-            link.commit,
-            link.tree,
-            event.milliseconds,
-            head.tree if head is not None else None,
-            head.coverage if head is not None else None,
-            link.payload,
+        self._insert(
+            "events",
+            seq=event.seq,
+            previous=previous,
+            chain=link.chain,
+            commit_id=link.commit,
+            pins=link.tree,
+            milliseconds=event.milliseconds,
+            head_tree=head.tree if head is not None else None,
+            head_coverage=head.coverage if head is not None else None,
+            payload=link.payload,
         )
         if event.seen is not None:
             for place, step_id in enumerate((*event.seen.steps, *event.seen.left)):
@@ -249,23 +248,22 @@ class Database(TimelineQueries):
             raise ValueError(f"step {what.step_id} begins without a snapshot")
         if what.message_id is not None:
             _name_message(self.connection, event, what.session_id, what.message_id)
-        self._run(
-            "INSERT INTO steps (step_id, seq, session_id, place, parent, message_id, part_id, tool, description, "
-            "started, from_tree, from_coverage, detached, late) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            what.step_id,
-            event.seq,
-            what.session_id,
-            what.index,
-            what.parent,
-            what.message_id,
-            what.part_id,
-            what.tool,
-            what.description,
-            event.milliseconds if what.began is None else what.began,
-            event.head.tree,
-            event.head.coverage,
-            what.detached,
-            what.began is not None,
+        self._insert(
+            "steps",
+            step_id=what.step_id,
+            seq=event.seq,
+            session_id=what.session_id,
+            place=what.index,
+            parent=what.parent,
+            message_id=what.message_id,
+            part_id=what.part_id,
+            tool=what.tool,
+            description=what.description,
+            started=event.milliseconds if what.began is None else what.began,
+            from_tree=event.head.tree,
+            from_coverage=event.head.coverage,
+            detached=what.detached,
+            late=what.began is not None,
         )
         self._one("UPDATE sessions SET step_count = step_count + 1 WHERE session_id = ?", what.session_id)
 
@@ -275,9 +273,7 @@ class Database(TimelineQueries):
         if what.changed:
             _end_redoing(self.connection, what.step_id)
         to = event.head if what.spoken_for else self._left_with(what.step_id, event.head)
-        self._one(
-            "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ?, spoken_for = ?, "
-            "uncaptured = ?, description = COALESCE(?, description) WHERE step_id = ? AND state = 'open'",
+        values = (
             event.milliseconds,
             to.tree,
             to.coverage,
@@ -286,6 +282,11 @@ class Database(TimelineQueries):
             encode_uncaptured(what.uncaptured) if what.uncaptured else None,
             what.description,
             what.step_id,
+        )
+        self._one(
+            "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ?, spoken_for = ?, "
+            "uncaptured = ?, description = COALESCE(?, description) WHERE step_id = ? AND state = 'open'",
+            *values,
         )
         # the attribution may be different now
         for other in (what.step_id, *self.beside(what.step_id)):
@@ -331,15 +332,6 @@ class Database(TimelineQueries):
 
     # -- the chains
 
-    def heads(self) -> dict[str, ObjectId]:
-        """The newest commit of each chain."""
-        return dict(self._rows(HEADS))
-
-    def chains(self) -> list[tuple[str, Event, bool]]:
-        """All events in order: the chain of each, the event, and whether the chain is an open session."""
-        rows = self._rows(CHAINS)
-        return [(chain, decode_event(payload, commit)[0], bool(is_open)) for chain, payload, commit, is_open in rows]
-
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
         """All rows of all tables, sorted.
 
@@ -358,6 +350,11 @@ class Database(TimelineQueries):
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         return self.connection.execute(statement, values).fetchall()
+
+    def _insert(self, table: str, **values: Any) -> None:
+        names, places = ", ".join(values), ", ".join("?" for _ in values)
+        # the names of the tables and columns are constants
+        self._run(f"INSERT INTO {table} ({names}) VALUES ({places})", *values.values())  # noqa: S608
 
     def _run(self, statement: str, *values: Any) -> int:
         return self.connection.execute(statement, values).rowcount

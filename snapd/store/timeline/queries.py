@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
 import attrs
 
+from snapd.model.retention import Chain
 from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.timeline import (
     Edited,
@@ -35,8 +37,9 @@ from snapd.model.timeline import (
     around,
 )
 
-from .chain import chain_of_session
+from .chain import SESSIONS, chain_of_session, effect_blobs, snapshots
 from .codec import ENTRY, decode_claims, decode_event, decode_summary, decode_uncaptured, optional
+from .schema import CHAINS, HEADS, LINKS, ROOTS
 
 AFTER_ALL = 2**63 - 1
 """A number above that of every event."""
@@ -357,6 +360,52 @@ class EventQueries(Queries):
         """
         events = self.events_of(step_id, spoken_for=spoken_for)
         return tuple([event.seen for event in events if event.seen is not None])
+
+    def heads(self) -> dict[str, ObjectId]:
+        """The newest commit of each chain."""
+        return dict(self._rows(HEADS))
+
+    def chains(self) -> list[tuple[str, Event, bool]]:
+        """All events in order: the chain of each, the event, and whether the chain is an open session."""
+        rows = self._rows(CHAINS)
+        return [(chain, decode_event(payload, commit)[0], bool(is_open)) for chain, payload, commit, is_open in rows]
+
+    def history(self) -> tuple[list[float], list[Chain], list[tuple[str, str]]]:
+        """What retention needs: the times of the events in seconds, the chains, and the pairs of linked chains."""
+        events = self.chains()
+        times = [event.milliseconds / 1000 for _, event, _ in events]
+        named: dict[str, set[ObjectId]] = {}
+        first: dict[str, float] = {}
+        last: dict[str, tuple[int, float, bool]] = {}
+        for at, (chain, event, is_open) in enumerate(events):
+            named.setdefault(chain, set()).update(snapshot.tree for snapshot in snapshots(event).values())
+            first.setdefault(chain, times[at])
+            last[chain] = (at, times[at], is_open)
+        chains = [
+            Chain(
+                name,
+                at,
+                first[name],
+                None if is_open else seconds,
+                name.startswith(SESSIONS),
+                frozenset(named[name]),
+            )
+            for name, (at, seconds, is_open) in last.items()
+        ]
+        return times, chains, self._rows(LINKS)
+
+    def all_events(self) -> Iterator[Event]:
+        """All events, oldest first."""
+        return (event for _, event, _ in self.chains())
+
+    def blobs(self) -> Iterator[tuple[RelPath, ObjectId]]:
+        """The files in the effects of operations: the paths, with the blobs before and after."""
+        for _, event, _ in self.chains():
+            yield from effect_blobs(event)
+
+    def roots_by_chain(self) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
+        """The chain of each event, its commit, and the tree of that commit."""
+        return [(chain, (commit, tree)) for chain, commit, tree in self._rows(ROOTS)]
 
     def _event(self, payload: str, commit: ObjectId, speaking: StepId | None = None) -> Event:
         """An event; `seen.steps` includes steps that were left and were spoken for, or are now."""

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-
-from snapd.model.snapshot import ObjectId
-
 VERSION = 13
 """The version of the tables: a database of another version is rebuilt from the events."""
 
@@ -203,13 +199,5 @@ UPDATE steps SET to_tree = ?, to_coverage = ?, summary = NULL, is_empty = NULL W
 """
 """Has a step that has ended go on to another snapshot."""
 
-
-def links(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The pairs of chains of which one has an event that refers to the other."""
-    return connection.execute(LINKS).fetchall()
-
-
-def roots(connection: sqlite3.Connection) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
-    """The chain of each event, its commit, and the tree of that commit."""
-    rows = connection.execute("SELECT chain, commit_id, pins FROM events")
-    return [(chain, (commit, tree)) for chain, commit, tree in rows]
+ROOTS = "SELECT chain, commit_id, pins FROM events"
+"""The chain of each event, its commit, and the tree of that commit."""

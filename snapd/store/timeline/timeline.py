@@ -24,16 +24,14 @@ from typing import Any, TypeVar
 
 from snapd.failpoints import failpoint
 from snapd.model.errors import IoError, StoreCorrupt, os_errors
-from snapd.model.retention import Chain
-from snapd.model.snapshot import ObjectId, RelPath
+from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import Event, SessionId, StepBegun, StepEnded, StepId, Summary, Touched
 from snapd.store.repository import ShadowRepository
 
-from .chain import NO_OBJECT, SESSIONS, Chains, Link, chain_of, effect_blobs, snapshots, walk
+from .chain import NO_OBJECT, Chains, Link, chain_of, walk
 from .codec import encode_event
 from .database import NAME, Database, fresh, is_sealed, remove, rows_of, seal, unseal
 from .queries import TimelineQueries
-from .schema import links, roots
 from .small_files import Numbers
 
 logger = logging.getLogger(__name__)
@@ -299,30 +297,6 @@ class Timeline(TimelineView):
 
     # -- expiry
 
-    def history(self) -> tuple[list[float], list[Chain], list[tuple[str, str]]]:
-        """What retention needs: the times of the events in seconds, the chains, and the pairs of linked chains."""
-        events = self._ask(Database.chains)
-        times = [event.milliseconds / 1000 for _, event, _ in events]
-        named: dict[str, set[ObjectId]] = {}
-        first: dict[str, float] = {}
-        last: dict[str, tuple[int, float, bool]] = {}
-        for at, (chain, event, is_open) in enumerate(events):
-            named.setdefault(chain, set()).update(snapshot.tree for snapshot in snapshots(event).values())
-            first.setdefault(chain, times[at])
-            last[chain] = (at, times[at], is_open)
-        chains = [
-            Chain(
-                name,
-                at,
-                first[name],
-                None if is_open else seconds,
-                name.startswith(SESSIONS),
-                frozenset(named[name]),
-            )
-            for name, (at, seconds, is_open) in last.items()
-        ]
-        return times, chains, self._ask(lambda database: links(database.connection))
-
     def drop(self, names: Collection[str]) -> None:
         """Drops chains with their events; no other chain may be linked with them.
 
@@ -359,19 +333,6 @@ class Timeline(TimelineView):
             self._close_database()
             with os_errors(self._path):
                 remove(self._path)
-
-    def all_events(self) -> Iterator[Event]:
-        """All events, oldest first."""
-        return (event for _, event, _ in self._ask(Database.chains))
-
-    def blobs(self) -> Iterator[tuple[RelPath, ObjectId]]:
-        """The files in the effects of operations: the paths, with the blobs before and after."""
-        for _, event, _ in self._ask(Database.chains):
-            yield from effect_blobs(event)
-
-    def roots_by_chain(self) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
-        """The chain of each event, its commit, and the tree of that commit."""
-        return self._ask(lambda database: roots(database.connection))
 
     # -- questions
 

@@ -81,7 +81,15 @@ def usage(path: str) -> Usage:
     linked = sum(size.linked.values())
     total = sum(status.st_size for _, status in files_below(path))
     counted = sum(sessions.values()) + no_session + shared + unused + linked
-    return Usage(max(total, counted), sessions, no_session, shared, unused, linked, max(0, total - counted))
+    return Usage(
+        total=max(total, counted),
+        sessions=sessions,
+        no_session=no_session,
+        shared=shared,
+        unused=unused,
+        linked=linked,
+        other=max(0, total - counted),
+    )
 
 
 class _Shared:

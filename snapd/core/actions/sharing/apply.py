@@ -129,16 +129,16 @@ class Apply:
         load = reader.fetched.objects.load
         target = Target(self._store, load(step.to), gone)
         return UndoTask(
-            step,
-            "applied",
-            files,
-            tuple(sorted(path for path, delta in own.directories.items() if delta.came)),
-            tuple(sorted(path for path, delta in own.directories.items() if not delta.came)),
-            {old: new for new, old in moved.items() if new in files and old in files},
-            step.from_,
-            target,
-            (Target(self._store, load(step.from_)), target),
-            bool(own.files or own.directories),
+            unit=step,
+            state="applied",
+            files=files,
+            made=tuple(sorted(path for path, delta in own.directories.items() if delta.came)),
+            removed=tuple(sorted(path for path, delta in own.directories.items() if not delta.came)),
+            renames={old: new for new, old in moved.items() if new in files and old in files},
+            end=step.from_,
+            target=target,
+            stages=(Target(self._store, load(step.from_)), target),
+            is_change=bool(own.files or own.directories),
         )
 
     def _carry_out(
@@ -156,7 +156,16 @@ class Apply:
             return Applied(foretold or writer.carry_out(prepared, plan, operation, call, events=events), None)
         session_id, step_id = secrets.token_hex(16), secrets.token_hex(16)
         said = f"Apply {session.title or session.session_id} from {reader.origin.host}"
-        begun = StepBegun(step_id, session_id, 0, None, None, None, "apply", said)
+        begun = StepBegun(
+            step_id=step_id,
+            session_id=session_id,
+            index=0,
+            parent=None,
+            message_id=None,
+            part_id=None,
+            tool="apply",
+            description=said,
+        )
         writer.track(seen, SessionStarted(session_id, session.agent, said), call, begun)
         outcome = writer.carry_out(prepared, plan, operation, call, step_id=step_id, events=events)
         writer.note(SessionEnded(session_id))

@@ -114,7 +114,7 @@ class HandOver:
         left_out = options.found(events, [folder.tree], self._store, call)
         with there.outgoing() as outgoing:
             texts, messages = self._push.copy_sessions(sessions, left_out, outgoing, call)
-            handover = self._record(name, sessions, folder, lineage, left_out, outgoing, call)
+            handover = self._record(name, sessions, folder, lineage, left_out=left_out, outgoing=outgoing, call=call)
             authors = self._step_changes.authors
             whole = Projection(sessions, self._store.timeline, self._store, authors, outgoing, left_out)
             outgoing.add_handover(handover, whole.events(call), [entry.handover_id for entry in lineage])
@@ -128,7 +128,15 @@ class HandOver:
                 self._elsewhere.note_sent(there.address, [*messages, *(file.oid for file in files)])
         if not options.dry_run:
             self._elsewhere.lineage.add(remembered(handover, is_own=True))
-        return MadeHandover(not options.dry_run, there.address, sessions, size, files, texts, name)
+        return MadeHandover(
+            applied=not options.dry_run,
+            remote=there.address,
+            sessions=sessions,
+            size=size,
+            new_files=files,
+            secret_texts=texts,
+            name=name,
+        )
 
     def _name(self, wanted: str | None) -> str:
         if wanted is None:
@@ -159,6 +167,7 @@ class HandOver:
         sessions: tuple[SessionId, ...],
         folder: Snapshot,
         lineage: Sequence[HandedOver],
+        *,
         left_out: LeftOut,
         outgoing: Outgoing,
         call: Call,
@@ -187,16 +196,16 @@ class HandOver:
         paths = tuple(path for path in folder.coverage.empty_dirs if not leaving_out.is_out(path))
         forced = tuple(path for path in folder.coverage.forced if not leaving_out.is_out(path))
         return Handover(
-            secrets.token_hex(16),
-            name,
-            self._elsewhere.host,
-            time.time_ns() // 1_000_000,
-            sessions,
-            outgoing.snapshot(tree, Coverage(empty_dirs=paths, forced=forced)),
-            commits,
-            amended(read, tree, differing, outgoing.tree) if committed is not None else None,
-            _since(lineage),
-            tuple(sorted(kept)),
+            handover_id=secrets.token_hex(16),
+            name=name,
+            host=self._elsewhere.host,
+            milliseconds=time.time_ns() // 1_000_000,
+            sessions=sessions,
+            folder=outgoing.snapshot(tree, Coverage(empty_dirs=paths, forced=forced)),
+            commits=commits,
+            committed=amended(read, tree, differing, outgoing.tree) if committed is not None else None,
+            since=_since(lineage),
+            kept=tuple(sorted(kept)),
         )
 
     def _tree_of(self, commit: ObjectId, call: Call) -> ObjectId | None:

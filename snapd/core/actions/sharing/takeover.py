@@ -238,16 +238,16 @@ class TakeOver:
         target = Target(self._store, folder, gone)
         done = Operated(handover.handover_id, "restore", None, start)
         return UndoTask(
-            Operation(done, handover.milliseconds, handover.folder, "applied"),
-            "applied",
-            files,
-            folder.coverage.empty_dirs,
-            (),
-            {old: new for new, old in moved.items() if new in came and old in gone},
-            start,
-            target,
-            (Target(self._store, Snapshot(base, Coverage())), target),
-            bool(files),
+            unit=Operation(done, handover.milliseconds, handover.folder, "applied"),
+            state="applied",
+            files=files,
+            made=folder.coverage.empty_dirs,
+            removed=(),
+            renames={old: new for new, old in moved.items() if new in came and old in gone},
+            end=start,
+            target=target,
+            stages=(Target(self._store, Snapshot(base, Coverage())), target),
+            is_change=bool(files),
         )
 
     def _was_passed(self, change: Change, seen: Snapshot, fetched: FetchedHandover) -> bool:

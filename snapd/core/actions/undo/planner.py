@@ -247,16 +247,16 @@ class UndoPlanner:
         left = unit.to or self._timeline.head
         assert left is not None
         return UndoTask(
-            unit,
-            "undone",
-            own.files,
-            tuple(sorted(went)),
-            tuple(sorted(path for path in {*came, *above} if not target.has_directory(path))),
-            self._moved(unit, own.files),
-            left,
-            target,
-            (target,),
-            bool(own.files or own.directories),
+            unit=unit,
+            state="undone",
+            files=own.files,
+            made=tuple(sorted(went)),
+            removed=tuple(sorted(path for path in {*came, *above} if not target.has_directory(path))),
+            renames=self._moved(unit, own.files),
+            end=left,
+            target=target,
+            stages=(target,),
+            is_change=bool(own.files or own.directories),
         )
 
     def to_redo(self, session_id: SessionId | None, undone: Sequence[Undone], count: int, call: Call) -> list[UndoTask]:
@@ -307,17 +307,17 @@ class UndoPlanner:
         target = Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn))
         moved = self._moved(unit, self._step_changes.own(unit).files)
         task = UndoTask(
-            unit,
-            "applied" if undone == first else "partly",
-            inverse(turn.effects),
-            turn.removed_directories,
-            turn.made_directories,
-            {old: new for new, old in moved.items()},
-            operation.before,
-            target,
+            unit=unit,
+            state="applied" if undone == first else "partly",
+            files=inverse(turn.effects),
+            made=turn.removed_directories,
+            removed=turn.made_directories,
+            renames={old: new for new, old in moved.items()},
+            end=operation.before,
+            target=target,
             # steps that were taken back together may be done again together, or one after the other
-            (Target(self._store, self._store.load(unit.to or operation.before)), target),
-            True,
+            stages=(Target(self._store, self._store.load(unit.to or operation.before)), target),
+            is_change=True,
             again=undone.operation_id,
         )
         return task if undone.rest is None else attrs.evolve(task.only(undone.rest), aside=())
