@@ -166,7 +166,7 @@ class StepEnded:
     step_id: StepId
     claims: tuple[RelPath, ...] | None
     changed: bool
-    spoken_for: bool
+    spoken_for: bool = True
     uncaptured: tuple[UncapturedChange, ...] = ()
     description: str | None = None
 

@@ -41,7 +41,8 @@ from snapd.store.files.durable import PRIVATE_FILE, remove_if_there
 from . import codec
 from .chain import Link
 from .codec import encode_claims, encode_summary, encode_uncaptured
-from .queries import EVENT, FILE, TimelineQueries
+from .converter import write_file
+from .queries import EVENT, TimelineQueries
 from .schema import GO_ON, TABLES, VERSION
 
 NAME = "timeline.db"
@@ -394,7 +395,7 @@ def _list_files(connection: sqlite3.Connection, seq: int, files: Iterable[Touche
     """Lists the files of an event, the oldest that is not listed yet; does nothing if the event was dropped since."""
     if connection.execute("SELECT 1 FROM events WHERE seq = ?", (seq,)).fetchone() is None:
         return
-    rows = [(file.path, seq, file.part, FILE.show(file.old), FILE.show(file.new), file.other) for file in files]
+    rows = [(file.path, seq, file.part, write_file(file.old), write_file(file.new), file.other) for file in files]
     connection.executemany("INSERT OR REPLACE INTO touched VALUES (?, ?, ?, ?, ?, ?)", rows)
     connection.execute("DELETE FROM listed")
     connection.execute("INSERT INTO listed VALUES (?)", (seq,))

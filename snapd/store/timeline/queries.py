@@ -38,7 +38,8 @@ from snapd.model.timeline import (
 )
 
 from .chain import SESSIONS, chain_of_session, effect_blobs, snapshots
-from .codec import ENTRY, decode_claims, decode_event, decode_summary, decode_uncaptured, optional
+from .codec import decode_claims, decode_event, decode_summary, decode_uncaptured
+from .converter import read_file
 from .schema import CHAINS, HEADS, LINKS, ROOTS
 
 AFTER_ALL = 2**63 - 1
@@ -151,7 +152,6 @@ def snapshot(tree: ObjectId | None, coverage: ObjectId | None) -> SnapshotId | N
 
 _MESSAGE = "SELECT session_id, message_id, text, started, seq FROM messages "
 _TOUCHED = "SELECT path, seq, part, old, new, other FROM touched "
-FILE = optional(ENTRY)
 
 
 class Queries(ABC):
@@ -498,10 +498,11 @@ class FileQueries(Queries):
         return self._touched("WHERE seq > ? ORDER BY seq, part DESC, path", seq)
 
     def _touched(self, clause: str, *values: Any) -> tuple[Touched, ...]:
-        rows = self._rows(_TOUCHED + clause, *values)
-        read = FILE.read
         return tuple(
-            [Touched(path, seq, part, read(old), read(new), other) for path, seq, part, old, new, other in rows]
+            [
+                Touched(path, seq, part, read_file(old), read_file(new), other)
+                for path, seq, part, old, new, other in self._rows(_TOUCHED + clause, *values)
+            ]
         )
 
 

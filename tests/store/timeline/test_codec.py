@@ -11,12 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapd.model.errors import InvalidParams, StoreCorrupt
-from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, Entry
+from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, Entry, UncapturedChange
 from snapd.model.timeline import (
+    Edited,
     Effect,
     Event,
     FileSummary,
     Intent,
+    Kept,
+    MessageSent,
     Operated,
     SessionEnded,
     SessionStarted,
@@ -52,6 +55,7 @@ snapshots = st.builds(SnapshotId, oids, oids)
 entries = st.none() | st.builds(Entry, st.sampled_from([REGULAR, EXECUTABLE, SYMLINK]), oids)
 effects = st.builds(Effect, paths, entries, entries)
 lists = st.lists(paths, max_size=3).map(tuple)
+uncaptured = st.lists(st.builds(UncapturedChange, paths, st.booleans()), max_size=3).map(tuple)
 turned = st.builds(
     Turned,
     maybe,
@@ -78,10 +82,13 @@ operated = st.builds(
 happenings = st.one_of(
     st.builds(SessionStarted, texts, maybe, maybe),
     st.builds(SessionEnded, texts),
-    st.builds(StepBegun, texts, texts, numbers, maybe, maybe, maybe, maybe, maybe, st.booleans()),
+    st.builds(MessageSent, texts, texts, maybe),
+    st.builds(StepBegun, texts, texts, numbers, maybe, maybe, maybe, maybe, maybe, st.booleans(), st.none() | numbers),
     st.builds(StepsLeft, st.lists(texts, max_size=3).map(tuple)),
-    st.builds(StepEnded, texts, st.none() | lists, st.booleans(), st.booleans()),
+    st.builds(Edited, lists, st.lists(texts, max_size=3).map(tuple), st.booleans()),
+    st.builds(StepEnded, texts, st.none() | lists, st.booleans(), st.booleans(), uncaptured, maybe),
     operated,
+    st.builds(Kept, st.lists(st.tuples(paths, entries), max_size=3).map(tuple), st.lists(texts, max_size=3).map(tuple)),
 )
 events = st.builds(
     Event,
@@ -130,7 +137,20 @@ def test_an_event_comes_back(event: Event, previous: int | None) -> None:
     assert decode_event(payload, COMMIT) == (event, previous)
 
 
-@given(st.builds(Intent, operated, st.lists(effects, max_size=3).map(tuple), lists, lists, lists))
+@given(
+    st.builds(
+        Intent,
+        operated,
+        st.lists(effects, max_size=3).map(tuple),
+        lists,
+        lists,
+        lists,
+        st.lists(lists, max_size=3).map(tuple),
+        maybe,
+        st.lists(st.tuples(paths, paths, st.booleans()), max_size=3).map(tuple),
+        st.lists(st.tuples(paths, numbers), max_size=3).map(tuple),
+    )
+)
 def test_an_intent_comes_back(intent: Intent) -> None:
     assert decode_intent(encode_intent(intent)) == intent
 

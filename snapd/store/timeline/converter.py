@@ -1,0 +1,263 @@
+"""Converts between JSON values and the classes of the timeline, strictly: it coerces nothing.
+
+An object of a class becomes a JSON object with a field for each attribute, called after it: `sessionId` for
+`session_id`. A field is left out if the attribute has its default, and may be missing: older versions did not know it.
+A `Shape` says where a class differs. `bytes` are paths.
+
+`cattrs` makes a function for each class, from the hooks of the types of its attributes. The hooks that read raise
+`ValueError` for what no hook writes; those that write raise `InvalidParams` for a text that is not valid Unicode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import attrs
+from cattrs import Converter, override
+from cattrs.gen import (
+    make_dict_structure_fn_from_attrs,
+    make_dict_unstructure_fn_from_attrs,
+    make_hetero_tuple_unstructure_fn,
+)
+
+from snapd.model.errors import InvalidParams
+from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, Entry, ObjectId, RelPath
+from snapd.model.timeline import SnapshotId
+
+_Read = Callable[[Any, Any], Any]
+"""Gives a value of a type, of a JSON value and the type."""
+_Write = Callable[[Any], Any]
+"""Gives the JSON value of a value."""
+
+_MODES = {f"{mode:o}": mode for mode in (REGULAR, EXECUTABLE, SYMLINK)}
+
+
+@attrs.frozen
+class Shape:
+    """How a class is written.
+
+    Attributes:
+        names: of fields that are not called after their attributes, by these.
+        always: the attributes whose fields are never left out.
+        row: the attributes whose values make up a list, in place of an object; none for an object.
+    """
+
+    names: Mapping[str, str] = {}
+    always: tuple[str, ...] = ()
+    row: tuple[str, ...] = ()
+
+
+def make_converter(shapes: Mapping[type, Shape], parameters: Mapping[str, str]) -> Converter:
+    """Makes a converter.
+
+    Args:
+        shapes: of the classes that need one.
+        parameters: for `InvalidParams`, the parameter of a request that the text in an attribute came from, by the
+            attribute; unless the parameter is called after it.
+    """
+    converter = Converter(detailed_validation=False)
+    # cattrs would coerce what has no hook here; it asks the factory first that is registered last
+    converter.register_structure_hook_factory(lambda _: True, _refuse)
+    converter.register_structure_hook(float, lambda _, kind: _refuse(kind))
+    converter.register_structure_hook(Any, lambda value, _: value)
+    converter.register_structure_hook_factory(attrs.has, partial(_class_reader, shapes))
+    converter.register_structure_hook_factory(_is(Union, UnionType), _optional_reader)
+    converter.register_structure_hook_factory(_is(tuple), _tuple_reader)
+    converter.register_structure_hook_factory(_is(Literal), _choice_reader)
+    converter.register_structure_hook(str, _read_text)
+    converter.register_structure_hook(int, _read_number)
+    converter.register_structure_hook(bool, _read_boolean)
+    converter.register_structure_hook(bytes, _read_path)
+    converter.register_structure_hook(Entry, read_file)
+    converter.register_structure_hook(SnapshotId, _read_snapshot)
+    converter.register_unstructure_hook_factory(attrs.has, partial(_class_writer, shapes, parameters))
+    converter.register_unstructure_hook(bytes, _write_path)
+    converter.register_unstructure_hook(Entry, write_file)
+    converter.register_unstructure_hook(SnapshotId, lambda value: [value.tree.hex(), value.coverage.hex()])
+    return converter
+
+
+def _refuse(kind: Any) -> _Read:
+    raise TypeError(f"no type of the timeline: {kind!r}")
+
+
+def _is(*origins: Any) -> Callable[[Any], bool]:
+    return lambda kind: get_origin(kind) in origins
+
+
+# -- classes
+
+
+def _class_reader(shapes: Mapping[type, Shape], cls: Any, converter: Converter) -> _Read:
+    shape = shapes.get(cls, Shape())
+    written = _written(cls, shape)
+    keys: Any = {each.name: override(rename=key) for key, each in written.items()}
+    read = make_dict_structure_fn_from_attrs([*written.values()], cls, converter, **keys)
+    if shape.row:
+        # it takes the parts of a list by their places, as it takes the fields of an object by their names
+        return lambda value, _: read(_list_of(len(written), value), cls)
+    required = {key for key, each in written.items() if each.default is attrs.NOTHING}
+
+    def read_object(value: Any, _: Any) -> Any:
+        if type(value) is not dict:
+            raise ValueError("not an object")
+        if not required <= value.keys() <= written.keys():
+            missing, unknown = sorted(required - value.keys()), len(value.keys() - written.keys())
+            raise ValueError(f"of its fields, {missing} are missing and {unknown} are unknown")
+        return read(value, cls)
+
+    return read_object
+
+
+def _class_writer(
+    shapes: Mapping[type, Shape], parameters: Mapping[str, str], cls: Any, converter: Converter
+) -> _Write:
+    shape = shapes.get(cls, Shape())
+    written = _written(cls, shape)
+    if shape.row:
+        split, kinds = attrgetter(*shape.row), tuple([each.type for each in written.values()])
+        write_parts = make_hetero_tuple_unstructure_fn(tuple, converter, tuple, kinds)
+        return lambda value: write_parts(split(value))
+    keys: Any = {}
+    for key, each in written.items():
+        is_text = each.type in (str, str | None, tuple[str, ...])
+        write_text = partial(_write_text, parameters.get(each.name) or _camel_case(each.name))
+        keys[each.name] = override(rename=key, unstruct_hook=write_text if is_text else None)
+    return make_dict_unstructure_fn_from_attrs(
+        [*written.values()], cls, converter, _cattrs_omit_if_default=True, **keys
+    )
+
+
+def _written(cls: Any, shape: Shape) -> dict[Any, Any]:
+    """The attributes that are written, by their fields; for a row, by their places in it."""
+    attributes = attrs.fields_dict(attrs.resolve_types(cls))
+    for name in shape.always + shape.row:
+        # what has no default is neither left out nor missing
+        attributes[name] = attributes[name].evolve(default=attrs.NOTHING)
+    if shape.row:
+        return {place: attributes[name] for place, name in enumerate(shape.row)}
+    return {shape.names.get(name) or _camel_case(name): each for name, each in attributes.items()}
+
+
+def _camel_case(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(map(str.capitalize, rest))
+
+
+# -- values of others
+
+
+def _optional_reader(kind: Any, converter: Converter) -> _Read:
+    (inner,) = [each for each in get_args(kind) if each is not NoneType]
+    read = converter.get_structure_hook(inner)
+    return lambda value, _: None if value is None else read(value, inner)
+
+
+def _tuple_reader(kind: Any, converter: Converter) -> _Read:
+    inner = [each for each in get_args(kind) if each is not ...]
+    reads = [converter.get_structure_hook(each) for each in inner]
+    read, part = reads[0], inner[0]
+
+    def read_all(value: Any, _: Any) -> tuple[Any, ...]:
+        if type(value) is not list:
+            raise ValueError("not a list")
+        return tuple([read(each, part) for each in value]) if value else ()
+
+    def read_each(value: Any, _: Any) -> tuple[Any, ...]:
+        parts = zip(reads, _list_of(len(reads), value), inner, strict=True)
+        return tuple([read(each, part) for read, each, part in parts])
+
+    return read_all if ... in get_args(kind) else read_each
+
+
+def _list_of(length: int, value: Any) -> Any:
+    if type(value) is not list or len(value) != length:
+        raise ValueError(f"not a list of {length}")
+    return value
+
+
+# -- plain values
+
+
+def _choice_reader(kind: Any, _: Converter) -> _Read:
+    choices = get_args(kind)
+
+    def read_choice(value: Any, _: Any) -> Any:
+        if value not in choices:
+            raise ValueError(f"not one of {choices}")
+        return value
+
+    return read_choice
+
+
+def _read_text(value: Any, _: Any) -> str:
+    if type(value) is not str:
+        raise ValueError("not a text")
+    value.encode()
+    return value
+
+
+def _write_text(parameter: str, value: str | tuple[str, ...] | None) -> Any:
+    try:
+        if isinstance(value, str):
+            value.encode()
+        elif value:
+            "".join(value).encode()
+    except UnicodeEncodeError as error:
+        # it holds half a surrogate pair
+        raise InvalidParams(f"{parameter} is not valid Unicode", field=parameter) from error
+    return value
+
+
+def _read_number(value: Any, _: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("not a number")
+    return value
+
+
+def _read_boolean(value: Any, _: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError("not true or false")
+    return value
+
+
+def _read_path(value: Any, _: Any) -> RelPath:
+    if type(value) is not str:
+        raise ValueError("not a path")
+    return value.encode("utf-8", "surrogateescape")
+
+
+def _write_path(path: RelPath) -> str:
+    # a byte that is not UTF-8 becomes a lone surrogate
+    return path.decode("utf-8", "surrogateescape")
+
+
+def _read_object_id(value: Any) -> ObjectId:
+    oid = bytes.fromhex(value) if type(value) is str else b""
+    if len(oid) != 20 or oid.hex() != value:
+        raise ValueError("not an object id")
+    return oid
+
+
+def _read_snapshot(value: Any, _: Any) -> SnapshotId:
+    tree, coverage = _list_of(2, value)
+    return SnapshotId(_read_object_id(tree), _read_object_id(coverage))
+
+
+def read_file(value: Any, _: Any = None) -> Entry | None:
+    """Reads what `write_file` wrote; raises `ValueError` for anything else."""
+    if value is None:
+        return None
+    mode, _, oid = value.partition(" ") if type(value) is str else ("", "", "")
+    if mode not in _MODES:
+        raise ValueError("not the mode of a file")
+    return Entry(_MODES[mode], _read_object_id(oid))
+
+
+def write_file(file: Entry | None) -> str | None:
+    """The text that stands for a file: its mode and its blob; None for none."""
+    return None if file is None else f"{file.mode:o} {file.oid.hex()}"
