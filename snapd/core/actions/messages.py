@@ -206,6 +206,9 @@ class SessionNews:
     def _since(self, session_id: SessionId) -> tuple[_Told | None, list[Event]]:
         """When the agent was last told, None if never; and the events since then, oldest first."""
         told = self._told.get(session_id)
+        if told is not None and not self._store.log.knows(told.tree):
+            # a cleanup removed that snapshot
+            told = None
         events: list[Event] = []
         for event in newest_first(self._timeline):
             if event.seq <= told.seq if told is not None else _is_own(event, session_id):

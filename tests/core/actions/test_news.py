@@ -53,6 +53,18 @@ def test_what_the_user_changed(agents: Agents) -> None:
     assert news(agents) == ([], [], ["a.txt"])
 
 
+def test_after_a_cleanup_of_what_it_was_told_of(agents: Agents) -> None:
+    agents.step("one", {"a.txt": text(l2=b"one")})
+    agents.bench.write({"b.txt": b"not the agent's\n"})
+    assert news(agents) == NOTHING
+    agents.bench.write({"b.txt": b"again\n"})
+    agents.bench.track()
+    # the snapshot that the agent was told of is no newest one, and no event names it
+    assert agents.bench.workspace.upkeep.cleanup(0, Call())[0] > 0
+    agents.bench.write({"a.txt": text(l2=b"one", l9=b"mine")})
+    assert news(agents) == ([], [], ["a.txt"])
+
+
 def test_what_other_sessions_and_restores_changed(agents: Agents) -> None:
     tree = agents.bench.track()
     agents.start("two")
