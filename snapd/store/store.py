@@ -15,7 +15,6 @@ from snapd.store.files.lock import Ownership
 from snapd.store.journal.journal import refuse_newer_journal
 from snapd.store.maintenance.erase import erase_noted, note_erasing
 from snapd.store.maintenance.purge import PurgePlan
-from snapd.store.maintenance.purge import PurgePlan as AnyPurgePlan
 from snapd.store.maintenance.retention_run import Maintenance
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
 
@@ -174,7 +173,7 @@ class Store(ObjectStore):
         """Finds the contents that a purge of some files and messages removes, and where they occur."""
         return PurgePlan(self, self.log, self.timeline, paths, messages, call)
 
-    def purge(self, purge_plan: AnyPurgePlan | None, call: Call) -> int:
+    def purge(self, purge_plan: PurgePlan | None, call: Call) -> int:
         """Takes contents out of all snapshots and events and removes them; gives the bytes freed.
 
         Args:

@@ -16,6 +16,7 @@ from snapd.model.errors import Cancelled, FileNotInSnapshot, InvalidParams, Work
 from snapd.model.paths import shown
 from snapd.model.retention import Limits
 from snapd.model.snapshot import ObjectId, RecordKind, RelPath
+from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.store import Store
 from snapd.worktree.git.repository import own_object_directories
 
@@ -164,33 +165,18 @@ class Upkeep:
             self._store.check_present()
             purge_plan = self._store.purge_plan(paths, messages, call)
             _check_known(messages, purge_plan.known_messages())
-            versions_by_path = purge_plan.versions_by_path()
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
             fetched, remotes = self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=True)
             if missing and not self._store.maintenance.is_unpurged and not fetched:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)
             here = [path for path, _ in purge_plan.located(look.tree)]
-            files = []
-            for path, versions in versions_by_path.items():
-                call.check()
-                size = sum(map(self._store.blob_size, versions))
-                files.append(PurgedFile(path, len(versions), size, path in here))
-            count = purge_plan.snapshots()
-            linked = purge_plan.is_linked()
+            purged = attrs.evolve(
+                self._foreseen(purge_plan, here, call), messages=len(messages), fetched=fetched, remotes=remotes
+            )
             if dry_run:
                 self._writer.record(look, RecordKind.LOOK)
-                return Purged(
-                    applied=False,
-                    files=tuple(files),
-                    snapshots=count,
-                    sessions=0,
-                    freed=0,
-                    linked=linked,
-                    messages=len(messages),
-                    fetched=fetched,
-                    remotes=remotes,
-                )
+                return purged
             if here:
                 names = ", ".join(shown(path) for path in here[:_NAMED]) + (", ..." if len(here) > _NAMED else "")
                 raise InvalidParams(
@@ -205,22 +191,28 @@ class Upkeep:
             # first: once the store has them no longer, nobody knows which contents these are
             self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=False)
             try:
-                freed = self._store.purge(purge_plan if versions_by_path or messages else None, call)
+                freed = self._store.purge(purge_plan if purged.files or messages else None, call)
             finally:
                 # only the store knows now which objects there are
                 work_tree.scanner.forget_all()
             self._notify_if_new(previous)
-            return Purged(
-                applied=True,
-                files=tuple(files),
-                snapshots=count,
-                sessions=0,
-                freed=freed,
-                linked=linked,
-                messages=len(messages),
-                fetched=fetched,
-                remotes=remotes,
-            )
+            return attrs.evolve(purged, applied=True, freed=freed)
+
+    def _foreseen(self, purge_plan: PurgePlan, here: Collection[RelPath], call: Call) -> Purged:
+        """What a purge would do to the store; `here` are the files that the folder still has."""
+        files = []
+        for path, versions in purge_plan.versions_by_path().items():
+            call.check()
+            size = sum(map(self._store.blob_size, versions))
+            files.append(PurgedFile(path, len(versions), size, path in here))
+        return Purged(
+            applied=False,
+            files=tuple(files),
+            snapshots=purge_plan.snapshots(),
+            sessions=0,
+            freed=0,
+            linked=purge_plan.is_linked(),
+        )
 
     def purge_all(self, dry_run: bool, call: Call) -> Purged:
         """Removes everything: all snapshots, sessions and operations.

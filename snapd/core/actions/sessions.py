@@ -208,16 +208,7 @@ class Sessions(SessionViews):
                 detached=client is None,
                 began=began,
             )
-            ended: EndedStep | None = None
-            if before is not None and before.state == "open":
-                # that the next one begins says nothing of what happened since an agent was gone
-                is_left = before.begun.detached and bool(self._writer.attendance.unattended([before]))
-                ended = self._end_on(snapshot, before, Ending(spoken_for=not is_left), call, begun)
-            else:
-                if not self._timeline.open_steps():
-                    # what happened before is nobody's
-                    self._writer.work_tree.state.uncaptured.settle()
-                self._writer.track(snapshot, begun, call)
+            ended = self._begin_on(snapshot, before, begun, call)
             self._writer.edits.drop(session_id=session_id)
             if client is not None:
                 self._writer.attendance.attend(step_id, client)
@@ -226,6 +217,18 @@ class Sessions(SessionViews):
         if ended is not None:
             self._notify_end(ended, call)
         return step
+
+    def _begin_on(self, snapshot: Snapshot, before: Step | None, begun: StepBegun, call: Call) -> EndedStep | None:
+        """Records that a step begins on a snapshot, and that the step before it ends there, if that is open."""
+        if before is not None and before.state == "open":
+            # that the next one begins says nothing of what happened since an agent was gone
+            is_left = before.begun.detached and bool(self._writer.attendance.unattended([before]))
+            return self._end_on(snapshot, before, Ending(spoken_for=not is_left), call, begun)
+        if not self._timeline.open_steps():
+            # what happened before is nobody's
+            self._writer.work_tree.state.uncaptured.settle()
+        self._writer.track(snapshot, begun, call)
+        return None
 
     def newest(self, call: Call) -> Snapshot:
         """Gives the newest snapshot that there is, or takes one if there is none; raises as `begin`."""

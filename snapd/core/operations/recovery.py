@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
@@ -91,15 +91,7 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
             writes.append(Write(effect.path, effect.new, captured))
         elif captured is not None:
             deletes.append(Delete(effect.path, captured))
-    needed = folders_above(effect.path for effect in intent.files if effect.new is not None)
-    needed |= {*intent.made_directories, *folders_above(intent.made_directories)}
-    there = [
-        move.there(path)
-        for path in intent.removed_directories
-        for move in moves
-        if not move.uncaptured and move.old in (path, *parents(path))
-    ]
-    removed = dict.fromkeys([*intent.removed_directories, *(path for path in there if path not in needed)])
+    removed = _removed_directories(intent, moves)
     plan = Plan(
         writes=tuple(sorted(writes, key=lambda write: write.path)),
         deletes=tuple(sorted(deletes, key=lambda delete: delete.path)),
@@ -111,6 +103,19 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
     plan = with_directory_moves(attrs.evolve(plan, permissions=intent.permissions), work_tree)
     again = [move for move in moves if move.uncaptured and work_tree.occupant(move.old) is not None]
     return attrs.evolve(plan, moves=(*plan.moves, *again))
+
+
+def _removed_directories(intent: Intent, moves: Sequence[MoveDirectory]) -> Iterable[RelPath]:
+    """The directories that an operation removes, by the names that they have once some of them have moved, too."""
+    needed = folders_above(effect.path for effect in intent.files if effect.new is not None)
+    needed |= {*intent.made_directories, *folders_above(intent.made_directories)}
+    there = [
+        move.there(path)
+        for path in intent.removed_directories
+        for move in moves
+        if not move.uncaptured and move.old in (path, *parents(path))
+    ]
+    return dict.fromkeys([*intent.removed_directories, *(path for path in there if path not in needed)])
 
 
 def _now(effect: Effect, work_tree: WorkTree) -> Entry | None:

@@ -341,6 +341,13 @@ class Examination:
         )
 
 
+def _replayed(store: str, holdings: Holdings, moving: Mapping[str, ObjectId]) -> References:
+    """The references as they are once the journal is in the repository."""
+    on_disk = read_references(store)
+    damaged = tuple(name for name in on_disk.damaged if name not in moving)
+    return References({**on_disk.targets, **replayed(on_disk.targets, moving, partial(_before, holdings))}, damaged)
+
+
 def examine(
     store: str, holdings: Holdings, call: Call, *, quick: bool, agrees: Callable[[], bool] | None
 ) -> Examination:
@@ -367,10 +374,7 @@ def examine(
     if not quick:
         holdings.rebuild_indexes(call)
         found = scan(holdings, call)
-    on_disk = read_references(store)
-    damaged = tuple(name for name in on_disk.damaged if name not in moving)
-    targets = replayed(on_disk.targets, moving, partial(_before, holdings))
-    references = References({**on_disk.targets, **targets}, damaged)
+    references = _replayed(store, holdings, moving)
     named = walk(holdings, references, call, deep=not quick)
     if not quick:
         _complete(found, holdings, named)
@@ -378,7 +382,7 @@ def examine(
         known = _known_heads(store) if agrees is None else {}
     lost = lost_references(named, references, found.commits, known)
     touching = touched(named)
-    broken = sorted({*damaged, *lost, *(chain.name for chain in named.chains if chain.lost is not None)})
+    broken = sorted({*references.damaged, *lost, *(chain.name for chain in named.chains if chain.lost is not None)})
     mendable = ours_to_rebuild(named, found.commits, broken)
     problems += _of_references(holdings, references, lost, named)
     problems += _of_objects(holdings, touching)

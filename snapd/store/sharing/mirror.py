@@ -266,14 +266,7 @@ class Mirror:
             raise Untrusted(f"{len(fresh)} sessions are new there, which is over the limit of {limits.sessions}")
         moved = self._move_in(os.path.join(quarantine, "objects", "pack"))
         try:
-            inspection = Inspection(self.repository, complete, limits, call)
-            entries = []
-            for name, head in fresh.items():
-                if name.startswith(HANDOVERS):
-                    inspection.handover(name, head)
-                    continue
-                inspection.session(name, head)
-                entries.append(self._trusted(name, head))
+            entries = self._inspected(Inspection(self.repository, complete, limits, call), fresh)
             signatures = [
                 self.signatures.look_at(name, head, tags[name], had_signatures.get(name), complete)
                 for name, head in changed.items()
@@ -293,6 +286,17 @@ class Mirror:
             self._remove(moved)
             raise
         return changed
+
+    def _inspected(self, inspection: Inspection, fresh: Mapping[str, ObjectId]) -> list[Entry]:
+        """What the index gets of new sessions and handovers; raises `Untrusted` if one is not what it says."""
+        entries = []
+        for name, head in fresh.items():
+            if name.startswith(HANDOVERS):
+                inspection.handover(name, head)
+            else:
+                inspection.session(name, head)
+                entries.append(self._trusted(name, head))
+        return entries
 
     def _resigned(
         self, names: Collection[str], tags: Mapping[str, ObjectId], had: Mapping[str, IndexedSignature]
