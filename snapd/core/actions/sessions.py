@@ -72,7 +72,66 @@ class EndedStep:
     beside: tuple[Step, ...]
 
 
-class Sessions(SessionViews):
+class SessionNotices(SessionViews):
+    """Notifies of what becomes of sessions and steps.
+
+    Args:
+        writer: sends the notifications.
+        timeline: of the workspace.
+        step_changes: says what steps changed.
+    """
+
+    def __init__(self, writer: Writer, timeline: Timeline, step_changes: StepChanges) -> None:
+        super().__init__(timeline, step_changes)
+        self._writer = writer
+
+    def _notify_end(self, ended: EndedStep, call: Call) -> None:
+        """Notifies that a step ended where another began; if that fails, the other step has begun all the same."""
+        try:
+            self._notify_after_turn(ended, call)
+        except SnapdError as error:
+            self._writer.report_trouble(error)
+
+    def _notify_after_turn(self, ended: EndedStep, call: Call) -> StepView:
+        """Notifies that a step ended; counts its lines first, without the right to write: a large step takes long."""
+        view = self.shown(ended.step, call)
+        with self._writer.turn(call):
+            self.notify_ended(ended)
+        return view
+
+    def notify(self, session_id: SessionId, *steps: StepView | None) -> None:
+        """Notifies that a session changed: once for each step; None stands for the session as a whole."""
+        # not cancelled with the request: what was done has to be announced
+        session = self.view(self.known(session_id), Call())
+        for step in steps:
+            self._writer.notify(SessionMoved(session, step))
+
+    def notify_steps(self, steps: Iterable[StepView]) -> None:
+        """Notifies that some steps changed, of one session or several."""
+        by_session: dict[SessionId, list[StepView]] = {}
+        for view in steps:
+            by_session.setdefault(view.step.begun.session_id, []).append(view)
+        for session_id, views in by_session.items():
+            self.notify(session_id, *views)
+
+    def _notify_recovered(self, operation: Operated) -> None:
+        turned = dict.fromkeys(turn.step_id for turn in operation.turned if turn.step_id is not None)
+        self.notify_steps([self.shown(self.known_step(step_id), Call()) for step_id in turned])
+
+    def _notify_late(self, step_ids: Iterable[StepId]) -> None:
+        self.notify_steps([self.shown(self.known_step(step_id), Call()) for step_id in step_ids])
+
+    def notify_ended(self, ended: EndedStep) -> None:
+        """Notifies that a step ended, and which other steps own something else because of that."""
+        steps = [self.known_step(ended.step.step_id)]
+        for before in ended.beside:
+            step = self.known_step(before.step_id)
+            if self._step_changes.summary(step, Call()) != before.summary:
+                steps.append(step)
+        self.notify_steps([self.shown(step, Call()) for step in steps])
+
+
+class Sessions(SessionNotices):
     """Begins and ends sessions and steps.
 
     Args:
@@ -82,8 +141,7 @@ class Sessions(SessionViews):
     """
 
     def __init__(self, writer: Writer, store: Store, step_changes: StepChanges) -> None:
-        super().__init__(store.timeline, step_changes)
-        self._writer = writer
+        super().__init__(writer, store.timeline, step_changes)
         self._store = store
         self._timeline: Timeline = store.timeline
         self._agents = AgentWatch(self.attended_by, self._lose)
@@ -235,13 +293,6 @@ class Sessions(SessionViews):
         tree = self._store.log.last
         return self._writer.seen(call) if tree is None else self._store.log.find(tree)
 
-    def _notify_end(self, ended: EndedStep, call: Call) -> None:
-        """Notifies that a step ended where another began; if that fails, the other step has begun all the same."""
-        try:
-            self._notify_after_turn(ended, call)
-        except SnapdError as error:
-            self._writer.report_trouble(error)
-
     def going_on(self, session_id: SessionId) -> Session:
         """Looks up a session that has not ended; raises `UnknownSession`."""
         session = self.known(session_id)
@@ -301,13 +352,6 @@ class Sessions(SessionViews):
         if ended is None:
             return self.shown(self.known_step(step_id), call)
         return self._notify_after_turn(ended, call)
-
-    def _notify_after_turn(self, ended: EndedStep, call: Call) -> StepView:
-        """Notifies that a step ended; counts its lines first, without the right to write: a large step takes long."""
-        view = self.shown(ended.step, call)
-        with self._writer.turn(call):
-            self.notify_ended(ended)
-        return view
 
     def end_open(self, step: Step, ending: Ending, call: Call) -> EndedStep:
         """Ends an open step; the caller has the right to write, and calls `notify_ended` afterwards.
@@ -452,34 +496,3 @@ class Sessions(SessionViews):
             attendance.leave(attendance.of(client))
 
     # -- notifying
-
-    def notify(self, session_id: SessionId, *steps: StepView | None) -> None:
-        """Notifies that a session changed: once for each step; None stands for the session as a whole."""
-        # not cancelled with the request: what was done has to be announced
-        session = self.view(self.known(session_id), Call())
-        for step in steps:
-            self._writer.notify(SessionMoved(session, step))
-
-    def notify_steps(self, steps: Iterable[StepView]) -> None:
-        """Notifies that some steps changed, of one session or several."""
-        by_session: dict[SessionId, list[StepView]] = {}
-        for view in steps:
-            by_session.setdefault(view.step.begun.session_id, []).append(view)
-        for session_id, views in by_session.items():
-            self.notify(session_id, *views)
-
-    def _notify_recovered(self, operation: Operated) -> None:
-        turned = dict.fromkeys(turn.step_id for turn in operation.turned if turn.step_id is not None)
-        self.notify_steps([self.shown(self.known_step(step_id), Call()) for step_id in turned])
-
-    def _notify_late(self, step_ids: Iterable[StepId]) -> None:
-        self.notify_steps([self.shown(self.known_step(step_id), Call()) for step_id in step_ids])
-
-    def notify_ended(self, ended: EndedStep) -> None:
-        """Notifies that a step ended, and which other steps own something else because of that."""
-        steps = [self.known_step(ended.step.step_id)]
-        for before in ended.beside:
-            step = self.known_step(before.step_id)
-            if self._step_changes.summary(step, Call()) != before.summary:
-                steps.append(step)
-        self.notify_steps([self.shown(step, Call()) for step in steps])

@@ -39,7 +39,54 @@ _OF_AN_OPERATION = Author("", None)
 """An operation shares what it changed with no step: it has a span of its own."""
 
 
-class StepChanges:
+class Summaries:
+    """Counts what changed in files, for people.
+
+    Args:
+        objects: holds the contents of the files.
+        texts: compares them.
+    """
+
+    def __init__(self, objects: ObjectStore, texts: TextDiffer) -> None:
+        self._objects = objects
+        self._texts = texts
+
+    def _summaries(
+        self, changed: Iterable[Change], trees: tuple[ObjectId, ObjectId] | None, call: Call
+    ) -> tuple[FileSummary, ...]:
+        """Summarizes files; a moved file is one where the trees are given in which to look for it."""
+        found = list(changed)
+        moves = (
+            [(change, None) for change in found]
+            if trees is None
+            else _with_moves(found, lambda: self._objects.renames(*trees))
+        )
+        return tuple(self._summary_of(change, source, call) for change, source in moves)
+
+    def _summary_of(self, change: Change, source: RelPath | None, call: Call) -> FileSummary:
+        delta = describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
+        counts = (delta.additions, delta.deletions)
+        return FileSummary(delta.path, delta.status, *counts, delta.binary, renamed_from=source)
+
+    def _file(self, path: RelPath, chain: Sequence[Delta], call: Call) -> FileSummary | None:
+        """Summarizes one file; None for a file that the step made and deleted."""
+        old, new = chain[0].old, chain[-1].new
+        if old is None and new is None:
+            return None
+        deltas = [
+            describe(self._objects, path, delta.old, delta.new, self._texts, call, contents=False) for delta in chain
+        ]
+        return FileSummary(
+            path,
+            "added" if old is None else "deleted" if new is None else "modified",
+            sum(delta.additions for delta in deltas),
+            sum(delta.deletions for delta in deltas),
+            any(delta.binary for delta in deltas),
+            tuple(dict.fromkeys(other for delta in chain for other in delta.others)),
+        )
+
+
+class StepChanges(Summaries):
     """Works out what steps changed; every method raises `StoreCorrupt` if an object is missing or damaged.
 
     Methods that count lines also raise `IoError` or `Cancelled` if the texts were not compared.
@@ -51,9 +98,8 @@ class StepChanges:
     """
 
     def __init__(self, objects: ObjectStore, timeline: TimelineView, texts: TextDiffer) -> None:
-        self._objects = objects
+        super().__init__(objects, texts)
         self._timeline = timeline
-        self._texts = texts
 
     def own(self, unit: UndoUnit) -> OwnChanges:
         """Lists what a step itself changed so far, without its parts; or what an operation changed."""
@@ -165,23 +211,6 @@ class StepChanges:
 
         return _with_moves(changed, renames)
 
-    def _summaries(
-        self, changed: Iterable[Change], trees: tuple[ObjectId, ObjectId] | None, call: Call
-    ) -> tuple[FileSummary, ...]:
-        """Summarizes files; a moved file is one where the trees are given in which to look for it."""
-        found = list(changed)
-        moves = (
-            [(change, None) for change in found]
-            if trees is None
-            else _with_moves(found, lambda: self._objects.renames(*trees))
-        )
-        return tuple(self._summary_of(change, source, call) for change, source in moves)
-
-    def _summary_of(self, change: Change, source: RelPath | None, call: Call) -> FileSummary:
-        delta = describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
-        counts = (delta.additions, delta.deletions)
-        return FileSummary(delta.path, delta.status, *counts, delta.binary, renamed_from=source)
-
     def with_parts(self, step: Step) -> tuple[Step, ...]:
         """Lists a step and all its parts, each before its own parts, in the order in which they were begun."""
         steps: list[Step] = []
@@ -282,23 +311,6 @@ class StepChanges:
 
     def _empty_directories(self, snapshot: SnapshotId) -> tuple[RelPath, ...]:
         return self._objects.load(snapshot).coverage.empty_dirs
-
-    def _file(self, path: RelPath, chain: Sequence[Delta], call: Call) -> FileSummary | None:
-        """Summarizes one file; None for a file that the step made and deleted."""
-        old, new = chain[0].old, chain[-1].new
-        if old is None and new is None:
-            return None
-        deltas = [
-            describe(self._objects, path, delta.old, delta.new, self._texts, call, contents=False) for delta in chain
-        ]
-        return FileSummary(
-            path,
-            "added" if old is None else "deleted" if new is None else "modified",
-            sum(delta.additions for delta in deltas),
-            sum(delta.deletions for delta in deltas),
-            any(delta.binary for delta in deltas),
-            tuple(dict.fromkeys(other for delta in chain for other in delta.others)),
-        )
 
 
 def _with_moves(

@@ -147,10 +147,10 @@ class Indexed:
     taken: int
 
 
-class SessionIndex:
-    """The index of all mirrors of a store. Safe to use from several threads.
+class IndexFile:
+    """The file of an index. Safe to use from several threads.
 
-    The file is opened at the first question.
+    It is opened at the first question, and made anew if it is damaged.
 
     Args:
         path: the file.
@@ -173,6 +173,98 @@ class SessionIndex:
             connection, self._connection = self._connection, None
             if connection is not None:
                 connection.close()
+
+    def ask(self, statement: str, *values: Any) -> list[Any]:
+        """The answers to a question."""
+        return self._do(lambda connection: connection.execute(statement, values).fetchall())
+
+    @staticmethod
+    def _first(rows: list[Any]) -> Any:
+        return rows[0][0] if rows else None
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Has what is changed in the block changed as a whole, or not at all."""
+        with self._lock:
+            self._do(lambda connection: connection.execute("BEGIN IMMEDIATE"))
+            connection = self._connection
+            assert connection is not None
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                # the file is as it was; what is left of the transaction goes when it is closed
+                self.close()
+                raise self._failed(error) from error
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._lock:
+            try:
+                return work(self._opened())
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError):
+                    # it could not be read now, which says nothing about what is in it
+                    raise self._failed(error) from error
+                logger.warning("%s is damaged, and is made anew: %s", self._path, error)
+                self._remove()
+                raise IoError(
+                    f"{self._path} was damaged, and is made anew", hint="try again", errno="EIO", path=self._path
+                ) from error
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            connection = self._open()
+            if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION << 8 | codec.VERSION:
+                connection.close()
+                self._remove()
+                connection = self._open()
+                try:
+                    _create(connection)
+                except BaseException:
+                    connection.close()
+                    raise
+            self._connection = connection
+            self.opened += 1
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        make_directories(os.path.dirname(self._path))
+        with os_errors(self._path):
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE))
+        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            # what was forgotten is in none of its files
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA journal_mode = TRUNCATE")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _remove(self) -> None:
+        self.close()
+        with os_errors(self._path):
+            for path in (f"{self._path}-journal", self._path):
+                remove_if_there(path)
+
+    def _failed(self, error: sqlite3.Error) -> SnapdError:
+        if "disk is full" in str(error):
+            return from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), self._path)
+        return IoError(
+            f"{self._path} could not be used: {error}",
+            hint="see that its disk is not read-only, then try again",
+            errno="EIO",
+            path=self._path,
+        )
+
+
+class SessionIndex(IndexFile):
+    """The index of all mirrors of a store."""
 
     # -- what it knows of a mirror
 
@@ -329,94 +421,6 @@ class SessionIndex:
         for at in range(0, len(wanted), _MOST_NAMES):
             some = wanted[at : at + _MOST_NAMES]
             yield from self.ask(f"{statement} AND chain IN ({', '.join('?' * len(some))})", mirror, *some)
-
-    def ask(self, statement: str, *values: Any) -> list[Any]:
-        """The answers to a question."""
-        return self._do(lambda connection: connection.execute(statement, values).fetchall())
-
-    @staticmethod
-    def _first(rows: list[Any]) -> Any:
-        return rows[0][0] if rows else None
-
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Has what is changed in the block changed as a whole, or not at all."""
-        with self._lock:
-            self._do(lambda connection: connection.execute("BEGIN IMMEDIATE"))
-            connection = self._connection
-            assert connection is not None
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                # the file is as it was; what is left of the transaction goes when it is closed
-                self.close()
-                raise self._failed(error) from error
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-
-    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self._lock:
-            try:
-                return work(self._opened())
-            except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError):
-                    # it could not be read now, which says nothing about what is in it
-                    raise self._failed(error) from error
-                logger.warning("%s is damaged, and is made anew: %s", self._path, error)
-                self._remove()
-                raise IoError(
-                    f"{self._path} was damaged, and is made anew", hint="try again", errno="EIO", path=self._path
-                ) from error
-
-    def _opened(self) -> sqlite3.Connection:
-        if self._connection is None:
-            connection = self._open()
-            if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION << 8 | codec.VERSION:
-                connection.close()
-                self._remove()
-                connection = self._open()
-                try:
-                    _create(connection)
-                except BaseException:
-                    connection.close()
-                    raise
-            self._connection = connection
-            self.opened += 1
-        return self._connection
-
-    def _open(self) -> sqlite3.Connection:
-        make_directories(os.path.dirname(self._path))
-        with os_errors(self._path):
-            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE))
-        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        try:
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            # what was forgotten is in none of its files
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.execute("PRAGMA journal_mode = TRUNCATE")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _remove(self) -> None:
-        self.close()
-        with os_errors(self._path):
-            for path in (f"{self._path}-journal", self._path):
-                remove_if_there(path)
-
-    def _failed(self, error: sqlite3.Error) -> SnapdError:
-        if "disk is full" in str(error):
-            return from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), self._path)
-        return IoError(
-            f"{self._path} could not be used: {error}",
-            hint="see that its disk is not read-only, then try again",
-            errno="EIO",
-            path=self._path,
-        )
 
 
 def _create(connection: sqlite3.Connection) -> None:
