@@ -267,7 +267,7 @@ class Fetched:
     @property
     def directory(self) -> bytes:
         """The git `objects` directory that holds the objects."""
-        return os.fsencode(self.objects.objects)
+        return os.fsencode(self.objects.repository.objects)
 
 
 @attrs.frozen

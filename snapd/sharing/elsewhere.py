@@ -219,7 +219,7 @@ class Elsewhere:
             if found is None:
                 mirror = self._known_mirrors()[indexed.mirror]
                 timeline = mirror.timeline(indexed.chain, indexed.head)
-                fetched = Fetched(listed.remote, listed.host, mirror.repository, timeline)
+                fetched = Fetched(listed.remote, listed.host, mirror.objects, timeline)
                 found = self._sessions[key] = fetched, timeline
             self._sessions.move_to_end(key)
             while len(self._sessions) > MOST_OPEN:

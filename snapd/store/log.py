@@ -30,7 +30,7 @@ from snapd.store.objects.loose import encode_loose, prepare
 from snapd.store.refs.database import read_references
 
 from .coverage import encode
-from .object_store import ObjectStore
+from .repository import ShadowRepository
 
 _DIGITS = 40
 """Of a tree's name in hexadecimal."""
@@ -146,7 +146,7 @@ class SnapshotLog:
         StoreCorrupt: the log itself cannot be read.
     """
 
-    def __init__(self, repository: ObjectStore) -> None:
+    def __init__(self, repository: ShadowRepository) -> None:
         self._repository = repository
         self._lock = threading.Lock()
         self._index = RecordIndex()

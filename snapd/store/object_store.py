@@ -13,7 +13,6 @@ from snapd.model.snapshot import SYMLINK, TREE, Change, Entry, ObjectId, RelPath
 from snapd.model.timeline import SnapshotId, State
 from snapd.model.trees import changes, in_sight
 from snapd.store.adopt import adopt
-from snapd.store.coverage import Coverages
 from snapd.store.objects.codec import NUMBERS, ObjectKind, encode_tree, object_id
 from snapd.store.objects.libgit2 import Supplied, supplied
 from snapd.store.objects.loose import LooseWriter, encode_loose
@@ -231,19 +230,34 @@ def _tree(state: State) -> ObjectId:
     return state if isinstance(state, bytes) else state.tree
 
 
-class ObjectStore(ShadowRepository):
-    """A repository whose objects are read, compared, and stored together.
+class ObjectStore:
+    """The objects of a repository: read, compared, and stored together.
 
-    Args and errors as of `ShadowRepository`.
+    It has the repository, and is none: what belongs to a store has the repository too, and nothing has the store. A
+    cycle would keep the packs of a closed store open until the garbage collector runs, which is rare in the daemon.
+
+    Args:
+        repository: see below.
+
+    Attributes:
+        repository: holds the objects.
+        path: its directory.
+        read_tree, entry_in, differing, read_blob, read_small_blob, blob_size, blob_chunks, load, check_present,
+            bytes_on_disk: see `ShadowRepository`.
     """
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.coverages = Coverages()
+    def __init__(self, repository: ShadowRepository) -> None:
+        self.repository = repository
+        self.path = repository.path
+        self.check_present, self.bytes_on_disk = repository.check_present, repository.bytes_on_disk
+        self.read_tree, self.entry_in, self.differing = repository.read_tree, repository.entry_in, repository.differing
+        self.read_blob, self.read_small_blob = repository.read_blob, repository.read_small_blob
+        self.blob_size, self.blob_chunks = repository.blob_size, repository.blob_chunks
+        self.load = repository.load
 
     def batch(self) -> ObjectBatch:
         """A batch of objects to be stored together."""
-        return ObjectBatch(self)
+        return ObjectBatch(self.repository)
 
     def adopt(self, directories: Sequence[bytes], wanted: Collection[ObjectId]) -> frozenset[ObjectId]:
         """Copies or links objects of the user's own git into the store, durably.
@@ -258,11 +272,7 @@ class ObjectStore(ShadowRepository):
         Raises:
             StorageFull, IoError: the store could not be written.
         """
-        return adopt(self, directories, wanted)
-
-    def load(self, snapshot: SnapshotId) -> Snapshot:
-        """The snapshot that an event names; raises `StoreCorrupt`."""
-        return Snapshot(snapshot.tree, self.coverages.decoded(snapshot.coverage, self.read_blob))
+        return adopt(self.repository, directories, wanted)
 
     def left_out(self, state: State) -> Mapping[RelPath, ObjectId]:
         """What a snapshot left out because of its rules; see `Coverage`."""
@@ -283,7 +293,7 @@ class ObjectStore(ShadowRepository):
 
     def renames(self, old: State, new: State) -> dict[RelPath, RelPath]:
         """The old path of each file that was moved, by its new one."""
-        return renames(self, _tree(old), _tree(new), self.changes(old, new))
+        return renames(self.repository, _tree(old), _tree(new), self.changes(old, new))
 
     def store_blob(self, data: bytes) -> ObjectId:
         """Stores the bytes of a file that no work tree had."""
@@ -294,4 +304,4 @@ class ObjectStore(ShadowRepository):
 
     def discard(self) -> frozenset[ObjectId]:
         """Drops objects that were added and could not be made durable; returns their ids."""
-        return self.journal.discard()
+        return self.repository.journal.discard()

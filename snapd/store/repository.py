@@ -10,7 +10,9 @@ from typing import TypeVar
 import pygit2
 
 from snapd.model.errors import StoreCorrupt, os_errors
-from snapd.model.snapshot import EMPTY_TREE, ObjectId, TreeEntry
+from snapd.model.snapshot import EMPTY_TREE, ObjectId, Snapshot, TreeEntry
+from snapd.model.timeline import SnapshotId
+from snapd.store.coverage import Coverages
 from snapd.store.files.durable import Damaged, make_directories, reading, write_file
 from snapd.store.files.space import TotalSize
 from snapd.store.journal.journal import JOURNAL, Journal
@@ -59,6 +61,7 @@ class ShadowRepository:
         packs: the objects in the packs.
         references: the references.
         journal: makes small steps durable.
+        coverages: translates between the coverages of snapshots and their blobs.
 
     Raises:
         StoreCorrupt: it was made by a newer snapd, or is not a repository.
@@ -88,6 +91,7 @@ class ShadowRepository:
         self.references.clear_locks()
         self.journal = Journal(path, self.references)
         self.journal.replay(self._before)
+        self.coverages = Coverages()
 
     def check_present(self) -> None:
         """Raises `StoreCorrupt` if somebody deleted or replaced the store while it was open."""
@@ -161,6 +165,10 @@ class ShadowRepository:
     def read_commit(self, oid: ObjectId) -> bytes:
         """The bytes of a commit."""
         return self._read(oid, "commit")
+
+    def load(self, snapshot: SnapshotId) -> Snapshot:
+        """The snapshot that an event names; raises `StoreCorrupt`."""
+        return Snapshot(snapshot.tree, self.coverages.decoded(snapshot.coverage, self.read_blob))
 
     def blob_size(self, oid: ObjectId) -> int:
         """The size of a file in bytes, without reading all of it."""

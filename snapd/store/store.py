@@ -21,7 +21,7 @@ from snapd.store.maintenance.scheduler import MaintenanceScheduler
 from .adopt import ProjectBlobs
 from .log import SnapshotLog
 from .object_store import ObjectStore
-from .repository import refuse_newer
+from .repository import ShadowRepository, refuse_newer
 from .timeline.small_files import IntentFile
 from .timeline.timeline import Timeline
 
@@ -53,11 +53,12 @@ class Store(ObjectStore):
         self._ownership = Ownership(path, socket)
         try:
             erase_noted(path)
-            super().__init__(path)
-            self.log = SnapshotLog(self)
-            self._scheduler = MaintenanceScheduler(self)
-            self.timeline = Timeline(self)
-            self.maintenance = Maintenance(self, self.log, self.timeline, self._scheduler)
+            repository = ShadowRepository(path)
+            super().__init__(repository)
+            self.log = SnapshotLog(repository)
+            self._scheduler = MaintenanceScheduler(repository)
+            self.timeline = Timeline(repository)
+            self.maintenance = Maintenance(repository, self.log, self.timeline, self._scheduler)
             self._intent = IntentFile(path)
             self._is_erasing = False
         except BaseException:
@@ -71,7 +72,7 @@ class Store(ObjectStore):
         self.timeline.close()
         try:
             self.check_present()
-            self.journal.checkpoint()
+            self.repository.journal.checkpoint()
         except SnapdError as error:
             # nothing is lost: the next opening of the store replays the journal
             logger.warning(
@@ -96,7 +97,7 @@ class Store(ObjectStore):
 
     def settle(self) -> None:
         """Writes what waits in the journal into the repository, where git finds it; raises `StorageFull`, `IoError`."""
-        self.journal.checkpoint()
+        self.repository.journal.checkpoint()
 
     def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
         """Records a snapshot, durably with all objects that were stored before."""
@@ -130,7 +131,7 @@ class Store(ObjectStore):
             if snapshot is not None:
                 self.log.append(snapshot, kind, references)
             else:
-                self.journal.flush(references)
+                self.repository.journal.flush(references)
         self._scheduler.consider()
 
     def intend(self, intent: Intent) -> None:
@@ -143,7 +144,7 @@ class Store(ObjectStore):
         """
         # otherwise files would be changed, and nothing could record that
         self.timeline.ensure_readable()
-        self.journal.flush()
+        self.repository.journal.flush()
         self._intent.keep(intent)
 
     def intent(self) -> Intent | None:
@@ -171,7 +172,7 @@ class Store(ObjectStore):
 
     def purge_plan(self, paths: Collection[RelPath], messages: Collection[str], call: Call) -> PurgePlan:
         """Finds the contents that a purge of some files and messages removes, and where they occur."""
-        return PurgePlan(self, self.log, self.timeline, paths, messages, call)
+        return PurgePlan(self.repository, self.log, self.timeline, paths, messages, call)
 
     def purge(self, purge_plan: PurgePlan | None, call: Call) -> int:
         """Takes contents out of all snapshots and events and removes them; gives the bytes freed.
@@ -186,7 +187,7 @@ class Store(ObjectStore):
         """
         self._scheduler.stop()
         call.check()
-        self.journal.checkpoint()
+        self.repository.journal.checkpoint()
         call.check()
         before = self.bytes_on_disk()
         call.commit()
@@ -195,7 +196,7 @@ class Store(ObjectStore):
             try:
                 purge_plan.take_out()
                 # the journal holds contents too
-                self.journal.checkpoint()
+                self.repository.journal.checkpoint()
             finally:
                 self.log.reload()
                 self.timeline.reload()
@@ -212,7 +213,7 @@ class Store(ObjectStore):
             StorageFull, IoError: nothing was changed, or a part is left, which `finish_erasing` removes.
         """
         self._scheduler.stop()
-        self.journal.checkpoint()
+        self.repository.journal.checkpoint()
         before = self.bytes_on_disk()
         call.commit()
         note_erasing(self.path)
@@ -229,7 +230,7 @@ class Store(ObjectStore):
             erase_noted(self.path)
             self._is_erasing = False
         finally:
-            self.forget_packs()
+            self.repository.forget_packs()
             self.log.reload()
             # a reader may have loaded the timeline meanwhile
             self.timeline.reload()
@@ -256,7 +257,7 @@ class Store(ObjectStore):
         self.check_present()
         if alone:
             self._scheduler.stop()
-            self.journal.checkpoint()
+            self.repository.journal.checkpoint()
         if quick:
             return check(self.path, call, quick=True, agrees=self.timeline.agrees)
         return check_apart(self.path, call, self.timeline.agrees)
@@ -280,11 +281,11 @@ class Store(ObjectStore):
 
         self.check_present()
         self._scheduler.stop()
-        settle = self.journal.checkpoint
+        settle = self.repository.journal.checkpoint
         try:
             found = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)
         finally:
-            self.forget_packs()
+            self.repository.forget_packs()
         if found.problems:
             self.timeline.forget()
             self.log.reload()

@@ -55,7 +55,7 @@ class Machine:
 
     def push(self, address: str, *sessions: str, seen: dict[str, ObjectId] | None = None) -> dict[str, ObjectId]:
         workspace = self.agents.bench.workspace
-        self.store.journal.checkpoint()
+        self.store.repository.journal.checkpoint()
         with OutgoingRepository(self.borrowed, self.name) as outgoing:
             for session in sessions:
                 authors = workspace.step_changes.authors
@@ -68,7 +68,7 @@ class Machine:
     def fetch(
         self, address: str, names: Sequence[str] = ("refs/snapd/sessions/",), limits: Limits | None = None
     ) -> dict[str, ObjectId]:
-        self.store.journal.checkpoint()
+        self.store.repository.journal.checkpoint()
         with self.mirror.quarantine(self.borrowed) as quarantine:
             Exchange(self.git, address).fetch(quarantine, names, Call())
             return self.mirror.take(quarantine, lambda _: True, self.borrowed, limits or Limits(), Call())
@@ -77,4 +77,4 @@ class Machine:
         """What a fetched session says."""
         timeline = self.mirror.timeline(name, head)
         texts = self.agents.bench.workspace.step_changes._texts
-        return timeline, StepChanges(self.mirror.repository, timeline, texts)
+        return timeline, StepChanges(self.mirror.objects, timeline, texts)

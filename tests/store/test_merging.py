@@ -42,7 +42,7 @@ def test_it_waits_for_the_journal(steps: Steps) -> None:
     assert merged.mode == EXECUTABLE
     path = object_path(str(steps.path / "objects"), merged.oid)
     assert not os.path.exists(path)
-    steps.store.journal.flush()
+    steps.store.repository.journal.flush()
     assert steps.git("cat-file", "blob", merged.oid.hex()) == MERGED
 
 

@@ -138,7 +138,7 @@ def test_a_pack_that_cannot_be_opened_is_not_told_as_damage(
     answers = {}
     for what, read in READS.items():
         # so that nothing of the pack is open
-        steps.store.packs.forget()
+        steps.store.repository.packs.forget()
         with monkeypatch.context() as patch:
             refusing(patch, "open", ".pack", number)
             with pytest.raises(IoError) as caught:
@@ -166,7 +166,7 @@ def test_what_libgit2_has_only_words_for(
 
     monkeypatch.setattr(packing._PackBuilder, "write", fails)
     with pytest.raises((IoError, StorageFull)) as caught:
-        repack(steps.store, NOW, CancelToken())
+        repack(steps.store.repository, NOW, CancelToken())
     assert caught.value.data["errno"] == expected
     assert not list((steps.path / "packing").iterdir())
     steps.check()
@@ -265,7 +265,7 @@ def test_what_the_disk_could_not_read_once_is_read_again(
 
 
 def test_what_the_disk_has_lost_is_damaged(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    repack(steps.store, NOW, CancelToken())
+    repack(steps.store.repository, NOW, CancelToken())
     steps.store.close()
     (pack,) = steps.path.glob("objects/pack/*.pack")
     for quick, kind in ((False, "damagedPack"), (True, "lostRecord")):

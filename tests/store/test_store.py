@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import stat
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -477,6 +479,20 @@ def test_one_owner(tmp_path: Path) -> None:
     Store(store, "/here").close()
     bench.open()
     bench.track()
+
+
+def test_a_closed_store_goes_without_the_garbage_collector(tmp_path: Path) -> None:
+    """The daemon hardly ever runs it, and what a cycle holds keeps packs open."""
+    store = Store(str(tmp_path / "store"), None)
+    repository = weakref.ref(store.repository)
+    gc.collect()
+    gc.disable()
+    try:
+        store.close()
+        del store
+        assert repository() is None
+    finally:
+        gc.enable()
 
 
 def test_the_users_git_configuration_has_no_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

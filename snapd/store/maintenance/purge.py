@@ -24,10 +24,10 @@ from snapd.model.timeline import Effect, Event, Kept, MessageSent, Operated, Sna
 from snapd.model.trees import files, is_among, lookup
 from snapd.store.coverage import encode
 from snapd.store.log import SnapshotLog
-from snapd.store.object_store import ObjectStore
 from snapd.store.objects.codec import ObjectKind, encode_tree, object_id
 from snapd.store.objects.loose import encode_loose, object_path
 from snapd.store.objects.pack_index import PackIndex
+from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.timeline import Timeline
 
 from .sweep import pack_names
@@ -59,7 +59,7 @@ class PurgePlan:
 
     def __init__(
         self,
-        repository: ObjectStore,
+        repository: ShadowRepository,
         log: SnapshotLog,
         timeline: Timeline,
         paths: Collection[RelPath],

@@ -31,6 +31,7 @@ from snapd.store.maintenance.sweep import expire, pack_names, remove_tempfiles
 from snapd.store.object_store import ObjectStore
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import PACKED, encode_packed, read_references, references_below
+from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.chain import SESSIONS, host_of, walk
 from snapd.store.timeline.timeline import FetchedTimeline
 
@@ -83,6 +84,7 @@ class Mirror:
 
     Attributes:
         repository: has the sessions; their references have the names that they have at the remote.
+        objects: of these sessions and handovers.
         directory: the git `objects` directory that holds them.
         signatures: of these sessions and handovers.
         changing: held by whoever fetches or sweeps: a sweep must not remove what a fetch counts on.
@@ -92,7 +94,8 @@ class Mirror:
     """
 
     def __init__(self, path: str, index: SessionIndex) -> None:
-        self.repository = ObjectStore(path)
+        self.repository = ShadowRepository(path)
+        self.objects = ObjectStore(self.repository)
         self.directory = os.fsencode(self.repository.objects)
         self.changing = threading.RLock()
         self._index = index
@@ -197,7 +200,7 @@ class Mirror:
             return None
         found = self._handover(head)
         events = tuple(reversed(tuple(self.events_of(HANDOVERS + name, head))))
-        return FetchedHandover(found.handover, events, self.repository, self.directory, found.events)
+        return FetchedHandover(found.handover, events, self.objects, self.directory, found.events)
 
     def _handover(self, head: ObjectId) -> HandoverCommit:
         return decode_handover(head, self.repository.read_commit(head), self.repository.read_tree)

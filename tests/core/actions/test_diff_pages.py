@@ -175,17 +175,17 @@ def test_a_page_reads_no_directory_that_ends_before_it() -> None:
 
 
 class Counted:
-    """What is asked of stores."""
+    """What is asked of a store."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, store: Store, *names: str) -> None:
         self.asked: dict[str, Counter[Any]] = {name: Counter() for name in names}
         for name in names:
-            monkeypatch.setattr(Store, name, self._counting(name, getattr(Store, name)))
+            monkeypatch.setattr(store, name, self._counting(name, getattr(store, name)))
 
     def _counting(self, name: str, original: Any) -> Any:
-        def counting(store: Store, *arguments: Any) -> Any:
+        def counting(*arguments: Any) -> Any:
             self.asked[name][arguments] += 1
-            return original(store, *arguments)
+            return original(*arguments)
 
         return counting
 
@@ -200,7 +200,8 @@ def test_each_blob_and_each_tree_that_differs_is_read_once(tmp_path: Path, monke
     bench = make(tmp_path)
     same: Items = {f"same/{at}/x": b"%d" % at for at in range(30)}
     old, new = both(bench, {**before, **same}, {**after, **same})
-    counted = Counted(monkeypatch, "read_small_blob", "differing", "read_blob", "read_tree", "blob_chunks")
+    store = bench.workspace.store
+    counted = Counted(monkeypatch, store, "read_small_blob", "differing", "read_blob", "read_tree", "blob_chunks")
     assert len(bench.workspace.comparison.deltas(old, new, Call()).deltas) == 1000
     assert len(counted.asked["read_small_blob"]) == 2000
     # the root, 20 directories and 140 below them; nothing of `same`
@@ -220,7 +221,7 @@ def test_renames_are_looked_for_once_for_all_pages(tmp_path: Path, monkeypatch: 
     before: Items = {f"a/{at}": moved_text(at) for at in range(9)}
     old, new = both(bench, before, {f"b/{at}": moved_text(at) for at in range(9)})
     whole = bench.workspace.comparison.deltas(old, new, Call(), renames=True).deltas
-    counted = Counted(monkeypatch, "renames")
+    counted = Counted(monkeypatch, bench.workspace.store, "renames")
 
     def asked() -> dict[tuple[bytes, ...], int]:
         return {tuple(side.tree for side in sides): times for sides, times in counted.asked["renames"].items()}

@@ -14,7 +14,6 @@ import pytest
 from snapd.core.answers import Exported
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, InvalidParams, IoError, SnapdError, StorageFull, StoreCorrupt, UnknownSnapshot
-from snapd.store.store import Store
 from tests.support.failures import at_failpoint
 from tests.support.git import run_git
 from tests.support.workspace import UMASK, Bench, Executable, Items, Symlink, git_tree_hash, make, read, write
@@ -232,8 +231,9 @@ def test_a_damaged_object(bench: Bench, out: Path) -> None:
 @pytest.mark.parametrize("name", [b"..", b"../out2", b".git", b""])
 def test_a_forged_tree(bench: Bench, out: Path, name: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = bench.track()
-    real = Store.read_tree
-    monkeypatch.setattr(Store, "read_tree", lambda it, oid: (attrs.evolve(real(it, oid)[0], name=name),))
+    store = bench.workspace.store
+    real = store.read_tree
+    monkeypatch.setattr(store, "read_tree", lambda oid: (attrs.evolve(real(oid)[0], name=name),))
     before = sorted(out.parent.iterdir())
     fails(bench, tree, out, StoreCorrupt)
     assert sorted(out.parent.iterdir()) == before

@@ -136,7 +136,7 @@ def test_a_full_disk(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     def flush(*_: object) -> None:
         raise StorageFull("full")
 
-    monkeypatch.setattr(store.journal, "flush", flush)
+    monkeypatch.setattr(store.repository.journal, "flush", flush)
     with pytest.raises(StorageFull):
         agents.begin("s", client="c", ends=first)
     monkeypatch.undo()

@@ -157,7 +157,7 @@ def test_a_page_costs_what_is_on_it(agents: Agents, monkeypatch: pytest.MonkeyPa
     store = bench.workspace.store
     read: list[object] = []
     plain = store.differing
-    monkeypatch.setattr(type(store), "differing", lambda _, old, new: read.append(old) or plain(old, new))
-    monkeypatch.setattr(store, "read_commit", lambda _: pytest.fail("the log is in memory"))
+    monkeypatch.setattr(store, "differing", lambda old, new: read.append(old) or plain(old, new))
+    monkeypatch.setattr(store.repository, "read_commit", lambda _: pytest.fail("the log is in memory"))
     assert len(bench.workspace.snapshots.taken(TakenQuery(), 20, 4, Call(), counts=True).views) == 4
     assert len(read) == 4

@@ -18,6 +18,7 @@ from snapd.model.timeline import Effect, SnapshotId, Span
 from snapd.model.trees import changes, files
 from snapd.store.coverage import encode
 from snapd.store.object_store import ObjectStore, renames
+from snapd.store.repository import ShadowRepository
 from tests.support.git import run_git
 from tests.support.workspace import Executable, Item, Symlink
 
@@ -41,8 +42,8 @@ class Objects:
     """Trees and blobs, in a store as the product has it."""
 
     def __init__(self, folder: Path) -> None:
-        self.repository = ObjectStore(str(folder / "store"))
-        self._handle = pygit2.Repository(self.repository.path)
+        self.objects = ObjectStore(ShadowRepository(str(folder / "store")))
+        self._handle = pygit2.Repository(self.objects.path)
 
     def entry(self, item: Item) -> Entry | None:
         match item:
@@ -56,7 +57,7 @@ class Objects:
                 return Entry(REGULAR, self._blob(item))
 
     def item(self, entry: Entry) -> Item:
-        data = self.repository.read_blob(entry.oid)
+        data = self.objects.read_blob(entry.oid)
         if entry.mode == SYMLINK:
             return Symlink(data)
         assert entry.mode in (REGULAR, EXECUTABLE)
@@ -74,17 +75,17 @@ class Objects:
         return bytes(index.write_tree(self._handle).raw)
 
     def deltas(self, old: State, new: State, shared: bool = False) -> dict[RelPath, Delta]:
-        found = changes(self.repository.read_tree, self.tree(old), self.tree(new))
+        found = changes(self.objects.read_tree, self.tree(old), self.tree(new))
         return {change.path: Delta(change.old, change.new, ("other",) if shared else ()) for change in found}
 
     def renames(self, old: State, new: State) -> dict[RelPath, RelPath]:
-        return renames(self.repository, self.tree(old), self.tree(new))
+        return renames(self.objects.repository, self.tree(old), self.tree(new))
 
     def moved(self, old: State, new: State) -> dict[RelPath, RelPath]:
         return {before: after for after, before in self.renames(old, new).items()}
 
     def merge(self, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
-        return merge_files(self.repository, base, ours, theirs)
+        return merge_files(self.objects, base, ours, theirs)
 
     def overlay(self, state: State) -> Overlay:
         files = {name.encode(): self.entry(item) for name, item in state.items()}
@@ -107,11 +108,11 @@ class Objects:
         root = self._commit(base)
         two = [self._commit(state, root) for state in (ours, theirs)]
         said = run_git(
-            self.repository.path,
+            self.objects.path,
             *("-c", "merge.directoryRenames=false", "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z"),
             *(str(one) for one in two),
         ).split(b"\0")
-        found = files(self.repository.read_tree, bytes.fromhex(said[0].decode()))
+        found = files(self.objects.read_tree, bytes.fromhex(said[0].decode()))
         merged = {path.decode(): self.item(entry) for path, entry in found}
         # what cannot keep its name is put aside, under one with a tilde
         names = {name.decode().partition("~")[0] for name in said[1:] if name}
@@ -139,10 +140,10 @@ class Story:
         return found
 
     def moves(self, objects: Objects) -> dict[RelPath, RelPath]:
-        coverage = objects.repository.store_blob(encode(NO_COVERAGE))
+        coverage = objects.objects.store_blob(encode(NO_COVERAGE))
         ids = [SnapshotId(objects.tree(state), coverage) for state in (self.before, *self.turns)]
         spans = [Span(old, new, ("step",)) for old, new in list(pairwise(ids))[::2]]
-        return own_moves(spans, objects.repository.renames)
+        return own_moves(spans, objects.objects.renames)
 
     @property
     def left(self) -> State:

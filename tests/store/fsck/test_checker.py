@@ -58,7 +58,7 @@ HARM: dict[str, Callable[[Steps], object]] = {
 @pytest.mark.parametrize("harm", HARM)
 def test_it_answers_as_this_process_would(steps: Steps, children: list[ChildProcess], harm: str, agrees: bool) -> None:
     # so that nothing is in the journal as well
-    steps.store.journal.checkpoint()
+    steps.store.repository.journal.checkpoint()
     HARM[harm](steps)
     here = check(str(steps.path), Call(), quick=False, agrees=lambda: agrees)
     assert check_apart(str(steps.path), Call(), lambda: agrees) == here

@@ -33,7 +33,7 @@ _STRIDE = amount(13, 3, "FSCK_KILL_STRIDE")
 def damaged_pack(steps: Steps) -> None:
     steps.take(many(0))
     steps.take(many(1))
-    repack(steps.store, NOW, CancelToken())
+    repack(steps.store.repository, NOW, CancelToken())
     steps.take(step(0))
     steps.store.close()
     (pack,) = steps.path.glob("objects/pack/*.pack")
@@ -124,7 +124,7 @@ def test_a_repair_that_is_killed_leaves_nothing_worse(
     other = Steps(with_all)
     for files, _ in steps.answered.values():
         other.store_files(files)
-    other.store.journal.flush()
+    other.store.repository.journal.flush()
     other.store.close()
     ids = {blob_id(data) for files, _ in steps.answered.values() for data in files.values()}
     before = readable(steps.path, ids)

@@ -69,11 +69,11 @@ def test_a_sound_store_is_clean_however_it_is_kept(steps: Steps) -> None:
     packed = int(run_git(steps.path, "--git-dir=.", "count-objects", "-v").decode().split("in-pack: ")[1].split()[0])
     assert before.objects == count + packed
     # with deltas, of both kinds
-    repack(steps.store, NOW, CancelToken())
+    repack(steps.store.repository, NOW, CancelToken())
     assert check(steps).problems == ()
     steps.git("-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq", "--depth=50")
     steps.git("pack-refs", "--all")
-    steps.store.forget_packs()
+    steps.store.repository.forget_packs()
     after = check(steps)
     assert (after.problems, after.snapshots) == ((), 6)
     steps.check()
@@ -172,7 +172,7 @@ def test_a_damaged_source_is_not_believed(steps: Steps, tmp_path: Path) -> None:
 def test_a_damaged_copy_that_nobody_needs_is_put_aside(steps: Steps) -> None:
     steps.take(step(0))
     stray = steps.store_files({"x": b"never recorded\n"})
-    steps.store.journal.flush()
+    steps.store.repository.journal.flush()
     damage.flip(loose(steps.path, blob_id(b"never recorded\n")))
     found = check(steps)
     assert [problem.files for problem in found.problems] == [()]
@@ -189,7 +189,7 @@ def packed(steps: Steps) -> Steps:
     for number in range(3):
         steps.take(many(number))
     steps.take(step(0))
-    repack(steps.store, NOW, CancelToken())
+    repack(steps.store.repository, NOW, CancelToken())
     assert len(list(steps.path.glob("objects/pack/*.pack"))) == 1
     assert not list(steps.path.glob("objects/??/*"))
     return steps
@@ -201,7 +201,7 @@ def test_what_is_sound_in_a_damaged_pack_is_saved(packed: Steps, tmp_path: Path,
     shutil.copytree(packed.path, git)
     pack = only(packed.path, "objects/pack/*.pack")
     how(pack)
-    packed.store.forget_packs()
+    packed.store.repository.forget_packs()
     found = check_closed_of(packed)
     assert pack.name in {problem.subject.rpartition("/")[2] for problem in found.problems}
     after = repair(packed)
@@ -216,7 +216,7 @@ def test_what_is_sound_in_a_damaged_pack_is_saved(packed: Steps, tmp_path: Path,
     if how is damage.flip_end:
         assert after.problems == ()
     for oid in lost:
-        assert not packed.store.has(bytes.fromhex(oid))
+        assert not packed.store.repository.has(bytes.fromhex(oid))
     assert not list(packed.path.glob("objects/pack/tmp*"))
     assert repair(packed, git / "objects").problems == ()
     assert git_is_content(packed.path)
@@ -233,7 +233,7 @@ def test_a_lost_pack_of_contents_comes_back_from_the_projects_git(
     git = tmp_path / "project.git"
     shutil.copytree(steps.path, git)
     how(only(steps.path, "objects/pack/*.pack"))
-    steps.store.forget_packs()
+    steps.store.repository.forget_packs()
     found = check(steps)
     assert found.snapshots == 2
     missing = {oid for oid in git_finds(steps.path) if bytes.fromhex(oid) in ids_of(git)}

@@ -157,7 +157,7 @@ def test_a_power_cut_takes_nothing_that_was_answered(
     for number in range(7):
         steps.take(step(number), OTHER if number % 3 == 1 else Coverage())
     if happens == "checkpoint":
-        steps.store.journal.checkpoint()
+        steps.store.repository.journal.checkpoint()
     elif happens == "reopen":
         steps.reopen()
     elif happens == "kill":
@@ -226,7 +226,7 @@ def test_a_power_cut_after_git_packed_and_the_journal_went(
         descriptor = os.open(path, os.O_RDONLY)
         os.fsync(descriptor)
         os.close(descriptor)
-    steps.store.journal.checkpoint()
+    steps.store.repository.journal.checkpoint()
     where = disk.after_a_cut(tmp_path / "after", False)
     monkeypatch.undo()
     disk.close()
@@ -258,7 +258,7 @@ def test_a_power_cut_at_any_sync(
     monkeypatch.setattr(disk, "_note", cut)
     for number in range(4):
         steps.take(step(number), OTHER if number == 2 else Coverage())
-    steps.store.journal.checkpoint()
+    steps.store.repository.journal.checkpoint()
     steps.take(step(7))
     last = list(steps.answered)[-1]
     expired = True
@@ -501,7 +501,7 @@ def test_a_purge_is_replayed_though_it_leads_to_nothing_that_was(
     coverage = steps.git("log", "-1", "--format=%B", day).decode()
     data = encode_commit(tree, None, 1, coverage.strip())
     commit = object_id("commit", data)
-    repository = steps.store
+    repository = steps.store.repository
     with monkeypatch.context() as patch:
         patch.setattr(type(repository.references), "move", lambda *_, **__: None)
         repository.journal.add({commit: encode_loose("commit", data)})
@@ -577,7 +577,7 @@ def test_a_checkpoint_that_failed_writes_all_anew(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fail)
         with pytest.raises(IoError):
-            steps.store.journal.checkpoint()
+            steps.store.repository.journal.checkpoint()
     assert len(journals(steps)) == 1
     # the bytes of what was there when the sync failed never reach the disk, whatever a later sync says
     with contextlib.ExitStack() as held:
@@ -594,7 +594,7 @@ def test_a_checkpoint_that_failed_writes_all_anew(
 
         monkeypatch.setattr(disk, "_note", forgetful)
         steps.take(step(9))
-        steps.store.journal.checkpoint()
+        steps.store.repository.journal.checkpoint()
         assert journals(steps) == []
         steps.kill(disk.after_a_cut(tmp_path / "after", names_stay))
         steps.check()
@@ -650,7 +650,7 @@ def test_what_waits_can_be_read_and_is_bounded(steps: Steps, monkeypatch: pytest
     assert read_files(steps.store, tree) == BASE
     for _ in range(20):
         steps.store_files({"noise": os.urandom(500)})
-        assert steps.store.journal._waiting_bytes < 4000
+        assert steps.store.repository.journal._waiting_bytes < 4000
     last = steps.store_files({"noise": b"last"})
     (entry,) = steps.store.read_tree(last)
     assert steps.store.blob_size(entry.oid) == 4
@@ -683,7 +683,7 @@ def test_what_was_refused_is_not_taken_for_lost(
         steps.store.discard()
     else:
         # the objects that waited become part of the repository
-        steps.store.journal.flush()
+        steps.store.repository.journal.flush()
     assert steps.store.check(Call(), quick=False, alone=True).problems == ()
     steps.kill()
     assert steps.store.check(Call(), quick=False, alone=True).problems == ()
@@ -706,7 +706,7 @@ def test_a_new_file_is_begun_and_the_old_one_goes(steps: Steps, monkeypatch: pyt
     monkeypatch.setattr(journal, bound, 4 if bound == "FILE_FRAMES" else 3000)
     for number in range(40):
         steps.take(step(number))
-        assert len(steps.store.journal._file.objects if steps.store.journal._file else ()) < 30
+        assert len(steps.store.repository.journal._file.objects if steps.store.repository.journal._file else ()) < 30
     settle_behind()
     assert len(journals(steps)) <= 1
     steps.kill()

@@ -73,17 +73,17 @@ def test_what_stays_is_as_git_reads_it(steps: Steps, seed: int, named: bool) -> 
     staying = set(chance.sample(ids, chance.randrange(1, len(ids))))
     index = PackIndex.load(f"{path}.idx", f"{path}.pack")
     assert index is not None
-    with closing(PackRewrite(steps.store, path, index, staying)) as repack:
+    with closing(PackRewrite(steps.store.repository, path, index, staying)) as repack:
         repack.write(Call())
         needed = repack.needed
     (new,) = set(packs(steps)) - {path}
     assert size(new) <= needed
     for ending in ("pack", "idx"):
         os.unlink(f"{path}.{ending}")
-    steps.store.forget_packs()
+    steps.store.repository.forget_packs()
     run_git(steps.path, "--git-dir=.", "verify-pack", f"{new}.pack")
     for oid, data in zip(ids, contents, strict=True):
-        assert steps.store.has(oid) == (oid in staying)
+        assert steps.store.repository.has(oid) == (oid in staying)
         if oid in staying:
             assert steps.store.read_blob(oid) == data
             assert run_git(steps.path, "--git-dir=.", "cat-file", "blob", oid.hex()) == data
@@ -105,7 +105,7 @@ def test_a_sweep_keeps_deltas_and_looks_for_the_room_that_it_takes(
     free = [expiry.RESERVE_BYTES + before + 10_000]
     monkeypatch.setattr(expiry, "free_bytes", lambda _: asked.append(1) or free[0])
     # one version of one file goes
-    sweep(steps.store, set(ids[1:]))
+    sweep(steps.store.repository, set(ids[1:]))
     assert asked
     (new,) = packs(steps)
     assert new != path
@@ -115,7 +115,7 @@ def test_a_sweep_keeps_deltas_and_looks_for_the_room_that_it_takes(
 
 def test_without_room_nothing_is_written(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     path, ids = with_deltas(steps, texts(random.Random(2), 3, 10))
-    repository = steps.store
+    repository = steps.store.repository
     before = {name: Path(f"{path}.{name}").read_bytes() for name in ("pack", "idx")}
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=3000))
     sweep(repository, set(ids[1:]))
@@ -140,10 +140,10 @@ def test_a_disk_that_fills_up_meanwhile(steps: Steps, monkeypatch: pytest.Monkey
     with monkeypatch.context() as patch:
         patch.setattr(pack.PackWriter, "add", add)
         with pytest.raises(StorageFull):
-            sweep(steps.store, set(ids[1:]))
+            sweep(steps.store.repository, set(ids[1:]))
     assert packs(steps) == [path]
     assert not list((steps.path / "objects").rglob("tmp_*"))
-    sweep(steps.store, set(ids[1:]))
+    sweep(steps.store.repository, set(ids[1:]))
     assert packs(steps) != [path]
 
 
@@ -153,8 +153,8 @@ def test_a_damaged_object_is_not_copied(steps: Steps) -> None:
     data[len(data) // 2] ^= 4
     os.unlink(f"{path}.pack")
     Path(f"{path}.pack").write_bytes(data)
-    steps.store.forget_packs()
+    steps.store.repository.forget_packs()
     with pytest.raises(StoreCorrupt):
-        sweep(steps.store, set(ids[1:]))
+        sweep(steps.store.repository, set(ids[1:]))
     assert packs(steps) == [path]
     assert Path(f"{path}.pack").read_bytes() == data

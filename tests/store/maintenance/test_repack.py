@@ -60,7 +60,7 @@ def packs(steps: Steps) -> list[Path]:
 
 
 def repository(steps: Steps) -> ShadowRepository:
-    return steps.store
+    return steps.store.repository
 
 
 def run(steps: Steps, token: CancelToken | None = None) -> int:
@@ -112,7 +112,7 @@ def test_a_cleanup_leaves_what_git_gc_leaves(steps: Steps, tmp_path: Path, edits
 @pytest.mark.parametrize("form", ["loose", "packed", "packed as a delta"])
 def test_tags_that_somebody_made_are_packed_too(steps: Steps, form: str) -> None:
     steps.take({"a": b"a\n"})
-    steps.store.journal.checkpoint()
+    steps.store.repository.journal.checkpoint()
     head = steps.git("for-each-ref", "--format=%(objectname)", "refs/snapd/snapshots").decode().split()[0]
     for name in ("one", "two"):
         message = "".join(f"line {at}\n" for at in range(200)) + name
@@ -120,7 +120,7 @@ def test_tags_that_somebody_made_are_packed_too(steps: Steps, form: str) -> None
     if form != "loose":
         steps.git("-c", "gc.auto=0", "repack", "-q", "-a", "-d", *(["-f"] if form == "packed as a delta" else []))
     before = steps.git("cat-file", "tag", "two")
-    steps.store.forget_packs()
+    steps.store.repository.forget_packs()
     assert run(steps)
     steps.check()
     assert steps.git("cat-file", "tag", "two") == before
@@ -288,7 +288,7 @@ def wrapped(real):
     return call
 for name in ("rename", "unlink"):
     setattr(os, name, wrapped(getattr(os, name)))
-repack(store, NOW, CancelToken())
+repack(store.repository, NOW, CancelToken())
 """
 
 

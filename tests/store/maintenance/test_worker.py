@@ -76,7 +76,7 @@ class Behind:
 
 
 def consolidated(steps: Steps, due: Due = NOW, token: CancelToken | None = None) -> Behind:
-    return Behind(lambda: repack(steps.store, due, token or CancelToken()))
+    return Behind(lambda: repack(steps.store.repository, due, token or CancelToken()))
 
 
 @pytest.mark.parametrize("due", [NOW, ALWAYS])
@@ -88,7 +88,7 @@ def test_this_process_packs_nothing(
 
     monkeypatch.setattr(packing, "survey", never)
     monkeypatch.setattr(packing._PackBuilder, "__init__", never)
-    done = repack(steps.store, due, CancelToken())
+    done = repack(steps.store.repository, due, CancelToken())
     assert done.count > 0
     assert done.loose_left == 0
     (child,) = children
@@ -98,7 +98,7 @@ def test_this_process_packs_nothing(
 
 def test_nothing_is_done_below_the_limits(steps: Steps, children: list[ChildProcess]) -> None:
     before = files(steps)
-    done = repack(steps.store, Due(len(before), 1), CancelToken())
+    done = repack(steps.store.repository, Due(len(before), 1), CancelToken())
     assert (done.count, done.loose_left, done.packs_left) == (0, len(before), 0)
     assert files(steps) == before
     assert leftovers(steps) == []

@@ -155,7 +155,7 @@ def test_what_somebody_else_did_to_a_reference_is_mended_when_it_is_settled(stor
 def test_a_reference_that_was_let_go_stays_gone(tmp_path: Path) -> None:
     steps = Steps(tmp_path / "store")
     steps.take({"a": b"1"})
-    repository = steps.store
+    repository = steps.store.repository
     head = next(iter(git_says(steps.path).values()))
     repository.references.move({NAMES[0]: head})
     steps.git("pack-refs", "--all", "--prune")

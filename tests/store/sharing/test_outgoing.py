@@ -17,7 +17,7 @@ def head(agents: Agents, session: str, *commands: str) -> tuple[bytes, list[byte
     """The commit of a session, and what git says to these commands."""
     workspace = agents.bench.workspace
     store: Store = workspace.store
-    store.journal.checkpoint()  # type: ignore[attr-defined]
+    store.repository.journal.checkpoint()  # type: ignore[attr-defined]
     with OutgoingRepository([os.path.join(store.path, "objects")], "here") as outgoing:
         projection = Projection([session], store.timeline, store, workspace.step_changes.authors, outgoing)
         outgoing.add_session(session, projection.events(Call()))
