@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, call
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -94,12 +94,11 @@ def _is(*origins: Any) -> Callable[[Any], bool]:
 
 def _class_reader(shapes: Mapping[type, Shape], cls: Any, converter: Converter) -> _Read:
     shape = shapes.get(cls, Shape())
+    if shape.row:
+        return _row_reader(cls, _types_in_row(cls, shape), converter)
     written = _written(cls, shape)
     keys: Any = {each.name: override(rename=key) for key, each in written.items()}
     read = make_dict_structure_fn_from_attrs([*written.values()], cls, converter, **keys)
-    if shape.row:
-        # it takes the parts of a list by their places, as it takes the fields of an object by their names
-        return lambda value, _: read(_list_of(len(written), value), cls)
     required = {key for key, each in written.items() if each.default is attrs.NOTHING}
 
     def read_object(value: Any, _: Any) -> Any:
@@ -117,11 +116,11 @@ def _class_writer(
     shapes: Mapping[type, Shape], parameters: Mapping[str, str], cls: Any, converter: Converter
 ) -> _Write:
     shape = shapes.get(cls, Shape())
-    written = _written(cls, shape)
     if shape.row:
-        split, kinds = attrgetter(*shape.row), tuple([each.type for each in written.values()])
-        write_parts = make_hetero_tuple_unstructure_fn(tuple, converter, tuple, kinds)
+        split = attrgetter(*shape.row)
+        write_parts = make_hetero_tuple_unstructure_fn(tuple, converter, tuple, _types_in_row(cls, shape))
         return lambda value: write_parts(split(value))
+    written = _written(cls, shape)
     keys: Any = {}
     for key, each in written.items():
         is_text = each.type in (str, str | None, tuple[str, ...])
@@ -132,15 +131,19 @@ def _class_writer(
     )
 
 
-def _written(cls: Any, shape: Shape) -> dict[Any, Any]:
-    """The attributes that are written, by their fields; for a row, by their places in it."""
+def _types_in_row(cls: Any, shape: Shape) -> tuple[Any, ...]:
     attributes = attrs.fields_dict(attrs.resolve_types(cls))
-    for name in shape.always + shape.row:
-        # what has no default is neither left out nor missing
-        attributes[name] = attributes[name].evolve(default=attrs.NOTHING)
-    if shape.row:
-        return {place: attributes[name] for place, name in enumerate(shape.row)}
-    return {shape.names.get(name) or _camel_case(name): each for name, each in attributes.items()}
+    return tuple([attributes[name].type for name in shape.row])
+
+
+def _written(cls: Any, shape: Shape) -> dict[str, Any]:
+    """The attributes by their fields, without a default if the field is never left out."""
+    return {
+        shape.names.get(each.name) or _camel_case(each.name): each.evolve(default=attrs.NOTHING)
+        if each.name in shape.always
+        else each
+        for each in attrs.fields(attrs.resolve_types(cls))
+    }
 
 
 def _camel_case(name: str) -> str:
@@ -158,26 +161,29 @@ def _optional_reader(kind: Any, converter: Converter) -> _Read:
 
 
 def _tuple_reader(kind: Any, converter: Converter) -> _Read:
-    inner = [each for each in get_args(kind) if each is not ...]
-    reads = [converter.get_structure_hook(each) for each in inner]
-    read, part = reads[0], inner[0]
+    inner, *others = get_args(kind)
+    if others != [...]:
+        return _row_reader(lambda *parts: parts, get_args(kind), converter)
+    read = converter.get_structure_hook(inner)
 
     def read_all(value: Any, _: Any) -> tuple[Any, ...]:
         if type(value) is not list:
             raise ValueError("not a list")
-        return tuple([read(each, part) for each in value]) if value else ()
+        return tuple([read(each, inner) for each in value]) if value else ()
 
-    def read_each(value: Any, _: Any) -> tuple[Any, ...]:
-        parts = zip(reads, _list_of(len(reads), value), inner, strict=True)
-        return tuple([read(each, part) for read, each, part in parts])
-
-    return read_all if ... in get_args(kind) else read_each
+    return read_all
 
 
-def _list_of(length: int, value: Any) -> Any:
-    if type(value) is not list or len(value) != length:
-        raise ValueError(f"not a list of {length}")
-    return value
+def _row_reader(made: Callable[..., Any], kinds: tuple[Any, ...], converter: Converter) -> _Read:
+    """Reads a list with one value of each type."""
+    reads = [converter.get_structure_hook(kind) for kind in kinds]
+
+    def read_row(value: Any, _: Any) -> Any:
+        if type(value) is not list or len(value) != len(reads):
+            raise ValueError(f"not a list of {len(reads)}")
+        return made(*map(call, reads, value, kinds))
+
+    return read_row
 
 
 # -- plain values
@@ -244,8 +250,9 @@ def _read_object_id(value: Any) -> ObjectId:
 
 
 def _read_snapshot(value: Any, _: Any) -> SnapshotId:
-    tree, coverage = _list_of(2, value)
-    return SnapshotId(_read_object_id(tree), _read_object_id(coverage))
+    if type(value) is not list or len(value) != 2:
+        raise ValueError("not a snapshot")
+    return SnapshotId(_read_object_id(value[0]), _read_object_id(value[1]))
 
 
 def read_file(value: Any, _: Any = None) -> Entry | None:
