@@ -64,7 +64,7 @@ class Database(TimelineQueries):
         is_read: whether nobody has it open, and it is only read.
 
     Attributes:
-        connection: for `tables` and `schema`, which have questions of their own.
+        connection: to the file.
 
     Every method raises `sqlite3.Error` where the file cannot be read or written, or is damaged.
     """
@@ -114,7 +114,7 @@ class Database(TimelineQueries):
             for statement in TABLES:
                 database.connection.execute(statement)
             database.connection.execute(f"PRAGMA user_version = {VERSION << 8 | codec.VERSION}")
-            database.connection.execute(f"PRAGMA application_id = {_file_number(path)}")
+            database.sign(path)
             database.catch_up(links)
         except BaseException:
             database.connection.close()
@@ -132,14 +132,23 @@ class Database(TimelineQueries):
         self.commit()
         self.write()
 
-    def is_current(self, path: str) -> bool:
-        """Whether its tables and the format of its events are those of this version, and the file is the original.
+    @property
+    def is_current(self) -> bool:
+        """Whether its tables and the format of its events are those of this version."""
+        # a database of another snapd may interpret the same events in another way
+        return bool(self._value("PRAGMA user_version") == VERSION << 8 | codec.VERSION)
+
+    def is_original(self, path: str) -> bool:
+        """Whether the file is the one that `sign` was called for last, and no copy of it.
 
         A copy that was made while it was written may be a mixture that SQLite cannot tell from a sound database.
         """
-        # a database of another snapd may interpret the same events in another way
-        version, number = self._value("PRAGMA user_version"), self._value("PRAGMA application_id")
-        return bool(version == VERSION << 8 | codec.VERSION and number == _file_number(path))
+        return bool(self._value("PRAGMA application_id") == _file_number(path))
+
+    def sign(self, path: str | None) -> None:
+        """Notes in the file which file it is."""
+        if path is not None and not self.is_original(path):
+            self.connection.execute(f"PRAGMA application_id = {_file_number(path)}")
 
     def begin(self) -> None:
         """Begins a change that `commit` or `roll_back` ends."""
@@ -147,7 +156,7 @@ class Database(TimelineQueries):
         self.connection.execute("SAVEPOINT change")
 
     def _join(self) -> None:
-        """Has what follows be written with the next commit to the file."""
+        """Begins a transaction, unless one is open: what follows is written with it."""
         if not self.connection.in_transaction:
             self.connection.execute("BEGIN IMMEDIATE")
 
@@ -214,7 +223,12 @@ class Database(TimelineQueries):
             case SessionStarted() as what:
                 self._start_session(event, what)
             case SessionEnded(session_id):
-                self._one("UPDATE sessions SET ended = ? WHERE session_id = ?", event.milliseconds, session_id)
+                _one(
+                    self.connection,
+                    "UPDATE sessions SET ended = ? WHERE session_id = ?",
+                    event.milliseconds,
+                    session_id,
+                )
             case MessageSent() as what:
                 _send_message(self.connection, event, what)
             case StepBegun() as what:
@@ -266,7 +280,7 @@ class Database(TimelineQueries):
             detached=what.detached,
             late=what.began is not None,
         )
-        self._one("UPDATE sessions SET step_count = step_count + 1 WHERE session_id = ?", what.session_id)
+        _one(self.connection, "UPDATE sessions SET step_count = step_count + 1 WHERE session_id = ?", what.session_id)
 
     def _end_step(self, event: Event, what: StepEnded) -> None:
         if event.head is None:
@@ -284,7 +298,8 @@ class Database(TimelineQueries):
             what.description,
             what.step_id,
         )
-        self._one(
+        _one(
+            self.connection,
             "UPDATE steps SET ended = ?, to_tree = ?, to_coverage = ?, state = 'applied', claims = ?, spoken_for = ?, "
             "uncaptured = ?, description = COALESCE(?, description) WHERE step_id = ? AND state = 'open'",
             *values,
@@ -359,10 +374,6 @@ class Database(TimelineQueries):
 
     def _run(self, statement: str, *values: Any) -> int:
         return self.connection.execute(statement, values).rowcount
-
-    def _one(self, statement: str, *values: Any) -> None:
-        if self._run(statement, *values) != 1:
-            raise ValueError(f"{values[-1]} is unknown, or not in a state for this event")
 
 
 def _name_message(connection: sqlite3.Connection, event: Event, session_id: SessionId, message_id: str) -> None:
@@ -481,10 +492,10 @@ def _one(connection: sqlite3.Connection, statement: str, *values: Any) -> None:
         raise ValueError(f"{values[-1]} is unknown, or not in a state for this event")
 
 
-def _file_number(path: str | None) -> int:
-    """What tells a file from its copies; 0 for none."""
+def _file_number(path: str) -> int:
+    """What tells a file from its copies."""
     # as many bits as SQLite keeps for an application
-    return 0 if path is None else os.stat(path).st_ino & 0x7FFFFFFF
+    return os.stat(path).st_ino & 0x7FFFFFFF
 
 
 def rows_of(links: Iterable[Link]) -> dict[str, list[tuple[Any, ...]]]:
@@ -547,7 +558,7 @@ def closed(path: str) -> Database | None:
     if not is_sealed(path):
         return None
     database = Database(path, is_read=True)
-    if database.is_current(path):
+    if database.is_current:
         return database
     database.close()
     return None

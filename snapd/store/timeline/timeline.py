@@ -5,8 +5,7 @@ the events that it lacks; one that does not fit is made anew. So an event is add
 
 1. A transaction of the database adds the event. One that cannot follow is refused, and nothing is written.
 2. The journal writes its commit, its reference and the snapshot that is its head, with one sync; then it is recorded.
-If
-   that fails, the transaction is rolled back, and neither the event nor the snapshot is recorded.
+   If that fails, the transaction is rolled back, and neither the event nor the snapshot is recorded.
 3. The transaction is committed. If the process is killed before, the database gets the event when it is next opened.
    If the commit fails (no space), the event is recorded, and the database goes on in memory.
 """
@@ -264,7 +263,7 @@ class Timeline(TimelineView):
     # -- summaries and numbers
 
     def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
-        """Keeps the summary of a step, unless an event was added since: see `core.ports.Timeline`."""
+        """Keeps the summary of a step; see `TimelineView`."""
         with self._lock:
             if self.next_seq == next_seq:
                 self._ask(lambda database: database.keep_summary(step_id, summary))
@@ -384,7 +383,8 @@ class Timeline(TimelineView):
 
     def _existing(self, chains: Chains) -> Database | None:
         """The database that is there, with the events that it lacked; None if it has others."""
-        if not os.path.exists(self._path) or is_sealed(self._path) is False:
+        sealed = is_sealed(self._path)
+        if not os.path.exists(self._path) or sealed is False:
             return None
         unseal(self._path)
         try:
@@ -395,13 +395,17 @@ class Timeline(TimelineView):
             # it is damaged
             return None
         try:
-            missing = chains.after(database.heads()) if database.is_current(self._path) else None
+            if sealed and database.is_current:
+                # its digest shows that a copy is whole
+                database.sign(self._path)
+            is_usable = database.is_current and database.is_original(self._path)
+            missing = chains.after(database.heads()) if is_usable else None
             last = database.last()
             if missing is not None and (not missing or last is None or missing[0].event.seq > last[0]):
                 if missing:
                     database.catch_up(missing)
                 return database
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, ValueError) as error:
             database.connection.close()
             if isinstance(error, sqlite3.OperationalError):
                 raise
@@ -418,7 +422,10 @@ class Timeline(TimelineView):
             "%s cannot be used; the timeline is kept in memory until the store is next opened: %s", self._path, error
         )
         self._in_file = False
-        self._close_database()
+        database, self._database = self._database, None
+        if database is not None:
+            # a change may be under way: what was not written is added when the file is next opened
+            database.connection.close()
 
     def _close_database(self) -> None:
         database, self._database = self._database, None

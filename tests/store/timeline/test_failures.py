@@ -20,6 +20,7 @@ from snapd.model.errors import IoError, SnapdError, StorageFull
 from snapd.model.snapshot import Coverage
 from snapd.model.timeline import SessionStarted, StepBegun, StepEnded
 from snapd.store.store import Store
+from snapd.store.timeline.chain import Chains
 from snapd.store.timeline.database import Database
 from tests.store.steps import Disk, read_files
 from tests.support.amounts import amount
@@ -237,6 +238,82 @@ def test_a_database_without_room_goes_on_in_memory(
     telling.closed()
     telling.opened()
     telling.check()
+
+
+@pytest.mark.parametrize("table", ["events", "steps"])
+def test_an_event_that_is_half_in_the_database_is_not_kept_there(
+    telling: Telling, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    """What is recorded is in the file as a whole when it is next opened."""
+    some_history(telling)
+    real = Database._insert
+    failed = []
+
+    def failing(self: Database, name: str, **values: Any) -> None:
+        real(self, name, **values)
+        if name == table and not failed:
+            failed.append(name)
+            # as an error that takes back nothing, and leaves no savepoint to go back to
+            self.connection.execute("RELEASE change")
+            raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(Database, "_insert", failing)
+    telling.begin("one", "half")
+    assert failed
+    telling.model.summaries.clear()
+    telling.check()
+    telling.closed()
+    telling.opened()
+    telling.check()
+    assert telling.store.timeline.agrees()
+
+
+def test_supposed_events_are_in_no_file_after_an_error(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    some_history(telling)
+    timeline = telling.store.timeline
+    with timeline.supposing():
+        timeline.suppose(telling.event(SessionStarted("supposed", None, None)))
+        timeline._go_on_in_memory(sqlite3.OperationalError("disk I/O error"))
+    connection = sqlite3.connect(telling.database)
+    assert connection.execute("SELECT COUNT(*) FROM sessions WHERE session_id = 'supposed'").fetchone() == (0,)
+    connection.close()
+    telling.closed()
+    telling.opened()
+    telling.check()
+
+
+def test_a_copy_of_a_closed_database_is_used(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its digest shows that it is whole; then a kill costs the copy no more than the original."""
+    some_history(telling)
+    path = telling.closed()
+    data = path.read_bytes()
+    path.rename(path.with_name("moved"))
+    path.write_bytes(data)
+    monkeypatch.setattr(Chains, "read", lambda _: pytest.fail("events were read"))
+    telling.opened()
+    telling.check()
+    telling.kill()
+    telling.check()
+
+
+def test_a_copy_of_an_open_database_is_made_anew(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    some_history(telling)
+    telling.kill()
+    telling.check()
+    database = telling.store.timeline._database
+    assert database is not None
+    database.connection.close()
+    path = telling.database
+    data = path.read_bytes()
+    path.rename(path.with_name("moved"))
+    path.write_bytes(data)
+    telling.store._ownership.release()
+    read: list[object] = []
+    real = Chains.read
+    monkeypatch.setattr(Chains, "read", lambda it: read.append(it) or real(it))
+    telling.opened()
+    telling.check()
+    assert read
 
 
 def test_a_disk_that_is_really_full_for_the_database(telling: Telling) -> None:
