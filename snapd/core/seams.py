@@ -55,7 +55,7 @@ class Policy(Protocol):
 
     @property
     def tells_agents(self) -> bool:
-        """Whether agents are told what others did to their work."""
+        """Whether agents learn what others did to their work."""
 
     def enabled(self, client: Hashable) -> bool:
         """Whether a client of the workspace wants snapshots at all."""
@@ -214,7 +214,7 @@ class Outgoing(Protocol):
             call: the request.
 
         Raises:
-            RemoteFailed, IoError, StoreCorrupt, Cancelled: it cannot be told.
+            RemoteFailed, IoError, StoreCorrupt, Cancelled: the files cannot be determined.
         """
 
     def weigh(self, call: Call) -> int:
@@ -250,7 +250,7 @@ class Listed:
 
 @attrs.frozen
 class Fetched:
-    """Sessions of elsewhere: one that was fetched, or those of another folder of this machine, to be read.
+    """Sessions from elsewhere: a fetched one, or those of another folder of this machine.
 
     Attributes:
         remote: the address that it came from, without a password; or the other folder.

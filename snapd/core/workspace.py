@@ -84,7 +84,7 @@ class Workspace:
         step_changes: says what steps changed.
         sessions: begins and ends sessions and steps.
         messages: records what people ask of agents.
-        news: says what an agent has to be told.
+        news: lists what an agent needs to know.
         history: lists the history.
         undo_steps: takes steps and operations back and does them again.
         undo_parts: takes back some files of a step, or some hunks.
@@ -149,7 +149,7 @@ class Workspace:
     def look_at_edits(self, path: bytes) -> None:
         """Looks at a file that somebody began to type into, or has saved, in an editor: what was typed is the user's.
 
-        If that fails, who listens with `Writer.listen` is told, and the next look at the folder counts.
+        If that fails, the listeners of `Writer.listen` are notified, and the next look at the folder counts.
 
         Args:
             path: of the file, absolute and canonical.

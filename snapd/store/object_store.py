@@ -233,14 +233,14 @@ def _tree(state: State) -> ObjectId:
 class ObjectStore:
     """The objects of a repository: read, compared, and stored together.
 
-    It has the repository, and is none: what belongs to a store has the repository too, and nothing has the store. A
-    cycle would keep the packs of a closed store open until the garbage collector runs, which is rare in the daemon.
+    The parts of a store refer to the repository, never to the store: a cycle would keep the packs of a closed store
+    open until the garbage collector runs, which is rare in the daemon.
 
     Args:
-        repository: see below.
+        repository: holds the objects.
 
     Attributes:
-        repository: holds the objects.
+        repository: the same.
         path: its directory.
         read_tree, entry_in, differing, read_blob, read_small_blob, blob_size, blob_chunks, load, check_present,
             bytes_on_disk: see `ShadowRepository`.

@@ -487,7 +487,7 @@ def merged(
 ) -> tuple[int, bytes] | None:
     """Merges two changes of a file, mode and text, in memory.
 
-    As git does, but for changes that only touch: for git these are a conflict.
+    The result is git's, except that changes that only touch are both made; git reports a conflict there.
 
     Args:
         read: gives the bytes of a blob.

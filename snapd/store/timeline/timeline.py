@@ -382,40 +382,25 @@ class Timeline(TimelineView):
             return _new_database(None, chains)
 
     def _existing(self, chains: Chains) -> Database | None:
-        """The database that is there, with the events that it lacked; None if it has others."""
+        """The database that is there, with the events that it lacked; None if it cannot be used."""
         sealed = is_sealed(self._path)
         if not os.path.exists(self._path) or sealed is False:
             return None
         unseal(self._path)
+        database: Database | None = None
+        is_used = False
         try:
             database = Database(self._path)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            # it is damaged
-            return None
-        try:
-            if sealed and database.is_current:
-                # its digest shows that a copy is whole
-                database.sign(self._path)
-            is_usable = database.is_current and database.is_original(self._path)
-            missing = chains.after(database.heads()) if is_usable else None
-            last = database.last()
-            if missing is not None and (not missing or last is None or missing[0].event.seq > last[0]):
-                if missing:
-                    database.catch_up(missing)
-                return database
-        except (sqlite3.DatabaseError, ValueError) as error:
-            database.connection.close()
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            logger.warning("%s is damaged and is made anew: %s", self._path, error)
-            return None
-        except BaseException:
-            database.connection.close()
+            is_used = _catch_up(database, self._path, chains, is_whole=sealed is True)
+        except sqlite3.OperationalError:
+            # it cannot be read now, which says nothing about what is in it
             raise
-        database.connection.close()
-        return None
+        except (sqlite3.DatabaseError, ValueError) as error:
+            logger.warning("%s is damaged and is made anew: %s", self._path, error)
+        finally:
+            if database is not None and not is_used:
+                database.connection.close()
+        return database if is_used else None
 
     def _go_on_in_memory(self, error: OSError | sqlite3.Error) -> None:
         logger.warning(
@@ -434,6 +419,34 @@ class Timeline(TimelineView):
                 database.close()
             except sqlite3.Error as error:
                 logger.warning("%s lacks some events until it is next opened: %s", self._path, error)
+
+
+def _catch_up(database: Database, path: str, chains: Chains, *, is_whole: bool) -> bool:
+    """Adds the events that a database lacks.
+
+    Args:
+        database: the one at `path`.
+        path: of its file.
+        chains: have all events.
+        is_whole: whether its digest shows that the file is whole, so that it may be a copy.
+
+    Returns:
+        Whether it has all events now; otherwise it is another version's, a copy, or has events that are gone.
+
+    Raises:
+        ValueError, sqlite3.Error: it is damaged.
+    """
+    if not database.is_current:
+        return False
+    if is_whole:
+        database.sign(path)
+    missing = chains.after(database.heads()) if database.is_original(path) else None
+    last = database.last()
+    if missing is None or (missing and last is not None and missing[0].event.seq <= last[0]):
+        return False
+    if missing:
+        database.catch_up(missing)
+    return True
 
 
 def _inconsistent(error: Exception) -> StoreCorrupt:
