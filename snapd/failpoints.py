@@ -55,7 +55,6 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         # the timeline
         "intent.read": "the intent of an operation is read",
         "intent.forget": "the intent of an operation is removed",
-        "database.write": "events are written to the file of the database",
         "database.seal": "the digest of the database is written",
         "database.fresh": "an empty database replaces the current one",
         # expiry and maintenance
@@ -102,6 +101,7 @@ DATABASE: Mapping[str, str] = MappingProxyType(
     {
         "database.add": "an event is taken into the database",
         "database.commit": "the transaction is committed",
+        "database.write": "events are written to the file of the database",
         "database.drop": "the events of dropped sessions are deleted",
     }
 )

@@ -71,6 +71,7 @@ class Database(TimelineQueries):
 
     def __init__(self, path: str | None, *, is_read: bool = False) -> None:
         self._unwritten = 0
+        self._has_file = path is not None
         name = ":memory:" if path is None else f"file:{quote(path)}?immutable=1" if is_read else path
         self.connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False, uri=is_read)
         if is_read:
@@ -94,7 +95,8 @@ class Database(TimelineQueries):
         """Writes what was committed to the file."""
         self._unwritten = 0
         if self.connection.in_transaction:
-            failpoint("database.write")
+            if self._has_file:
+                failpoint("database.write")
             self.connection.execute("COMMIT")
 
     @classmethod
