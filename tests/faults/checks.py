@@ -163,10 +163,12 @@ def verify(scenario: Scenario, folder: Path, history: History, hashes: Mapping[s
     bench.restore(after)
     same(bench.read(), {**found, "afterwards": b"afterwards\n"}, "afterwards")
     store = bench.store
-    if leftovers(folder):
-        bench.workspace.upkeep.cleanup(7.0, Call())
     scenario.after(act)
     bench.close()
+    if leftovers(folder):
+        bench.open()
+        bench.workspace.upkeep.cleanup(7.0, Call())
+        bench.close()
     holds(not leftovers(folder), f"left behind: {leftovers(folder)}")
     report = run_git(store, "--git-dir=.", "fsck", "--strict", "--full", "--no-dangling", "--connectivity-only")
     holds(b"missing" not in report and b"broken" not in report, f"git fsck: {report.decode()}")

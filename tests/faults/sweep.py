@@ -6,6 +6,7 @@ what is left in another process. `python -m tests.faults` runs it.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import re
@@ -20,6 +21,7 @@ from typing import Any
 import attrs
 
 from snapd.model.errors import SnapdError, WorkspaceNotOpen
+from tests.store.timeline import test_stored_bytes as stored
 from tests.support.git import run_git
 from tests.support.processes import descriptors
 from tests.support.workspace import git_tree_hash
@@ -76,6 +78,7 @@ class Sweep:
         self.numbers = Numbers()
         self._hashes: dict[str, dict[str, str]] = {}
         self._said: dict[str, Ended] = {}
+        _make_once()
 
     def hashes(self, scenario: Scenario) -> dict[str, str]:
         """Git's own hash of each state."""
@@ -336,6 +339,18 @@ class _Others:
         if self._errors:
             raise Broken("; ".join(self._errors))
         return waited
+
+
+def _make_once() -> None:
+    """Makes here what each process would make anew: the functions that write and read each class of the timeline."""
+    for each in stored.STORED:
+        stored.test_what_happened(*each)
+    stored.test_an_event_with_what_was_seen()
+    stored.test_an_intent()
+    stored.test_what_the_database_has()
+    # a collection in a fork looks at what that made, not at all that was there before
+    gc.collect()
+    gc.freeze()
 
 
 def chosen(hits: Iterable[tuple[str, int]], dice: random.Random, per_point: int) -> Iterator[tuple[str, int]]:
