@@ -12,7 +12,7 @@ import attrs
 
 from snapd.wire.converter import wire_name
 from snapd.wire.methods import METHODS
-from snapd.wire.values import AtLeast, Hexadecimal, fields_of
+from snapd.wire.values import AtLeast, Hexadecimal, NotEmpty, fields_of
 
 MAX_HEADER_BYTES = 16 << 10
 _LINE_BYTES = 4 * MAX_HEADER_BYTES
@@ -149,6 +149,8 @@ def fits(value: Any, annotation: Any) -> bool:
 def _is_marked(value: Any, mark: Any) -> bool:
     if isinstance(mark, Hexadecimal):
         return re.fullmatch(rf"[0-9a-f]{{{mark.digits}}}", value) is not None
+    if isinstance(mark, NotEmpty):
+        return value != ""
     assert isinstance(mark, AtLeast)
     return bool(value >= mark.minimum)
 
