@@ -166,7 +166,9 @@ def forge(forge: Forge, chance: random.Random) -> list[str]:
         kind = chance.choice(_KINDS)
         done.append(kind.__name__)
         # after one thing, there may be nothing left for another
-        with contextlib.suppress(AssertionError, SnapdError, ValueError, KeyError, IndexError, StopIteration):
+        with contextlib.suppress(
+            AssertionError, SnapdError, TypeError, ValueError, KeyError, IndexError, StopIteration
+        ):
             kind(forge, chance)
     return done
 
