@@ -167,9 +167,12 @@ class Turn:
         if not known:
             return
         session = self.dice.choice(known[-2:])
+        listed = (await crew.tool.ask("session/list", {}))["sessions"]
+        redoable = next((each["redoable"] for each in listed if each["sessionId"] == session.name), 0)
         before = captured(place.scan())
         about = {"sessionId": session.name}
-        if not await self._do(crew.tool, Operation("session/undo", dict(about), session)):
+        # a redo brings back what was undone of a step before as well, if no other was undone in between
+        if not await self._do(crew.tool, Operation("session/undo", dict(about), session)) or redoable:
             return
         # redo takes the last undo back, as long as that changed something
         if captured(place.scan()) != before and await self._do(
