@@ -107,8 +107,8 @@ class ShadowRepository:
         """Whether no object was stored yet."""
         if self._is_empty and not self.journal:
             with os_errors(self.objects):
-                # a plain file there was left by a process that was killed
-                self._is_empty = not any(
+                # a plain file there was left by a process that was killed; a large store has a pack
+                self._is_empty = not _had_files(self.pack_directory) and not any(
                     _had_files(entry.path)
                     for entry in list(os.scandir(self.objects))
                     if entry.name != "info" and entry.is_dir(follow_symlinks=False)
