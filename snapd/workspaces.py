@@ -21,7 +21,8 @@ from snapd.locations import check_private, project_id, store_directories, store_
 from snapd.model.errors import InvalidParams, SnapdError, StoreCorrupt, StoreLocked, WorkspaceGone, WorkspaceNotOpen
 from snapd.model.ignore import RULES_BYTES
 from snapd.model.paths import parents, shown
-from snapd.model.snapshot import NO_COVERAGE, TakenQuery
+from snapd.model.snapshot import NO_COVERAGE
+from snapd.model.taken import TakenQuery
 from snapd.model.trees import file_at
 from snapd.notes.project import ProjectNotes
 from snapd.refusal import canonical_root, check_root
@@ -365,7 +366,7 @@ class Workspaces:
                 remember(location.store, folder)
                 work_tree.attach(
                     os.path.join(location.store, "worktree"),
-                    store.log.knows,
+                    store.knows,
                     store.adopt,
                     store.project_blobs,
                     partial(_contents, store),
@@ -399,8 +400,8 @@ class Workspaces:
 def _last_coverage(store: Store) -> Coverage:
     """The coverage of the last snapshot; an empty one where the store is damaged."""
     with suppress(StoreCorrupt):
-        for last in store.log.taken(TakenQuery(), None, 1):
-            return store.log.find(last.tree).coverage
+        for last in store.timeline.taken(TakenQuery(), None, 1):
+            return store.load(last.snapshot).coverage
     return NO_COVERAGE
 
 
@@ -415,13 +416,13 @@ def _contents(store: Store, name: str) -> Iterator[bytes]:
     """The contents that snapshots have of a small file of the folder, the newest first, each once in a row."""
     before: Entry | None = None
     below: int | None = None
-    while taken := store.log.taken(TakenQuery(), below, 100):
+    while taken := store.timeline.taken(TakenQuery(), below, 100):
         for each in taken:
             entry = file_at(store.entry_in, each.tree, os.fsencode(name))
             if entry != before:
                 before = entry
                 yield b"" if entry is None else store.read_small_blob(entry.oid, RULES_BYTES) or b""
-        below = taken[-1].seq
+        below = taken[-1].place
 
 
 def _is_elsewhere(location: _Location, path: RelPath) -> bool:

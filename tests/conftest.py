@@ -12,7 +12,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-import snapd.store.log
+import snapd.store.timeline.timeline
 from tests.support import places
 from tests.support.workspace import close_all
 
@@ -50,7 +50,7 @@ def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 def _objects_make_their_directories() -> Iterator[None]:
     """Has no store make 256 directories ahead: most tests use a few, and all are removed; daemons do make them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(snapd.store.log, "prepare", lambda _: None)
+        patch.setattr(snapd.store.timeline.timeline, "prepare", lambda _: None)
         yield
 
 

@@ -13,7 +13,7 @@ from snapd.folders.former import Identity, adopt, whereabouts
 from snapd.locations import Locations
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
-from snapd.model.snapshot import TakenQuery
+from snapd.model.taken import TakenQuery
 from snapd.settings.in_force import Base, Options, SettingsFile
 from snapd.workspaces import Workspaces
 
@@ -106,7 +106,7 @@ def test_a_copy_is_known_by_its_git_only_once_the_original_is_gone(user: User) -
     with pytest.raises(InvalidParams):
         user.adopt("copy", "old")
     shutil.rmtree(user.path / "old")
-    assert user.track("copy") == (1, {("old", "moved")})
+    assert user.track("copy") == (2, {("old", "moved")})
 
 
 @pytest.mark.parametrize("way", ["clone", "worktree"])
@@ -123,7 +123,7 @@ def test_a_clone_and_another_work_tree_are_not_the_old_one(user: User, way: str)
     os.rename(user.path / "new", user.path / "old")
     assert user.track("old") == (1, {("new", "moved"), ("old", "replaced")})
     assert user.adopt("old", "old")
-    assert user.track("old")[0] == 1
+    assert user.track("old")[0] == 2
 
 
 def test_a_folder_that_was_restored_at_its_path_goes_on(user: User) -> None:

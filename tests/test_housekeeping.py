@@ -15,7 +15,7 @@ from snapd.core.workspace import Workspace
 from snapd.housekeeping import AGAIN_SECONDS, INTERVAL_SECONDS, JITTER, Calendar, Housekeeping
 from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt
-from snapd.store import log
+from snapd.store import store
 from snapd.store.repository import ShadowRepository
 from tests.support.git import run_git
 from tests.support.workspace import Bench, make
@@ -35,6 +35,9 @@ class Clock:
 
     def time(self) -> float:
         return self.now
+
+    def time_ns(self) -> int:
+        return int(self.now * 10**9)
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -101,7 +104,7 @@ async def test_each_open_workspace_has_its_turn_about_once_an_hour(caplog: pytes
 async def test_it_drops_what_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     bench = make(tmp_path, {"a": b"0"})
-    monkeypatch.setattr(log, "time", clock)
+    monkeypatch.setattr(store, "time", clock)
     trees = []
     for day in range(12):
         bench.write({"a": b"%d" % day})
@@ -113,7 +116,7 @@ async def test_it_drops_what_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         await clock.goes_on()
         await task.stop()
         bench.workspace.store._scheduler._thread.join(PATIENCE)  # type: ignore[attr-defined]
-        assert [bench.workspace.store.log.knows(tree) for tree in trees] == [False] * 6 + [True] * 6
+        assert [bench.workspace.store.knows(tree) for tree in trees] == [False] * 6 + [True] * 6
         assert run_git(bench.store, "--git-dir=.", "fsck", "--strict", "--full", "--no-dangling") == b""
         assert sum(name.endswith(".pack") for name in os.listdir(os.path.join(bench.store, "objects", "pack"))) == 1
         bench.close()

@@ -8,12 +8,11 @@ import attrs
 
 from snapd.core.compare.file_diff import FileDelta
 from snapd.model.handover import Signature
-from snapd.model.snapshot import FullLook, ObjectId, Outcome, RelPath, Taken, UncapturedChange
-from snapd.model.timeline import FileSummary, Message, Operation, OperationKind, Session, SessionId, Step, StepId
+from snapd.model.snapshot import FullLook, ObjectId, Outcome, RelPath, UncapturedChange
+from snapd.model.taken import Taken
+from snapd.model.timeline import FileSummary, Message, Operation, OperationKind, Session, Step
 
 View = TypeVar("View")
-
-TakenKind = Literal["track", "begin", "end", "before", "after", "look"] | OperationKind
 
 
 @attrs.frozen
@@ -148,25 +147,19 @@ class News:
 
 @attrs.frozen
 class TakenView:
-    """A snapshot of the log, and why it was taken.
+    """A snapshot as it was taken.
 
     Attributes:
-        taken: the snapshot.
-        kind: a client asked for it, a step began on it or ended with it, an operation was about to change the folder,
-            or the folder was only looked at. For what an operation left, the kind of the operation; "after" if nothing
-            more is known of it.
+        taken: the snapshot, and why it was taken.
         changed: how many files are different in the snapshot before it; None for the first, or if nobody asked.
-        session_id: the session of the step or the operation.
-        step_id: the step that ended with it, or began on it.
         agent: the agent of the session.
+        operation: the kind of the operation; None where there is none, or it was cut off.
     """
 
     taken: Taken
-    kind: TakenKind
     changed: int | None
-    session_id: SessionId | None
-    step_id: StepId | None
     agent: str | None
+    operation: OperationKind | None
 
 
 @attrs.frozen

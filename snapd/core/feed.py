@@ -426,13 +426,13 @@ class DriftNotifier:
             WorkspaceGone, IoError, StoreCorrupt, InvalidParams: no notification could be made.
         """
         with self._writing(call):
-            base, turn, notified = self._store.log.last, self._turn, self._notified
+            base, turn, notified = self._store.last, self._turn, self._notified
             if base is None:
                 return True
             if notified is None or notified.base != base:
                 notified = _Difference(base, (), False)
             # not cancelled with the rest: if this look breaks off, the next one has to read everything
-            forced = self._store.log.find(base).coverage.forced
+            forced = self._store.find(base).coverage.forced
             query = DriftQuery(base, self._objects.read_tree, self._settings(), forced, MAX_FILES, MAX_READ_BYTES)
             drift = self._work_tree.drift(query, Call())
         # count lines without the right to write
@@ -457,7 +457,7 @@ class DriftNotifier:
         return not drift.unfinished
 
     def _is_past(self, base: ObjectId, turn: int) -> bool:
-        return turn != self._turn or base != self._store.log.last
+        return turn != self._turn or base != self._store.last
 
     def _described(self, difference: _Difference, blobs: UnstoredBlobs, call: Call) -> MovedAway:
         files: list[FileDelta] = []

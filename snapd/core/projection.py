@@ -33,6 +33,7 @@ from snapd.model.timeline import (
     MessageSent,
     Operated,
     OperationId,
+    Recorded,
     SessionEnded,
     SessionId,
     SessionStarted,
@@ -289,6 +290,9 @@ class Projection:
                 kept = self._of_mine(steps)
                 goes = (file for file in files if self._goes(file[0]) and not self._leaving_out.is_content_out(file[1]))
                 return Kept(tuple(goes), kept) if kept else None
+            case Recorded():
+                # it is of no session
+                return None
             case Edited():
                 # what somebody typed is theirs; the span says what had been changed by then
                 return None
@@ -312,6 +316,9 @@ class Projection:
             root=self._own(what.root),
             message_id=what.message_id if is_about else None,
             part_id=what.part_id if is_about else None,
+            # whatever else the folder had is of no session
+            after=None,
+            is_base=True,
         )
 
     def _ended(self, what: StepEnded) -> StepEnded:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from snapd.core.compare.text import is_binary
 from snapd.model.errors import InvalidParams
 from snapd.model.paths import absolute, is_utf8, shown
-from snapd.model.snapshot import TakenQuery
+from snapd.model.taken import TakenQuery
 from snapd.wire import methods
 from snapd.wire import snapshot as wire
 from snapd.wire.values import Patch
@@ -50,13 +50,17 @@ def list_snapshots(context: Context, params: wire.ListParams) -> wire.ListResult
 
 
 def _taken(view: TakenView) -> wire.TakenSnapshot:
+    taken = view.taken
     return wire.TakenSnapshot(
-        hash=view.taken.tree.hex(),
-        at=convert.moment(view.taken.seconds * 1000),
-        kind=view.kind,
+        hash=taken.tree.hex(),
+        at=convert.moment(taken.milliseconds // 1000 * 1000),
+        kind=taken.kind,
+        operation=view.operation,
         files=view.changed,
-        session_id=view.session_id,
-        step_id=view.step_id,
+        session_id=taken.session_id,
+        step_id=taken.step_id,
+        message_id=taken.message_id,
+        operation_id=taken.operation_id,
         agent=view.agent,
     )
 

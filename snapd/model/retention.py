@@ -1,11 +1,11 @@
 """Decides what retention removes and what it keeps, from an inventory of the store alone.
 
-It does not trust the clock blindly: records have an order of their own (their sequence), and their times only hint at
+It does not trust the clock blindly: events have an order of their own (their sequence), and their times only hint at
 how much time passed between them. See `ages`.
 
-Snapshots expire with age; so do ended sessions, each as a whole with all that it is linked with. What an open session
-names, the newest snapshot and the newest event never expire. Snapshots that remaining events name stay, whatever their
-age and the limits: what can be shown can be brought back.
+Events that only record a snapshot expire with age; so do ended sessions, each as a whole with all that it is linked
+with. What an open session names, the newest snapshot and the newest event never expire. Snapshots that remaining events
+name stay, whatever their age and the limits: what can be shown can be brought back.
 """
 
 from __future__ import annotations
@@ -69,18 +69,20 @@ class Limits:
 
 
 @attrs.frozen
-class SnapshotDate:
-    """When a snapshot was recorded; one tree can be recorded several times.
+class DatedSnapshot:
+    """A snapshot, and where its event is; one tree can be recorded several times.
 
     Attributes:
-        seq: its place among the snapshots.
-        seconds: since 1970, when it was taken, by the clock at that time.
+        at: the place of the event in `Inventory.times`.
+        seq: the number of the event.
         tree: its tree.
+        chain: the chain of the event; None if it only records the snapshot, so that it may go by itself.
     """
 
+    at: int
     seq: int
-    seconds: float
     tree: ObjectId
+    chain: str | None
 
 
 @attrs.frozen
@@ -89,17 +91,17 @@ class Chain:
 
     Attributes:
         name: of the chain.
-        last: the place of its newest event in `Inventory.times`.
-        began: seconds since 1970.
-        ended: the time of its newest event, seconds since 1970; None while the session goes on.
+        first: the place of its oldest event in `Inventory.times`.
+        last: the same of its newest event.
+        is_open: whether it is a session that goes on.
         is_session: whether it is a session.
         trees: the trees of the snapshots that its events name.
     """
 
     name: str
+    first: int
     last: int
-    began: float
-    ended: float | None
+    is_open: bool
     is_session: bool
     trees: frozenset[ObjectId]
 
@@ -109,18 +111,22 @@ class Inventory:
     """What a store has, with its dates.
 
     Attributes:
-        snapshots: in the order in which they were recorded.
-        newest: the `seq` of the snapshot that stays in any case; None if there is none.
         times: the time of each event, seconds since 1970, in the order of the events.
-        chains: the chains of these events.
+        snapshots: in the order in which they were recorded.
+        chains: the chains that expire as a whole.
         links: pairs of names of chains, one of which has an event that names something of the other.
+        base: the event whose snapshot stays in any case, with its chain; None if there is none.
     """
 
-    snapshots: Sequence[SnapshotDate]
-    newest: int | None
     times: Sequence[float]
+    snapshots: Sequence[DatedSnapshot]
     chains: Sequence[Chain]
     links: Sequence[tuple[str, str]]
+    base: int | None
+
+    def count(self, removal: Removal) -> int:
+        """How many snapshots a removal removes."""
+        return sum(taken.seq in removal.snapshots or taken.chain in removal.chains for taken in self.snapshots)
 
 
 @attrs.frozen
@@ -128,7 +134,7 @@ class Removal:
     """What to remove.
 
     Attributes:
-        snapshots: the `seq` of each snapshot.
+        snapshots: the `seq` of each event that only records a snapshot.
         chains: the name of each chain.
     """
 
@@ -188,14 +194,11 @@ def expired(inventory: Inventory, limits: Limits, keep: Collection[ObjectId] = (
     chains = _unlinked(old, inventory.links)
     staying = [chain for chain in inventory.chains if chain.name not in chains]
     needed = _needed(inventory, staying, keep)
-    by_snapshot = ages([taken.seconds for taken in inventory.snapshots], limits.now)
-    aged = {
-        taken.seq
-        for taken, age in zip(inventory.snapshots, by_snapshot, strict=True)
-        if taken.seq not in needed and _is_old(age, limits)
-    }
-    left = [taken for taken in inventory.snapshots if taken.seq not in aged]
-    return Removal(frozenset(aged | (_surplus(left, staying, limits.max_snapshots) - needed)), frozenset(chains))
+    single = [taken for taken in inventory.snapshots if taken.chain is None]
+    aged = {taken.seq for taken in single if taken.seq not in needed and _is_old(by_event[taken.at], limits)}
+    left = [taken for taken in inventory.snapshots if taken.seq not in aged and taken.chain not in chains]
+    surplus = _surplus(left, staying, limits.max_snapshots) & {taken.seq for taken in single}
+    return Removal(frozenset(aged | (surplus - needed)), frozenset(chains))
 
 
 def droppable(inventory: Inventory, now: float, keep: Collection[ObjectId] = ()) -> list[Removal]:
@@ -211,7 +214,8 @@ def droppable(inventory: Inventory, now: float, keep: Collection[ObjectId] = ())
     groups = _groups(free, inventory.links)
     by_name = {chain.name: chain for chain in inventory.chains}
     staying = [chain for chain in inventory.chains if chain.name not in free]
-    newest_of = {taken.tree: taken.seq for taken in inventory.snapshots}
+    single = [taken for taken in inventory.snapshots if taken.chain is None]
+    newest_of = {taken.tree: taken.seq for taken in single}
     needed = _needed(inventory, staying, keep)
     # the snapshots of a session go with it, and with the youngest session if several name them
     pieces: list[tuple[float, set[int], frozenset[str]]] = []
@@ -221,10 +225,11 @@ def droppable(inventory: Inventory, now: float, keep: Collection[ObjectId] = ())
         snapshots = {newest_of[tree] for tree in trees if tree in newest_of} - named - needed
         named |= snapshots
         pieces.append((min(by_event[by_name[name].last] for name in group), snapshots, frozenset(group)))
-    by_snapshot = ages([taken.seconds for taken in inventory.snapshots], now)
-    for taken, age in zip(inventory.snapshots, by_snapshot, strict=True):
-        if taken.seq not in needed and taken.seq not in named:
-            pieces.append((age, {taken.seq}, frozenset()))
+    pieces += [
+        (by_event[taken.at], {taken.seq}, frozenset())
+        for taken in single
+        if taken.seq not in needed and taken.seq not in named
+    ]
     # the sort is stable: of two pieces of the same age, the one recorded first goes first
     pieces.sort(key=lambda piece: -piece[0])
     return [Removal(frozenset(snapshots), names) for _, snapshots, names in pieces]
@@ -245,21 +250,25 @@ def _is_old(age: float, limits: Limits) -> bool:
 
 
 def _ended(inventory: Inventory) -> list[Chain]:
-    """The chains that may be removed by themselves: no open session, and not the chain of the newest event."""
-    return [chain for chain in inventory.chains if chain.ended is not None and chain.last != len(inventory.times) - 1]
+    """The chains that may be removed by themselves: no open session, and none with an event that stays in any case."""
+    newest = max((chain.last for chain in inventory.chains), default=None)
+    kept = {taken.chain for taken in inventory.snapshots if taken.seq == inventory.base}
+    return [
+        chain for chain in inventory.chains if not chain.is_open and chain.last != newest and chain.name not in kept
+    ]
 
 
 def _needed(inventory: Inventory, staying: Iterable[Chain], keep: Collection[ObjectId]) -> set[int]:
-    """The newest snapshot, and the newest one of each tree that has to stay."""
+    """The event that stays in any case, and for each tree that has to stay the newest event that records it."""
+    names = {chain.name for chain in staying}
     trees = {*keep, *(tree for chain in staying for tree in chain.trees)}
-    newest_of = {taken.tree: taken.seq for taken in inventory.snapshots}
+    trees -= {taken.tree for taken in inventory.snapshots if taken.chain in names}
+    newest_of = {taken.tree: taken.seq for taken in inventory.snapshots if taken.chain is None}
     needed = {newest_of[tree] for tree in trees if tree in newest_of}
-    if inventory.newest is not None:
-        needed.add(inventory.newest)
-    return needed
+    return needed if inventory.base is None else {*needed, inventory.base}
 
 
-def _surplus(snapshots: Sequence[SnapshotDate], chains: Iterable[Chain], most: int | None) -> set[int]:
+def _surplus(snapshots: Sequence[DatedSnapshot], chains: Iterable[Chain], most: int | None) -> set[int]:
     """The snapshots beyond the number to keep of each session that was open then, or outside of sessions."""
     if most is None:
         return set()
@@ -267,11 +276,8 @@ def _surplus(snapshots: Sequence[SnapshotDate], chains: Iterable[Chain], most: i
     counts: dict[str | None, int] = {}
     surplus = set()
     for taken in reversed(snapshots):
-        # times of snapshots are in whole seconds, those of events in milliseconds
         during = [
-            chain.name
-            for chain in sessions
-            if int(chain.began) <= taken.seconds and (chain.ended is None or taken.seconds <= chain.ended)
+            chain.name for chain in sessions if chain.first <= taken.at and (chain.is_open or taken.at <= chain.last)
         ]
         among: list[str | None] = [*during] or [None]
         if all(counts.get(name, 0) >= most for name in among):

@@ -186,53 +186,6 @@ class Snapshot:
     coverage: Coverage
 
 
-class RecordKind(Enum):
-    """Why a snapshot was recorded.
-
-    TRACK: a client asked for it. BEFORE: an operation was about to change the folder. AFTER: an operation left the
-    folder so. PARTLY: the same, with edits of others that it kept. LOOK: the folder was compared with a snapshot.
-    """
-
-    TRACK = "track"
-    BEFORE = "before"
-    AFTER = "after"
-    PARTLY = "partly"
-    LOOK = "look"
-
-
-@attrs.frozen
-class Taken:
-    """A snapshot in the log: that it was taken.
-
-    Attributes:
-        seq: its place in the log.
-        tree: its tree.
-        kind: why it was recorded.
-        seconds: when, since 1970.
-        previous: the tree of the snapshot before it in the log; None for the first.
-    """
-
-    seq: int
-    tree: ObjectId
-    kind: RecordKind
-    seconds: int
-    previous: ObjectId | None
-
-
-@attrs.frozen
-class TakenQuery:
-    """Which snapshots of the log are asked for: at most one of the two may be given.
-
-    Attributes:
-        prefix: the hexadecimal digits that the trees' names begin with; empty for all. Of each tree, only the newest
-            snapshot is found.
-        until: only those taken at or before this time, in seconds since 1970; None for all.
-    """
-
-    prefix: str = ""
-    until: int | None = None
-
-
 @attrs.frozen(slots=True)
 class Signature:
     """The part of a file's `lstat` result that changes whenever its bytes may have changed.

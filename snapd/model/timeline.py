@@ -29,7 +29,7 @@ class SnapshotId:
 
     Attributes:
         tree: its tree.
-        coverage: the blob of its coverage, as `SnapshotLog.identify` gives it.
+        coverage: the blob of its coverage, as `Store.identify` gives it.
     """
 
     tree: ObjectId
@@ -58,6 +58,29 @@ class Span:
     after: SnapshotId
     steps: tuple[StepId, ...]
     left: tuple[StepId, ...] = ()
+
+
+RecordKind = Literal["track", "look", "before", "after"]
+
+
+@attrs.frozen
+class Recorded:
+    """The work tree was recorded as it was, and nothing else is said of it: it does not say who changed what.
+
+    Where no event has a head yet, one that was asked for is the head: what changes afterwards has an author.
+
+    Attributes:
+        kind: why: a client asked for it, the folder was compared with something, or an operation was about to change it
+            or has changed it.
+        snapshot: what was recorded.
+        is_base: whether what changes from now on is compared with it: it was asked for, or an operation left all of it.
+        operation_id: the operation.
+    """
+
+    kind: RecordKind
+    snapshot: SnapshotId
+    is_base: bool = False
+    operation_id: OperationId | None = None
 
 
 @attrs.frozen
@@ -249,6 +272,10 @@ class Operated:
             did them again, and if an older snapd wrote the event.
         message_id: the message that `session/revert` named.
         part_id: the part of that message.
+        after: the work tree that it left, where others had changed files that are in `Event.head` without that; None
+            for that head.
+        is_base: whether what changes from now on is compared with what it left. It is not where somebody's change of
+            a file stayed, which must not pass for the operation's.
     """
 
     operation_id: OperationId
@@ -261,6 +288,8 @@ class Operated:
     part_id: str | None = None
     root: StepId | None = None
     effects: tuple[Effect, ...] | None = None
+    after: SnapshotId | None = None
+    is_base: bool = True
 
     @property
     def is_own(self) -> bool:
@@ -309,7 +338,16 @@ class Kept:
 
 
 EventPayload = (
-    SessionStarted | SessionEnded | MessageSent | StepBegun | StepsLeft | Edited | StepEnded | Operated | Kept
+    Recorded
+    | SessionStarted
+    | SessionEnded
+    | MessageSent
+    | StepBegun
+    | StepsLeft
+    | Edited
+    | StepEnded
+    | Operated
+    | Kept
 )
 
 

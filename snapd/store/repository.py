@@ -24,7 +24,8 @@ from snapd.store.refs.database import ReferenceDatabase
 
 T = TypeVar("T")
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""In version 2, snapshots are events; see `upgrade`."""
 _KEPT_ENTRIES = 32_768
 """The most entries of directories that are kept for lookups, about 10 MB."""
 _KEPT_TREES, _LARGEST_TREE = 1 << 20, 1 << 16
@@ -262,14 +263,14 @@ def check_version(store: str) -> None:
         store: the directory; its `config` states the version. Raises `IoError` if that cannot be read now.
     """
     refuse_newer(store)
-    if _version(store) is None:
+    if version_of(store) is None:
         path = os.path.join(store, "config")
         raise StoreCorrupt(f"{path} does not say that this is a store of snapd", object=path)
 
 
 def refuse_newer(store: str) -> None:
     """Raises `StoreCorrupt` if the store has a newer format; any other damage is found later."""
-    version = _version(store)
+    version = version_of(store)
     if version is not None and version > FORMAT_VERSION:
         raise StoreCorrupt(
             f"{store} was made by a newer snapd (format {version}, this one knows {FORMAT_VERSION})",
@@ -278,7 +279,8 @@ def refuse_newer(store: str) -> None:
         )
 
 
-def _version(store: str) -> int | None:
+def version_of(store: str) -> int | None:
+    """The format of a store; None where its `config` does not say. Raises `IoError` if that cannot be read now."""
     path = os.path.join(store, "config")
     try:
         return int(pygit2.Config(path)["snapd.version"] or "")

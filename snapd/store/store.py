@@ -1,16 +1,18 @@
-"""The store of one workspace: its shadow repository, the log of its snapshots, its timeline, and the right to write."""
+"""The store of one workspace: its shadow repository, its timeline, and the right to write."""
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
 from snapd.model.check_report import CheckReport
-from snapd.model.errors import SnapdError
-from snapd.model.snapshot import ObjectId, RecordKind, RelPath, Snapshot
-from snapd.model.timeline import Event, Intent, State
+from snapd.model.errors import SnapdError, UnknownSnapshot
+from snapd.model.snapshot import ObjectId, RelPath, Snapshot
+from snapd.model.taken import Taken, taken_by
+from snapd.model.timeline import Event, Intent, OperationId, Recorded, RecordKind, SnapshotId, State
 from snapd.store.files.lock import Ownership
 from snapd.store.journal.journal import refuse_newer_journal
 from snapd.store.maintenance.erase import erase_noted, note_erasing
@@ -19,13 +21,18 @@ from snapd.store.maintenance.retention_run import Maintenance
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
 
 from .adopt import ProjectBlobs
-from .log import SnapshotLog
+from .coverage import encode
 from .object_store import ObjectStore
 from .repository import ShadowRepository, refuse_newer
+from .timeline.chain import snapshots
 from .timeline.small_files import IntentFile
 from .timeline.timeline import Timeline
+from .upgrade import upgrade
 
 logger = logging.getLogger(__name__)
+
+_REMEMBERED = 4096
+"""How many snapshots are found by their trees without a question to the timeline."""
 
 
 class Store(ObjectStore):
@@ -37,7 +44,7 @@ class Store(ObjectStore):
 
     Attributes:
         path: see above.
-        timeline: the sessions, steps and operations.
+        timeline: its events: snapshots, sessions, steps and operations.
 
     Raises:
         StoreLocked: another process owns it.
@@ -54,13 +61,18 @@ class Store(ObjectStore):
         try:
             erase_noted(path)
             repository = ShadowRepository(path)
+            upgrade(repository)
             super().__init__(repository)
-            self.log = SnapshotLog(repository)
             self._scheduler = MaintenanceScheduler(repository)
             self.timeline = Timeline(repository)
-            self.maintenance = Maintenance(repository, self.log, self.timeline, self._scheduler)
+            self.maintenance = Maintenance(repository, self.timeline, self._scheduler)
+            self.timeline.ensure_readable()
             self._intent = IntentFile(path)
             self._is_erasing = False
+            self._coverages: set[ObjectId] = set()
+            self._snapshots: dict[ObjectId, SnapshotId] = {}
+            self._base: Taken | None = None
+            self._epoch = self.timeline.epoch
         except BaseException:
             self._ownership.release()
             raise
@@ -86,9 +98,9 @@ class Store(ObjectStore):
     def left_out(self, state: State) -> Mapping[RelPath, ObjectId]:
         """What a snapshot left out because of its rules; see `Coverage`."""
         if isinstance(state, bytes):
-            if not self.log.knows(state):
+            if not self.knows(state):
                 return {}
-            state = self.log.find(state)
+            state = self.find(state)
         return super().left_out(state)
 
     def project_blobs(self, directories: Sequence[bytes]) -> ProjectBlobs:
@@ -99,39 +111,90 @@ class Store(ObjectStore):
         """Writes what waits in the journal into the repository, where git finds it; raises `StorageFull`, `IoError`."""
         self.repository.journal.checkpoint()
 
-    def append(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        """Records a snapshot, durably with all objects that were stored before."""
-        self.log.append(snapshot, kind)
-        self._scheduler.consider()
+    # what is asked all the time is remembered: the timeline may be in use for as long as somebody supposes events
 
-    def append_event(
-        self,
-        event: Event,
-        snapshot: Snapshot | None = None,
-        kind: RecordKind = RecordKind.TRACK,
-        following: Sequence[Event] = (),
-    ) -> None:
-        """Adds events to the timeline, and records the snapshot that is the first one's `head`: all or none, durably.
+    def find(self, tree: ObjectId) -> Snapshot:
+        """The latest snapshot with this tree; raises `UnknownSnapshot`, and `StoreCorrupt` if it cannot be read."""
+        found = self._known(tree)
+        if found is None:
+            raise UnknownSnapshot(f"no snapshot {tree.hex()} in this workspace", hash=tree.hex())
+        return self.load(found)
 
-        Args:
-            event: the next event; the objects to which it refers are stored, or wait to be.
-            snapshot: its head, if that is to be recorded too.
-            kind: why the snapshot was taken.
-            following: the events after it.
+    def knows(self, tree: ObjectId) -> bool:
+        """Whether there is a snapshot with this tree."""
+        return self._known(tree) is not None
+
+    @property
+    def last(self) -> ObjectId | None:
+        """The tree of the newest snapshot that a client asked for or that an operation left."""
+        self._forget_what_went()
+        if self._base is None:
+            self._base = self.timeline.base
+        return None if self._base is None else self._base.tree
+
+    def identify(self, snapshot: Snapshot) -> SnapshotId:
+        """The id of a snapshot; its coverage is stored together with the next event.
 
         Raises:
-            ValueError: an event cannot follow the previous ones, or the snapshot is not its head.
+            StorageFull, IoError: its coverage could not be stored.
+        """
+        self._forget_what_went()
+        coverage = self.repository.coverages.blob_id(snapshot.coverage)
+        if coverage not in self._coverages:
+            self.store_blob(encode(snapshot.coverage))
+        return SnapshotId(snapshot.tree, coverage)
+
+    def _known(self, tree: ObjectId) -> SnapshotId | None:
+        self._forget_what_went()
+        found = self._snapshots.get(tree)
+        if found is None and (taken := self.timeline.taken_last(tree)) is not None:
+            found = self._snapshots.setdefault(tree, taken.snapshot)
+        return found
+
+    def _forget_what_went(self) -> None:
+        if self._epoch != self.timeline.epoch or len(self._snapshots) > _REMEMBERED:
+            self._epoch = self.timeline.epoch
+            self._base = None
+            self._coverages.clear()
+            self._snapshots.clear()
+
+    def _remember(self, event: Event) -> None:
+        self._coverages |= {found.coverage for found in snapshots(event).values()}
+        for taken in taken_by(event, None):
+            if taken.kind != "look" or taken.is_base:
+                self._snapshots[taken.tree] = taken.snapshot
+            if taken.is_base:
+                self._base = taken
+
+    def recorded(
+        self, snapshot: Snapshot, kind: RecordKind, *, is_base: bool = False, operation_id: OperationId | None = None
+    ) -> Event:
+        """Makes the next event, which only records a snapshot; see `Recorded`."""
+        found = self.identify(snapshot)
+        head = found if kind == "track" and self.timeline.head is None else None
+        what = Recorded(kind, found, is_base or kind == "track", operation_id)
+        return Event(self.timeline.next_seq, time.time_ns() // 1_000_000, head, None, what)
+
+    def record(self, snapshot: Snapshot, kind: RecordKind, operation_id: OperationId | None = None) -> None:
+        """Adds an event that only records a snapshot; raises as `append`."""
+        self.append(self.recorded(snapshot, kind, operation_id=operation_id))
+
+    def append(self, *events: Event) -> None:
+        """Adds events, all or none, durably with all objects that were stored before.
+
+        Args:
+            events: the next events, in their order; the objects to which they refer are stored, or wait to be.
+
+        Raises:
+            ValueError: an event cannot follow the previous ones.
             InvalidParams: a text in an event is not valid Unicode.
             StoreCorrupt: one refers to an object that is not stored.
             StorageFull, IoError: nothing was recorded.
         """
-        if snapshot is not None and event.head != self.log.identify(snapshot):
-            raise ValueError("the snapshot to be recorded is not the head of the event")
-        with self.timeline.adding((event, *following)) as references:
-            if snapshot is not None:
-                self.log.append(snapshot, kind, references)
-            else:
-                self.repository.journal.flush(references)
+        with self.timeline.adding(events) as references:
+            self.repository.journal.flush(references)
+        for event in events:
+            self._remember(event)
         self._scheduler.consider()
 
     def intend(self, intent: Intent) -> None:
@@ -172,7 +235,7 @@ class Store(ObjectStore):
 
     def purge_plan(self, paths: Collection[RelPath], messages: Collection[str], call: Call) -> PurgePlan:
         """Finds the contents that a purge of some files and messages removes, and where they occur."""
-        return PurgePlan(self.repository, self.log, self.timeline, paths, messages, call)
+        return PurgePlan(self.repository, self.timeline, paths, messages, call)
 
     def purge(self, purge_plan: PurgePlan | None, call: Call) -> int:
         """Takes contents out of all snapshots and events and removes them; gives the bytes freed.
@@ -198,7 +261,6 @@ class Store(ObjectStore):
                 # the journal holds contents too
                 self.repository.journal.checkpoint()
             finally:
-                self.log.reload()
                 self.timeline.reload()
         self.maintenance.sweep_wholly(call)
         return max(0, before - self.bytes_on_disk())
@@ -231,13 +293,12 @@ class Store(ObjectStore):
             self._is_erasing = False
         finally:
             self.repository.forget_packs()
-            self.log.reload()
             # a reader may have loaded the timeline meanwhile
             self.timeline.reload()
 
     def counts(self) -> tuple[int, int]:
         """Counts the snapshots and the sessions."""
-        return len(self.log.records()), len(self.timeline.sessions())
+        return len(self.timeline.inventory().snapshots), len(self.timeline.sessions())
 
     def check(self, call: Call, *, quick: bool, alone: bool) -> CheckReport:
         """Checks every object against its id, and that everything named exists; changes nothing.
@@ -288,5 +349,4 @@ class Store(ObjectStore):
             self.repository.forget_packs()
         if found.problems:
             self.timeline.forget()
-            self.log.reload()
         return found

@@ -17,6 +17,7 @@ from .values import (
     Patch,
     Plan,
     RequestParams,
+    RevertKind,
     SettingSource,
     Skipped,
     StoreInfo,
@@ -80,24 +81,26 @@ class ListParams(RequestParams):
 
 @attrs.frozen(kw_only=True)
 class TakenSnapshot:
-    """A snapshot as it was taken. A hash is listed each time that the folder was found like that.
-
-    If the same files were found for several reasons within one second, the latest of these reasons counts.
-    """
+    """A snapshot as it was taken. A hash is listed each time that it was recorded, with the reason for that."""
 
     hash: Annotated[TreeHash, "The snapshot."]
     at: Annotated[str, "When it was taken, as RFC 3339 in UTC, to the second."]
     kind: Annotated[
         TakenKind,
         'Why it was taken. `"track"`: a client asked for it. `"begin"`, `"end"`: a step began on it, or ended with it. '
-        '`"before"`: an operation was about to change the folder. The name of an operation: it left the folder so; '
-        '`"after"` if the operation is not known any more. `"look"`: the folder was only compared with a snapshot.',
+        '`"message"`: a message was sent to an agent. `"before"`, `"after"`: an operation was about to change the '
+        'folder, or left it so. `"look"`: the folder was only looked at, such as to compare it with a snapshot.',
     ]
+    operation: Annotated[
+        RevertKind | None, "What the operation was. Absent if there was none, and if it was broken off."
+    ] = None
     files: Annotated[
         int | None, "How many files differ from the snapshot that was taken before it. Absent for the first snapshot."
     ] = None
-    session_id: Annotated[str | None, "The session of the step or the operation."] = None
+    session_id: Annotated[str | None, "The session of the step, the message or the operation."] = None
     step_id: Annotated[str | None, "The step that ended with it or began on it."] = None
+    message_id: Annotated[str | None, "The message."] = None
+    operation_id: Annotated[str | None, "The operation."] = None
     agent: Annotated[str | None, "The agent of the session."] = None
 
 

@@ -55,9 +55,7 @@ Detail = Literal["counts", "diff"]
 
 RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 
-TakenKind = Literal[
-    "track", "begin", "end", "before", "restore", "revert", "undo", "redo", "unrevert", "hunks", "after", "look"
-]
+TakenKind = Literal["track", "look", "begin", "end", "message", "before", "after"]
 
 ALIASES: dict[str, Any] = {
     "TreeHash": TreeHash,

@@ -14,7 +14,7 @@ from unittest import mock
 
 from snapd import backend
 from snapd.cli.main import main
-from snapd.cli.terminal import output
+from snapd.cli.terminal import naming, output
 from tests.support import zygote
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def run(
     # what a process knows of earlier requests goes with it
     output._printed.clear()
     backend._shared.clear()
+    naming.ANSWERS.clear()
     reader, writer = os.pipe()
     with open(writer, "wb") as out:
         out.write(stdin)

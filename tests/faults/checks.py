@@ -210,6 +210,4 @@ def _check_timeline(act: Act, scenario: Scenario, tree: str, names: list[str], h
     if scenario.name == "steps":
         for step in act.agents.steps(SESSION) if SESSION in {s.session_id for s in timeline.sessions()} else ():
             for snapshot in (step.step.from_, step.step.to):
-                holds(
-                    snapshot is None or act.bench.workspace.store.log.knows(snapshot.tree), "a step's snapshot is gone"
-                )
+                holds(snapshot is None or act.bench.workspace.store.knows(snapshot.tree), "a step's snapshot is gone")

@@ -25,7 +25,7 @@ from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot
-from snapd.store import adopt, log
+from snapd.store import adopt
 from snapd.store import object_store as batch
 from snapd.store.journal import journal
 from snapd.store.maintenance import scheduler
@@ -41,7 +41,7 @@ from .inject import Fault
 
 SESSION = "s"
 HANDED = "handed"
-_DAYS = 3 * 86400.0
+_DAYS = 3 * 86400 * 10**9
 _NOT_DONE = ("conflict", "kept", "skipped", "failed")
 
 
@@ -455,13 +455,12 @@ def recover(act: Act) -> None:
 def _prepare_old(act: Act) -> None:
     """Snapshots of long ago, some of them of sessions that have ended, in packs and in loose files."""
     act.open()
-    now = time.time
+    now = time.time_ns
     try:
-        # the log alone goes by these: the timeline expires by its own times
-        log.time.time = lambda: now() - 2 * _DAYS  # type: ignore[attr-defined]
+        time.time_ns = lambda: now() - 2 * _DAYS
         act.become("first")
         act.bench.track()
-        log.time.time = lambda: now() - _DAYS  # type: ignore[attr-defined]
+        time.time_ns = lambda: now() - _DAYS
         act.agents.start("old")
         for state in ("many", "large"):
             step = act.agents.begin("old")
@@ -469,7 +468,7 @@ def _prepare_old(act: Act) -> None:
             act.agents.end(step)
         act.bench.workspace.sessions.end("old", Call())
     finally:
-        log.time.time = now  # type: ignore[attr-defined]
+        time.time_ns = now
     act.become("second")
     act.bench.track()
     act.agents.start(SESSION)

@@ -14,6 +14,7 @@ import pytest
 
 from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt, StoreLocked
+from snapd.store.repository import FORMAT_VERSION
 from snapd.store.store import Store
 from tests.hazards.mounts import mounted, needs_root
 from tests.hazards.whole import contents, look, touched
@@ -271,7 +272,7 @@ def test_a_store_of_a_newer_version_is_left_as_it_is(build: Build) -> None:
     store = Path(bench.store)
     bench.close()
     text = (store / "config").read_text()
-    (store / "config").write_text(text.replace("version = 1", "version = 99"))
+    (store / "config").write_text(text.replace(f"version = {FORMAT_VERSION}", "version = 99"))
     assert "99" in (store / "config").read_text()
     before, files = look(store), look(bench.root)
     with pytest.raises(StoreCorrupt, match="newer"):

@@ -11,7 +11,7 @@ from snapd_client import SnapdError, from_uri
 
 from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt
-from snapd.model.snapshot import REGULAR, SYMLINK, TREE, Coverage, RecordKind, Skip, SkipReason, Snapshot, TreeEntry
+from snapd.model.snapshot import REGULAR, SYMLINK, TREE, Coverage, Skip, SkipReason, Snapshot, TreeEntry
 from snapd.store.store import Store
 from tests.hazards.whole import contents, look, touched
 from tests.support.trees import encode_tree
@@ -51,7 +51,7 @@ def _forge(bench: Bench, *levels: Sequence[tuple[bytes, int]]) -> ObjectId:
                 encode_tree(TreeEntry(name, mode, tree if mode == TREE else file) for name, mode in level)
             )
         batch.commit()
-    store.append(Snapshot(tree, Coverage()), RecordKind.TRACK)
+    store.record(Snapshot(tree, Coverage()), "track")
     store.close()
     bench.open()
     return tree
@@ -81,7 +81,7 @@ def test_a_tree_has_a_file_below_a_symlink_of_the_same_tree(build: Build, outsid
         below = batch.encoded_tree(encode_tree([TreeEntry(b"a", REGULAR, file)]))
         tree = batch.encoded_tree(encode_tree([TreeEntry(b"d", SYMLINK, target), TreeEntry(b"d", TREE, below)]))
         batch.commit()
-    store.append(Snapshot(tree, Coverage()), RecordKind.TRACK)
+    store.record(Snapshot(tree, Coverage()), "track")
     store.close()
     bench.open()
     _refuses(bench, tree)

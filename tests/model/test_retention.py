@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,11 +15,11 @@ from hypothesis import strategies as st
 from snapd.model.retention import (
     LASTING_SECONDS,
     Chain,
+    DatedSnapshot,
     Inventory,
     Limits,
     Removal,
     Retention,
-    SnapshotDate,
     ages,
     droppable,
     expired,
@@ -34,14 +36,48 @@ def tree(number: int) -> bytes:
     return number.to_bytes(20, "big")
 
 
-def taken(*seconds: float) -> list[SnapshotDate]:
-    return [SnapshotDate(place + 1, second, tree(place)) for place, second in enumerate(seconds)]
+@attrs.frozen
+class Recorded:
+    """An event: when, in which chain if it may not go by itself, and the tree of the snapshot that it records."""
+
+    seconds: float
+    chain: str | None
+    tree: bytes | None
+
+
+def taken(*seconds: float) -> list[Recorded]:
+    return [Recorded(second, None, tree(place)) for place, second in enumerate(seconds)]
+
+
+def of(chain: str, *seconds: float) -> list[Recorded]:
+    return [Recorded(second, chain, None) for second in seconds]
 
 
 def inventory(
-    snapshots: Sequence[SnapshotDate], times: Sequence[float] = (), *chains: Chain, links: object = ()
+    *events: Recorded,
+    goes_on: Collection[str] = (),
+    trees: Mapping[str, Collection[bytes]] = MappingProxyType({}),
+    links: Sequence[tuple[str, str]] = (),
 ) -> Inventory:
-    return Inventory(snapshots, snapshots[-1].seq if snapshots else None, times, chains, list(links))  # type: ignore[call-overload]
+    """What a store has; events of one time stay in their order, and the number of each is its place from 1."""
+    found = sorted(events, key=lambda event: event.seconds)
+    snapshots = [
+        DatedSnapshot(at, at + 1, event.tree, event.chain) for at, event in enumerate(found) if event.tree is not None
+    ]
+    places: dict[str, list[int]] = {}
+    for at, event in enumerate(found):
+        if event.chain is not None:
+            places.setdefault(event.chain, []).append(at)
+    chains = [
+        Chain(name, at[0], at[-1], name in goes_on, not name.startswith("day"), frozenset(trees.get(name, ())))
+        for name, at in places.items()
+    ]
+    base = snapshots[-1].seq if snapshots else None
+    return Inventory([event.seconds for event in found], snapshots, chains, links, base)
+
+
+def trees_of(told: Inventory, removal: Removal) -> set[bytes]:
+    return {each.tree for each in told.snapshots if each.seq in removal.snapshots}
 
 
 def days_ago(*days: float) -> list[float]:
@@ -121,7 +157,7 @@ def test_no_wrong_clock_makes_anything_older_than_it_is(
 
 
 def test_what_is_old_goes_but_for_the_newest_and_what_is_kept() -> None:
-    told = inventory(taken(*days_ago(30, 20, 10, 9)))
+    told = inventory(*taken(*days_ago(30, 20, 10, 9)))
     assert expired(told, Limits(NOW, 7 * DAY)) == Removal(frozenset({1, 2, 3}))
     assert expired(told, Limits(NOW, 7 * DAY), [tree(1)]) == Removal(frozenset({1, 3}))
     assert not expired(told, Limits(NOW, 365 * DAY))
@@ -130,45 +166,62 @@ def test_what_is_old_goes_but_for_the_newest_and_what_is_kept() -> None:
 
 def test_of_a_tree_that_is_named_the_newest_record_stays() -> None:
     trees = (tree(1), tree(1), tree(2))
-    snapshots = [SnapshotDate(seq, NOW - (40 - 10 * seq) * DAY, named) for seq, named in enumerate(trees, 1)]
-    times = days_ago(20, 0)
-    chain = Chain("s", 0, times[0], None, True, frozenset({tree(1)}))
-    last = Chain("o", 1, times[1], times[1], False, frozenset())
-    assert expired(inventory(snapshots, times, chain, last), Limits(NOW, DAY)).snapshots == {1}
+    singles = [Recorded(NOW - (30 - 10 * place) * DAY, None, named) for place, named in enumerate(trees)]
+    told = inventory(*singles, *of("s", NOW - 15 * DAY), *of("day", NOW), goes_on=["s"], trees={"s": [tree(1)]})
+    assert expired(told, Limits(NOW, DAY)).snapshots == {1}
+
+
+def test_what_an_event_that_stays_records_needs_no_other_record() -> None:
+    begun = Recorded(NOW - 15 * DAY, "s", tree(1))
+    told = inventory(*taken(NOW - 30 * DAY, NOW - 20 * DAY, NOW), begun, goes_on=["s"], trees={"s": [tree(1)]})
+    assert trees_of(told, expired(told, Limits(NOW, DAY))) == {tree(0), tree(1)}
+    assert begun.tree in {each.tree for each in told.snapshots if each.chain == "s"}
 
 
 def test_sessions_go_when_they_have_ended_and_with_what_they_are_linked_to() -> None:
     times = days_ago(30, 29, 20, 10, 5, 1)
-    chains = [
-        Chain("old", 0, times[0], times[0], True, frozenset({tree(0)})),
-        Chain("linked", 1, times[1], times[1], True, frozenset()),
-        Chain("open", 2, times[2], None, True, frozenset({tree(2)})),
-        Chain("day", 3, times[3], times[3], False, frozenset()),
-        Chain("young", 4, times[4], times[4], True, frozenset()),
-        Chain("last", 5, times[5], times[5], True, frozenset()),
-    ]
-    snapshots = taken(*times)
-    told = inventory(snapshots, times, *chains, links=[("linked", "open")])
+    names = ("old", "linked", "open", "day", "young", "last")
+    told = inventory(
+        *taken(*times),
+        *(event for name, time in zip(names, times, strict=True) for event in of(name, time)),
+        goes_on=["open"],
+        trees={"old": [tree(0)], "open": [tree(2)]},
+        links=[("linked", "open")],
+    )
     gone = expired(told, Limits(NOW, 7 * DAY))
     assert gone.chains == {"old", "day"}
-    assert gone.snapshots == {1, 2, 4}
+    assert trees_of(told, gone) == {tree(0), tree(1), tree(3)}
+    assert told.count(gone) == 3
     assert expired(told, Limits(NOW, 0)).chains == {"old", "day", "young"}
     assert expired(told, Limits(NOW, 25 * DAY)).chains == {"old"}
+
+
+def test_a_session_with_the_newest_snapshot_stays() -> None:
+    ended = [Recorded(NOW - 30 * DAY, "s", tree(0)), Recorded(NOW - 29 * DAY, "s", tree(1))]
+    told = inventory(*ended, *of("other", NOW - 1), goes_on=["other"])
+    assert expired(told, Limits(NOW, DAY)) == Removal()
+    # with a younger snapshot it goes, with both of its own
+    told = inventory(*ended, *of("other", NOW - 1), Recorded(NOW, None, tree(2)), goes_on=["other"])
+    assert expired(told, Limits(NOW, DAY)) == Removal(frozenset(), frozenset({"s"}))
+    assert told.count(Removal(frozenset(), frozenset({"s"}))) == 2
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_so_many_stay_of_each_session_and_of_none(most: int) -> None:
     """Two sessions that overlap, and a time without any."""
-    snapshots = taken(*days_ago(9, 8, 7, 6, 5, 4, 3, 2, 1))
-    times = [NOW - 8.5 * DAY, NOW - 6.5 * DAY, NOW - 4.5 * DAY, NOW - 2.5 * DAY, NOW]
-    one = Chain("one", 2, times[0], times[2], True, frozenset({tree(1)}))
-    two = Chain("two", 3, times[1], times[3], True, frozenset())
-    last = Chain("last", 4, times[4], times[4], False, frozenset())
-    gone = expired(inventory(snapshots, times, one, two, last), Limits(NOW, 100 * DAY, most))
+    days = (9, 8, 7, 6, 5, 4, 3, 2, 1)
+    told = inventory(
+        *taken(*days_ago(*days)),
+        *of("one", *days_ago(8.5, 4.5)),
+        *of("two", *days_ago(6.5, 2.5)),
+        *of("day", NOW),
+        trees={"one": [tree(1)]},
+    )
+    gone = expired(told, Limits(NOW, 100 * DAY, most))
     assert gone.chains == set()
-    of_one, of_two, of_none = [2, 3, 4, 5], [4, 5, 6, 7], [1, 8, 9]
-    stays = {*of_one[-most:], *of_two[-most:], *of_none[-most:], 2, 9}
-    assert gone.snapshots == set(range(1, 10)) - stays
+    of_one, of_two, of_none = [1, 2, 3, 4], [3, 4, 5, 6], [0, 7, 8]
+    stays = {*of_one[-most:], *of_two[-most:], *of_none[-most:], 1, 8}
+    assert trees_of(told, gone) == {tree(place) for place in range(9) if place not in stays}
 
 
 def test_what_is_configured() -> None:
@@ -180,27 +233,29 @@ def test_what_is_configured() -> None:
 
 
 def test_the_oldest_piece_goes_first_and_nothing_goes_that_must_not() -> None:
-    times = days_ago(30, 29, 20, 10, 5, 1)
-    chains = [
-        Chain("a", 1, times[0], times[1], True, frozenset({tree(0), tree(4)})),
-        Chain("b", 3, times[2], times[3], True, frozenset({tree(4)})),
-        Chain("open", 4, times[4], None, True, frozenset({tree(3)})),
-        Chain("last", 5, times[5], times[5], False, frozenset({tree(5)})),
-    ]
-    pieces = droppable(inventory(taken(*days_ago(30, 29.5, 25, 15, 8, 2, 1)), times, *chains), NOW, [tree(2)])
-    assert pieces == [
+    told = inventory(
+        *taken(*days_ago(30, 29.5, 25, 15, 8, 2, 0.5)),
+        *of("a", *days_ago(30.5, 29)),
+        *of("b", *days_ago(20, 10)),
+        *of("open", *days_ago(5)),
+        *of("last", *days_ago(1)),
+        goes_on=["open"],
+        trees={"a": [tree(0), tree(4)], "b": [tree(4)], "open": [tree(3)], "last": [tree(5)]},
+    )
+    pieces = droppable(told, NOW, [tree(2)])
+    assert [(trees_of(told, piece), piece.chains) for piece in pieces] == [
         # older by itself than the session before whose end it was taken
-        Removal(frozenset({2}), frozenset()),
-        Removal(frozenset({1}), frozenset({"a"})),
+        ({tree(1)}, set()),
+        ({tree(0)}, {"a"}),
         # named by both: with the younger one
-        Removal(frozenset({5}), frozenset({"b"})),
+        ({tree(4)}, {"b"}),
     ]
 
 
 def test_linked_sessions_are_one_piece() -> None:
     times = days_ago(30, 20, 10, 1)
-    chains = [Chain(name, place, times[place], times[place], True, frozenset()) for place, name in enumerate("abcd")]
-    assert droppable(inventory([], times, *chains, links=[("c", "a")]), NOW) == [
+    events = [event for name, time in zip("abcd", times, strict=True) for event in of(name, time)]
+    assert droppable(inventory(*events, links=[("c", "a")]), NOW) == [
         Removal(frozenset(), frozenset("b")),
         Removal(frozenset(), frozenset("ac")),
     ]
@@ -210,19 +265,23 @@ def test_linked_sessions_are_one_piece() -> None:
 @given(st.integers(0, 1 << 32))
 def test_all_pieces_together_are_what_goes_when_all_may_go(seed: int) -> None:
     chance = random.Random(seed)
-    count = chance.randrange(1, 12)
-    times = sorted(NOW - chance.random() * 60 * DAY for _ in range(count))
-    names = [f"c{chance.randrange(4)}" for _ in times]
-    snapshots = [SnapshotDate(place + 1, time, tree(chance.randrange(6))) for place, time in enumerate(times)]
-    chains = []
-    for name in sorted(set(names)):
-        places = [place for place, other in enumerate(names) if other == name]
-        ended = times[places[-1]] if chance.random() < 0.7 else None
-        trees = frozenset(tree(chance.randrange(6)) for _ in range(chance.randrange(3)))
-        chains.append(Chain(name, places[-1], times[places[0]], ended, True, trees))
-    linked = sorted(set(names))
-    links = [(chance.choice(linked), chance.choice(linked)) for _ in range(chance.randrange(3))]
-    told = inventory(snapshots, times, *chains, links=links)
+    names = [f"c{number}" for number in range(4)]
+    events = [
+        Recorded(
+            NOW - chance.random() * 60 * DAY,
+            chance.choice([None, *names]),
+            chance.choice([None, *map(tree, range(6))]),
+        )
+        for _ in range(chance.randrange(1, 24))
+    ]
+    # one that only records a snapshot has one
+    events = [event for event in events if event.chain is not None or event.tree is not None]
+    told = inventory(
+        *events,
+        goes_on=[name for name in names if chance.random() < 0.3],
+        trees={name: [tree(chance.randrange(6)) for _ in range(chance.randrange(3))] for name in names},
+        links=[(chance.choice(names), chance.choice(names)) for _ in range(chance.randrange(3))],
+    )
     pieces = droppable(told, NOW)
     assert union(pieces) == expired(told, Limits(NOW, 0))
     assert sum(len(piece.snapshots) for piece in pieces) == len(union(pieces).snapshots)

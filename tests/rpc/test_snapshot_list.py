@@ -23,7 +23,7 @@ def test_a_snapshot_and_a_step(client: Raw, folder: Path) -> None:
     step = client.result("step/begin", {"sessionId": "s"})["stepId"]
     (folder / "b").write_text("b\n")
     second = client.result("step/end", {"stepId": step})["to"]
-    newest, oldest = client.result("snapshot/list")["snapshots"]
+    newest, begun, oldest = client.result("snapshot/list")["snapshots"]
     assert newest == {
         "hash": second,
         "at": newest["at"],
@@ -33,11 +33,20 @@ def test_a_snapshot_and_a_step(client: Raw, folder: Path) -> None:
         "stepId": step,
         "agent": "ada",
     }
-    assert (oldest["hash"], "files" in oldest) == (first, False)
+    assert begun == {
+        "hash": first,
+        "at": begun["at"],
+        "kind": "begin",
+        "files": 0,
+        "sessionId": "s",
+        "stepId": step,
+        "agent": "ada",
+    }
+    assert oldest == {"hash": first, "at": oldest["at"], "kind": "track"}
     assert client.result("snapshot/list", {"before": newest["at"], "limit": 1})["snapshots"] == [newest]
     assert client.result("snapshot/list", {"before": "1999-12-31T23:59:59.999-08:00"}) == {"snapshots": []}
     assert client.result("snapshot/list", {"before": "2999-01-01t00:00:00z", "limit": 1})["snapshots"] == [newest]
-    assert client.result("snapshot/list", {"prefix": first[:6]})["snapshots"] == [oldest]
+    assert client.result("snapshot/list", {"prefix": first[:6]})["snapshots"] == [begun]
     assert "files" not in client.result("snapshot/list", {"counts": False})["snapshots"][0]
 
 

@@ -10,7 +10,8 @@ import pytest
 from snapd.core.actions.sharing.push import PushOptions
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownSnapshot
-from snapd.model.snapshot import ObjectId, TakenQuery
+from snapd.model.snapshot import ObjectId
+from snapd.model.taken import TakenQuery
 from tests.remotes.machines import bare
 from tests.support.sessions import Agents, at_work
 from tests.support.workspace import outcomes, read
@@ -81,11 +82,12 @@ def test_the_beginning_of_a_hash_finds_them(there: Agents) -> None:
     workspace = there.bench.workspace
     for tree, kind in zip(hashes(there), ("begin", "end"), strict=True):
         (found,) = workspace.snapshots.taken(TakenQuery(tree.hex()[:6]), None, 5, Call(), counts=True).views
-        assert (found.taken.tree, found.kind, found.session_id, found.agent) == (tree, kind, "s", "agent")
+        assert (found.taken.tree, found.taken.kind, found.agent) == (tree, kind, "agent")
+        assert found.taken.session_id == "s"
     there.bench.restore(hashes(there)[0])
     # now that it is one of the folder, it is listed once
     (found,) = workspace.snapshots.taken(TakenQuery(hashes(there)[0].hex()[:6]), None, 5, Call(), counts=False).views
-    assert found.session_id is None
+    assert found.taken.session_id is None
 
 
 def test_a_dry_run_says_what_would_come_and_keeps_none_of_it(tmp_path: Path) -> None:

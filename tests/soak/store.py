@@ -57,7 +57,7 @@ class Store:
         missing = set(oids)
         if not missing:
             return missing
-        references = self.git("for-each-ref", "--format=%(refname)", "refs/snapd/snapshots").decode().split()
+        references = self.git("for-each-ref", "--format=%(refname)", "refs/snapd").decode().split()
         for tree in self.git("log", "--format=%T", *references, "--").decode().split():
             if not missing:
                 break

@@ -31,7 +31,7 @@ from snapd.store.maintenance import packing
 from snapd.store.maintenance.packing import NOW
 from snapd.store.maintenance.repack import CancelToken, repack
 from snapd.store.objects.pack_index import PackIndexes
-from snapd.store.repository import refuse_newer
+from snapd.store.repository import FORMAT_VERSION, refuse_newer
 from snapd.store.usage.usage import usage
 from tests.store.fsck.damage import blob_id, loose
 from tests.store.fsck.test_chains import add_session
@@ -74,13 +74,14 @@ def test_snapshots_whose_references_cannot_be_listed(steps: Steps, monkeypatch: 
 
 def test_sessions_whose_references_cannot_be_listed(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     add_session(steps, "S", 2)
-    steps.reopen()
+    steps.store.close()
     with monkeypatch.context() as patch:
         refusing(patch, "scandir", "refs/snapd/sessions")
         with pytest.raises(IoError):
-            steps.store.timeline.sessions()
+            steps.open()
+    steps.open()
     started = Event(steps.store.timeline.next_seq, 1_700_000_000_000, None, None, SessionStarted("T", None, None))
-    steps.store.append_event(started)
+    steps.store.append(started)
     steps.reopen()
     assert {session.session_id for session in steps.store.timeline.sessions()} == {"S", "T"}
 
@@ -178,7 +179,7 @@ def test_the_note_of_the_folder_cannot_be_read(steps: Steps, tmp_path: Path) -> 
         remember(str(steps.path), str(tmp_path))
     (steps.path / "root.json").rmdir()
     remember(str(steps.path), str(tmp_path))
-    assert steps.store.log.identify(Snapshot(steps.take(step(5)), Coverage())).tree
+    assert steps.store.identify(Snapshot(steps.take(step(5)), Coverage())).tree
     assert steps.store.check(Call(), quick=False, alone=True).problems == ()
 
 
@@ -295,7 +296,7 @@ def test_a_config_that_cannot_be_opened_is_not_written_anew(steps: Steps, monkey
     steps.store.close()
     config = steps.path / "config"
     data = config.read_bytes()
-    config.write_bytes(data.replace(b"version = 1", b"version = 9"))
+    config.write_bytes(data.replace(b"version = %d" % FORMAT_VERSION, b"version = 9"))
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))

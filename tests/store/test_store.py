@@ -17,9 +17,10 @@ import pytest
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot, SnapdError, StorageFull, StoreCorrupt, StoreLocked, UnknownSnapshot
 from snapd.model.snapshot import ObjectId
-from snapd.store import log
+from snapd.store import store as store_module
 from snapd.store.files import durable
 from snapd.store.store import Store
+from tests.support.git import run_git
 from tests.support.workspace import Bench, Executable, Item, Items, Symlink, git_tree_hash, make
 
 MANY: Items = {f"{at % 4}/{at}": b"content %d\n" % at * 9 for at in range(60)}
@@ -140,7 +141,7 @@ def test_the_clock_has_no_say_in_the_order(tmp_path: Path, monkeypatch: pytest.M
     now = time.time()
     trees = []
     for offset in (0, -400 * 86400, 400 * 86400, 86400):
-        monkeypatch.setattr(log, "time", Clock(now + offset))
+        monkeypatch.setattr(store_module, "time", Clock(now + offset))
         bench.write({"a": b"%d" % offset})
         trees.append(bench.track())
     bench.reopen()
@@ -158,6 +159,9 @@ class Clock:
     def time(self) -> float:
         return self._now
 
+    def time_ns(self) -> int:
+        return int(self._now * 10**9)
+
 
 # -- cleanup
 
@@ -167,7 +171,7 @@ def test_cleanup_keeps_what_is_young(tmp_path: Path, monkeypatch: pytest.MonkeyP
     now = time.time()
     states: dict[int, tuple[ObjectId, Items]] = {}
     for age in (30, 9, 8, 6, 5, 0):
-        monkeypatch.setattr(log, "time", Clock(now - age * 86400))
+        monkeypatch.setattr(store_module, "time", Clock(now - age * 86400))
         state: Items = {"age": b"%d" % age, "same": b"x" * 5000, f"{age}/{age}": os.urandom(3000)}
         bench.become(state)
         states[age] = (bench.track(), state)
@@ -229,13 +233,13 @@ def test_an_unrecorded_look_does_not_fool_the_next(tmp_path: Path, monkeypatch: 
     def full(*_: object) -> None:
         raise StorageFull("no space left", path="x", errno="ENOSPC")
 
-    monkeypatch.setattr(log.SnapshotLog, "append", full)
+    monkeypatch.setattr(Store, "append", full)
     with pytest.raises(StorageFull):
         bench.track()
     monkeypatch.undo()
     bench.write({"a": b"3"})
     bench.workspace.comparison.changed(bench.workspace.snapshots.status().last or b"", None, Call())
-    monkeypatch.setattr(log.SnapshotLog, "append", full)
+    monkeypatch.setattr(Store, "append", full)
     bench.write({"e/f": b"4"})
     with pytest.raises(StorageFull):
         bench.track()
@@ -446,9 +450,17 @@ BROKEN: dict[str, Callable[[str], object]] = {
     "a cut ref": lambda store: cut(next(str(path) for path in Path(store).glob("refs/snapd/snapshots/*"))),
     "a ref to nowhere": lambda store: next(Path(store).glob("refs/snapd/snapshots/*")).write_text("1" * 40 + "\n"),
     "a ref that is no snapshot": lambda store: next(Path(store).glob("refs/snapd/snapshots/*")).write_text(
-        next(path.name for path in Path(store).glob("refs/snapd/coverage/*")) + "\n"
+        run_git(Path(store), "--git-dir=.", "log", "--all", "--format=%T").decode()
     ),
 }
+
+
+def _files(store: str) -> dict[Path, bytes]:
+    """All that a store is made of: the database is made from it."""
+    made = ("owner.json", "timeline.db")
+    return {
+        path: path.read_bytes() for path in Path(store).rglob("*") if path.is_file() and not path.name.startswith(made)
+    }
 
 
 @pytest.mark.parametrize("breaks", BROKEN.values(), ids=BROKEN.keys())
@@ -458,13 +470,10 @@ def test_a_broken_store_is_told_of_when_it_is_opened(tmp_path: Path, breaks: Cal
     store = bench.store
     bench.close()
     breaks(store)
-    before = {
-        path: path.read_bytes() for path in Path(store).rglob("*") if path.is_file() and path.name != "owner.json"
-    }
+    before = _files(store)
     with pytest.raises(StoreCorrupt):
         bench.open()
-    after = {path: path.read_bytes() for path in Path(store).rglob("*") if path.is_file() and path.name != "owner.json"}
-    assert after == before
+    assert _files(store) == before
     # and another workspace is none the worse
     make(tmp_path / "other", FEW).track()
 

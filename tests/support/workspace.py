@@ -19,7 +19,9 @@ from snapd.core.workspace import Workspace
 from snapd.locations import Locations
 from snapd.model.call import Call
 from snapd.model.snapshot import ObjectId, OnConflict, Outcome
+from snapd.model.taken import Taken, TakenQuery
 from snapd.settings.in_force import Base, Options, SettingsFile
+from snapd.store.store import Store
 from snapd.watch.choose import WatcherSetting
 from snapd.workspaces import Workspaces
 from tests.support.git import run_git
@@ -154,6 +156,11 @@ def git_tree_changes(
         counts = (0, 0) if binary else (int(added), int(deleted))
         found.append((os.fsdecode(name), kinds[status[name][-1:]], *counts, binary))
     return sorted(found, key=lambda one: os.fsencode(one[0]))
+
+
+def recorded(store: Store) -> tuple[Taken, ...]:
+    """All snapshots of a store, in their order."""
+    return store.timeline.taken(TakenQuery(), None, 1 << 30)[::-1]
 
 
 class Bench:

@@ -238,38 +238,28 @@ class _TakenSnapshotRequired(TypedDict):
     """The snapshot."""
     at: str
     """When it was taken, as RFC 3339 in UTC, to the second."""
-    kind: Literal[
-        "track",
-        "begin",
-        "end",
-        "before",
-        "restore",
-        "revert",
-        "undo",
-        "redo",
-        "unrevert",
-        "hunks",
-        "after",
-        "look",
-    ]
+    kind: Literal["track", "look", "begin", "end", "message", "before", "after"]
     """Why it was taken. `"track"`: a client asked for it. `"begin"`, `"end"`: a step began on it, or ended with it.
-    `"before"`: an operation was about to change the folder. The name of an operation: it left the folder so; `"after"`
-    if the operation is not known any more. `"look"`: the folder was only compared with a snapshot.
+    `"message"`: a message was sent to an agent. `"before"`, `"after"`: an operation was about to change the folder, or
+    left it so. `"look"`: the folder was only looked at, such as to compare it with a snapshot.
     """
 
 
 class TakenSnapshot(_TakenSnapshotRequired, total=False):
-    """A snapshot as it was taken. A hash is listed each time that the folder was found like that.
+    """A snapshot as it was taken. A hash is listed each time that it was recorded, with the reason for that."""
 
-    If the same files were found for several reasons within one second, the latest of these reasons counts.
-    """
-
+    operation: RevertKind
+    """What the operation was. Absent if there was none, and if it was broken off."""
     files: int
     """How many files differ from the snapshot that was taken before it. Absent for the first snapshot."""
     sessionId: str
-    """The session of the step or the operation."""
+    """The session of the step, the message or the operation."""
     stepId: str
     """The step that ended with it or began on it."""
+    messageId: str
+    """The message."""
+    operationId: str
+    """The operation."""
     agent: str
     """The agent of the session."""
 

@@ -67,24 +67,26 @@ export interface ListParams extends RequestParams {
   limit?: number;
 }
 
-/**
- * A snapshot as it was taken. A hash is listed each time that the folder was found like that.
- *
- * If the same files were found for several reasons within one second, the latest of these reasons counts.
- */
+/** A snapshot as it was taken. A hash is listed each time that it was recorded, with the reason for that. */
 export interface TakenSnapshot {
   /** The snapshot. */
   hash: TreeHash;
   /** When it was taken, as RFC 3339 in UTC, to the second. */
   at: string;
-  /** Why it was taken. `"track"`: a client asked for it. `"begin"`, `"end"`: a step began on it, or ended with it. `"before"`: an operation was about to change the folder. The name of an operation: it left the folder so; `"after"` if the operation is not known any more. `"look"`: the folder was only compared with a snapshot. */
-  kind: "track" | "begin" | "end" | "before" | "restore" | "revert" | "undo" | "redo" | "unrevert" | "hunks" | "after" | "look";
+  /** Why it was taken. `"track"`: a client asked for it. `"begin"`, `"end"`: a step began on it, or ended with it. `"message"`: a message was sent to an agent. `"before"`, `"after"`: an operation was about to change the folder, or left it so. `"look"`: the folder was only looked at, such as to compare it with a snapshot. */
+  kind: "track" | "look" | "begin" | "end" | "message" | "before" | "after";
+  /** What the operation was. Absent if there was none, and if it was broken off. */
+  operation?: RevertKind;
   /** How many files differ from the snapshot that was taken before it. Absent for the first snapshot. */
   files?: number;
-  /** The session of the step or the operation. */
+  /** The session of the step, the message or the operation. */
   sessionId?: string;
   /** The step that ended with it or began on it. */
   stepId?: string;
+  /** The message. */
+  messageId?: string;
+  /** The operation. */
+  operationId?: string;
   /** The agent of the session. */
   agent?: string;
 }

@@ -35,15 +35,18 @@ _REASONS = {
     "track": "asked for",
     "begin": "before step",
     "end": "after step",
+    "message": "at a message",
     "before": "before files were brought back",
-    "restore": "after a restore",
-    "revert": "after a revert",
-    "undo": "after an undo",
-    "redo": "after a redo",
-    "unrevert": "after an unrevert",
-    "hunks": "after a revert of hunks",
     "after": "after files were brought back",
-    "look": "compared with another",
+    "look": "looked at",
+}
+_OPERATIONS = {
+    "restore": "a restore",
+    "revert": "a revert",
+    "undo": "an undo",
+    "redo": "a redo",
+    "unrevert": "an unrevert",
+    "hunks": "a revert of hunks",
 }
 
 
@@ -206,6 +209,8 @@ def _count_of(taken: dict[str, Any]) -> str:
 def _reason(taken: dict[str, Any]) -> str:
     # a newer daemon may know more reasons
     words = [_REASONS.get(taken["kind"], taken["kind"])]
+    if "operation" in taken:
+        words = [taken["kind"], _OPERATIONS.get(taken["operation"], taken["operation"])]
     if "stepId" in taken:
         words.append(short(taken["stepId"]))
     if taken.get("agent"):

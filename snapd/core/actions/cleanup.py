@@ -15,7 +15,7 @@ from snapd.model.check_report import CheckReport, after_repair
 from snapd.model.errors import Cancelled, FileNotInSnapshot, InvalidParams, WorkspaceNotOpen
 from snapd.model.paths import shown
 from snapd.model.retention import Limits
-from snapd.model.snapshot import ObjectId, RecordKind, RelPath
+from snapd.model.snapshot import ObjectId, RelPath
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.store import Store
 from snapd.worktree.git.repository import own_object_directories
@@ -175,7 +175,7 @@ class Upkeep:
                 self._foreseen(purge_plan, here, call), messages=len(messages), fetched=fetched, remotes=remotes
             )
             if dry_run:
-                self._writer.record(look, RecordKind.LOOK)
+                self._writer.record_look(look)
                 return purged
             if here:
                 names = ", ".join(shown(path) for path in here[:_NAMED]) + (", ..." if len(here) > _NAMED else "")
@@ -187,7 +187,7 @@ class Upkeep:
                 )
             # the capture that was just made belongs to no snapshot
             work_tree.scanner.forget(self._store.discard())
-            previous = self._store.log.last
+            previous = self._store.last
             # first: once the store has them no longer, nobody knows which contents these are
             self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=False)
             try:
@@ -240,9 +240,9 @@ class Upkeep:
 
     def _notify_if_new(self, previous: ObjectId | None) -> None:
         """Notifies of the last snapshot, if the purge replaced it."""
-        if self._store.log.last is not None and self._store.log.last != previous:
-            skipped = self._store.log.find(self._store.log.last).coverage.skipped
-            self._writer.notify_snapshot(Tracked(self._store.log.last, previous, skipped))
+        if self._store.last is not None and self._store.last != previous:
+            skipped = self._store.find(self._store.last).coverage.skipped
+            self._writer.notify_snapshot(Tracked(self._store.last, previous, skipped))
 
     def check(self, call: Call, *, quick: bool) -> CheckReport:
         """Checks the store, while other requests go on.
@@ -288,8 +288,8 @@ class Upkeep:
             # the work tree takes objects for stored that are gone
             work_tree.scanner.forget_all()
             snapshot = self._writer.look((), call)
-            self._store.log.identify(snapshot)
-            self._writer.record(snapshot, RecordKind.LOOK)
+            self._store.identify(snapshot)
+            self._writer.record_look(snapshot)
             return after_repair(first, self._store.check(call, quick=False, alone=True))
 
 

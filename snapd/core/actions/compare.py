@@ -20,7 +20,7 @@ from snapd.core.operations.writer import Writer
 from snapd.core.seams import Elsewhere, Fetched
 from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt
-from snapd.model.snapshot import Change, ObjectId, RecordKind, RelPath, Snapshot
+from snapd.model.snapshot import Change, ObjectId, RelPath, Snapshot
 from snapd.model.timeline import Session, SessionId, SnapshotId, Step, StepId, StepQuery
 from snapd.model.trees import everything_in, file_at, is_among
 from snapd.store.object_store import ObjectStore
@@ -49,10 +49,10 @@ class KnownSnapshots:
 
     def of(self, tree: ObjectId) -> tuple[ObjectStore, Snapshot]:
         """A snapshot, and what has its objects."""
-        if not self.store.log.knows(tree):
+        if not self.store.knows(tree):
             for fetched, _, _, snapshot in self.fetched(tree.hex()):
                 return fetched.objects, fetched.objects.load(snapshot)
-        return self.store, self.store.log.find(tree)
+        return self.store, self.store.find(tree)
 
     def both(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[ObjectStore, Snapshot, Snapshot]:
         """Two snapshots, and what has the objects of both; raises as `here`."""
@@ -63,10 +63,10 @@ class KnownSnapshots:
 
     def here(self, tree: ObjectId, call: Call) -> Snapshot:
         """A snapshot whose objects the store of the folder has from now on; raises as `take_over`."""
-        for fetched, _, _, snapshot in () if self.store.log.knows(tree) else self.fetched(tree.hex()):
+        for fetched, _, _, snapshot in () if self.store.knows(tree) else self.fetched(tree.hex()):
             take_over(self.store, fetched, (tree,), (), call)
             return fetched.objects.load(snapshot)
-        return self.store.log.find(tree)
+        return self.store.find(tree)
 
     def fetched(self, prefix: str) -> Iterator[tuple[Fetched, Session, Step, SnapshotId]]:
         """The snapshots with which steps of fetched sessions began or ended and whose hash begins with some digits."""
@@ -218,7 +218,7 @@ class Comparison:
             return self._known.both(old, new, call)
         with self._writer.turn(call):
             before = self._known.here(old, call)
-            return self._known.store, before, self._writer.capture(before.coverage.forced, RecordKind.LOOK, call)
+            return self._known.store, before, self._writer.look_and_record(before.coverage.forced, call)
 
     def _changes(
         self,

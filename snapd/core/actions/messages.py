@@ -12,7 +12,7 @@ from snapd.core.answers import FormerHistory, MessageView, News, Page, StepView
 from snapd.core.operations.writer import Writer
 from snapd.core.seams import Policy
 from snapd.model.call import Call
-from snapd.model.snapshot import ObjectId, RecordKind, RelPath
+from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.timeline import (
     Edited,
     Event,
@@ -189,9 +189,9 @@ class SessionNews:
             self._sessions.known(session_id)
             self._writer.work_tree.check_present()
             snapshot = self._writer.seen(call)
-            self._writer.record(snapshot, RecordKind.LOOK)
+            self._writer.record_look(snapshot)
             told, events = self._since(session_id)
-            latest = self._writer.span(self._store.log.identify(snapshot))
+            latest = self._writer.span(self._store.identify(snapshot))
             last = self._timeline.next_seq - 1
         news = News()
         if told is not None and self._policy.tells_agents:
@@ -206,7 +206,7 @@ class SessionNews:
     def _since(self, session_id: SessionId) -> tuple[_Told | None, list[Event]]:
         """When the agent was last told, None if never; and the events since then, oldest first."""
         told = self._told.get(session_id)
-        if told is not None and not self._store.log.knows(told.tree):
+        if told is not None and not self._store.knows(told.tree):
             # a cleanup removed that snapshot
             told = None
         events: list[Event] = []

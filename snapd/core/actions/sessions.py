@@ -290,8 +290,8 @@ class Sessions(SessionNotices):
 
     def newest(self, call: Call) -> Snapshot:
         """Gives the newest snapshot that there is, or takes one if there is none; raises as `begin`."""
-        tree = self._store.log.last
-        return self._writer.seen(call) if tree is None else self._store.log.find(tree)
+        tree = self._store.last
+        return self._writer.seen(call) if tree is None else self._store.find(tree)
 
     def going_on(self, session_id: SessionId) -> Session:
         """Looks up a session that has not ended; raises `UnknownSession`."""
@@ -405,7 +405,7 @@ class Sessions(SessionNotices):
 
     def _end_of(self, step: Step, snapshot: Snapshot, ending: Ending) -> StepEnded:
         """Makes the event that ends an open step with a snapshot."""
-        seen = self._writer.span(self._store.log.identify(snapshot))
+        seen = self._writer.span(self._store.identify(snapshot))
         claims = ending.claims
         if claims:
             claims = tuple(dict.fromkeys((*claims, *self._other_names(step, snapshot, claims))))
@@ -489,7 +489,7 @@ class Sessions(SessionNotices):
                 steps = attendance.of(client)
                 self._writer.work_tree.check_present()
                 snapshot = self._writer.seen(call)
-                if steps and self._writer.span(self._store.log.identify(snapshot)) is not None:
+                if steps and self._writer.span(self._store.identify(snapshot)) is not None:
                     self._writer.track(snapshot, StepsLeft(steps), call)
                 attendance.leave(steps)
         finally:

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from snapd.core.actions.compare import KnownSnapshots
-from snapd.core.answers import Exported, FileContent, NamePage, Page, Status, TakenKind, TakenView
+from snapd.core.answers import Exported, FileContent, NamePage, Page, Status, TakenView
 from snapd.core.feed import Tracked
 from snapd.core.operations.details import OperationOptions
 from snapd.core.operations.only_copies import wanted_by_patches, wanted_by_restore
@@ -16,21 +16,11 @@ from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot, PathOutsideWorkspace
 from snapd.model.paths import parents, shown
 from snapd.model.plan import Plan, Write
-from snapd.model.snapshot import EMPTY_TREE, Entry, ObjectId, Outcome, RecordKind, RelPath, Taken, TakenQuery
-from snapd.model.timeline import Operated, SessionId, StepBegun, StepEnded, StepId
+from snapd.model.snapshot import EMPTY_TREE, Entry, ObjectId, Outcome, RelPath
+from snapd.model.taken import Taken, TakenQuery
 from snapd.model.trees import changes, file_at, files
 from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
-
-_RECORDING = 1000
-"""How many milliseconds before its snapshot is recorded an event may have been made."""
-_PLAIN: dict[RecordKind, TakenKind] = {
-    RecordKind.TRACK: "track",
-    RecordKind.BEFORE: "before",
-    RecordKind.AFTER: "after",
-    RecordKind.PARTLY: "after",
-    RecordKind.LOOK: "look",
-}
 
 
 class Snapshots:
@@ -71,8 +61,9 @@ class Snapshots:
             self._work_tree.check_present()
             for path in paths:
                 self._check_no_symlink_above(path)
-            previous = self._store.log.last
-            snapshot = self._writer.capture(paths, RecordKind.TRACK, call)
+            previous = self._store.last
+            snapshot = self._writer.look(paths, call)
+            self._store.record(snapshot, "track")
             tracked = Tracked(snapshot.tree, previous, snapshot.coverage.skipped)
             self._writer.notify_snapshot(tracked)
         return tracked
@@ -128,7 +119,7 @@ class Snapshots:
         """
         self._work_tree.check_present()
         excludes, problem = self._work_tree.rules.of_folder()
-        last = self._store.log.last
+        last = self._store.last
         count = self._writer.files
         if count is None:
             count = sum(1 for _ in files(self._store.read_tree, last)) if last is not None else 0
@@ -159,14 +150,24 @@ class Snapshots:
             StoreCorrupt: an object is missing or damaged.
             Cancelled: the client does not want the answer any more.
         """
-        found = self._store.log.taken(wanted, below, limit + 1)
+        timeline = self._store.timeline
+        found = timeline.taken(wanted, below, limit + 1)
         views = []
         for taken in found[:limit]:
             call.check()
-            views.append(self._view(taken, counts=counts))
+            session = None if taken.session_id is None else timeline.session(taken.session_id)
+            operated = None if taken.operation_id is None else timeline.operation(taken.operation_id)
+            views.append(
+                TakenView(
+                    taken,
+                    self._changed(taken) if counts else None,
+                    None if session is None else session.agent,
+                    None if operated is None else operated.kind,
+                )
+            )
         if wanted.prefix and len(found) <= limit:
             views += self._fetched(wanted.prefix)
-        return Page(tuple(views), found[limit - 1].seq if len(found) > limit else None)
+        return Page(tuple(views), found[limit - 1].place if len(found) > limit else None)
 
     def _fetched(self, prefix: str) -> list[TakenView]:
         """Those of fetched sessions that the folder does not have, each once."""
@@ -174,53 +175,15 @@ class Snapshots:
         for _, session, step, snapshot in self._known.fetched(prefix):
             is_end = snapshot is step.to and step.ended is not None
             at = step.ended if is_end and step.ended is not None else step.started
-            taken = Taken(0, snapshot.tree, RecordKind.TRACK, at // 1000, None)
-            view = TakenView(taken, "end" if is_end else "begin", None, session.session_id, step.step_id, session.agent)
-            if not self._store.log.knows(snapshot.tree):
-                views.setdefault(snapshot.tree, view)
+            names = (session.session_id, step.step_id)
+            taken = Taken(0, 0, "end" if is_end else "begin", snapshot, at, False, *names)
+            if not self._store.knows(snapshot.tree):
+                views.setdefault(snapshot.tree, TakenView(taken, None, session.agent, None))
         return list(views.values())
 
-    def _view(self, taken: Taken, *, counts: bool) -> TakenView:
-        kind, session_id, step_id = self._reason(taken)
-        session = None if session_id is None else self._store.timeline.session(session_id)
-        return TakenView(
-            taken,
-            kind,
-            self._changed(taken) if counts else None,
-            session_id,
-            step_id,
-            None if session is None else session.agent,
-        )
-
     def _changed(self, taken: Taken) -> int | None:
-        if taken.previous is None:
-            return None
-        found = self._store.changes(taken.previous, taken.tree)
-        return sum(1 for _ in found)
-
-    def _reason(self, taken: Taken) -> tuple[TakenKind, SessionId | None, StepId | None]:
-        """Why a snapshot was taken, in which session, and in which step.
-
-        The log has seconds and no events; what happened in that second on the same tree is why.
-        """
-        plain = _PLAIN[taken.kind]
-        if plain not in ("track", "after"):
-            return plain, None, None
-        # an operation that kept edits of others has its own part of them as its head
-        head = None if taken.kind is RecordKind.PARTLY else taken.tree
-        events = self._store.timeline.events_within(taken.seconds * 1000 - _RECORDING, taken.seconds * 1000 + 999, head)
-        begun: StepBegun | None = None
-        for event in events:
-            what = event.what
-            if plain == "after":
-                if isinstance(what, Operated):
-                    return what.kind, what.session_id, None
-            elif isinstance(what, StepEnded):
-                step = self._store.timeline.step(what.step_id)
-                return "end", None if step is None else step.begun.session_id, what.step_id
-            elif isinstance(what, StepBegun) and begun is None:
-                begun = what
-        return ("begin", begun.session_id, begun.step_id) if begun is not None else (plain, None, None)
+        previous = self._store.timeline.taken_before(taken.place)
+        return None if previous is None else sum(1 for _ in self._store.changes(previous.tree, taken.tree))
 
     def restore(self, tree: ObjectId, options: OperationOptions, call: Call) -> Outcome:
         """Makes the work tree what a snapshot was, after a snapshot of the work tree as it is now.

@@ -215,7 +215,7 @@ class Edits:
             self._record(earlier, Edited(paths, steps, saved=False))
             later = with_files(self._store, now, saved)
             if later != earlier:
-                span = Span(self._store.log.identify(earlier), self._store.log.identify(later), ())
+                span = Span(self._store.identify(earlier), self._store.identify(later), ())
                 self._append(later, span, Edited(paths, steps, saved=True))
         for one in typed:
             if one.is_saved or one.path in saved:
@@ -245,7 +245,7 @@ class Edits:
             self._record(now, Edited((path,), steps, saved=False))
 
     def _record(self, snapshot: Snapshot, what: Edited) -> None:
-        span = self._span(self._store.log.identify(snapshot))
+        span = self._span(self._store.identify(snapshot))
         if span is not None:
             self._append(snapshot, attrs.evolve(span, steps=(*span.steps, *self._recent)), what)
 

@@ -18,7 +18,7 @@ from snapd.failpoints import failpoint
 from snapd.model.call import Call, IdleCall
 from snapd.model.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt, WorkspaceNotOpen
 from snapd.model.plan import Plan
-from snapd.model.snapshot import CaptureSettings, FileOutcome, Outcome, RecordKind, RelPath, Snapshot
+from snapd.model.snapshot import CaptureSettings, FileOutcome, Outcome, RelPath, Snapshot
 from snapd.model.timeline import (
     Event,
     EventPayload,
@@ -239,15 +239,15 @@ class Writer:
         self.files = self.work_tree.state.count
         return snapshot
 
-    def record(self, snapshot: Snapshot, kind: RecordKind) -> None:
-        """Records a snapshot durably; of a `LOOK`, only a tree that is not recorded yet."""
-        if kind is not RecordKind.LOOK or not self._store.log.knows(snapshot.tree):
-            self._store.append(snapshot, kind)
+    def record_look(self, snapshot: Snapshot) -> None:
+        """Records durably that the work tree was compared with something, unless its tree is known."""
+        if not self._store.knows(snapshot.tree):
+            self._store.record(snapshot, "look")
 
-    def capture(self, forced: tuple[RelPath, ...], kind: RecordKind, call: Call) -> Snapshot:
-        """Captures the work tree and records that."""
+    def look_and_record(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
+        """Captures the work tree, and records that as `record_look` does."""
         snapshot = self.look(forced, call)
-        self.record(snapshot, kind)
+        self.record_look(snapshot)
         return snapshot
 
     def track(self, snapshot: Snapshot, what: EventPayload, call: Call, *following: EventPayload) -> None:
@@ -256,27 +256,27 @@ class Writer:
         Raises:
             StorageFull, StoreCorrupt, IoError, Cancelled: nothing was recorded.
         """
-        previous = self._store.log.last
-        head = self._store.log.identify(snapshot)
+        previous = self._store.last
+        head = self._store.identify(snapshot)
         call.commit()
         event = self._event(head, self.span(head), what)
         others = [
             attrs.evolve(event, seq=event.seq + place, seen=None, what=other)
             for place, other in enumerate(following, 1)
         ]
-        self._store.append_event(event, snapshot, following=others)
+        self._store.append(event, *others)
         self._head_at = self._looked_at
         failpoint("writer.tracked")
         self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
 
     def suppose(self, snapshot: Snapshot, what: EventPayload) -> None:
         """Makes the timeline answer as if `track` had added this event; only in a `Timeline.supposing` block."""
-        head = self._store.log.identify(snapshot)
+        head = self._store.identify(snapshot)
         self._store.timeline.suppose(self._event(head, self.span(head), what))
 
     def note(self, what: EventPayload) -> None:
         """Adds an event to the timeline without a capture."""
-        self._store.append_event(self._event(self._store.timeline.head, None, what))
+        self._store.append(self._event(self._store.timeline.head, None, what))
 
     # -- changing
 
@@ -308,7 +308,7 @@ class Writer:
             self._store,
             self.work_tree,
             before,
-            base=self._store.log.last,
+            base=self._store.last,
             on_conflict=options.on_conflict,
             unsaved=unsaved,
         )
@@ -346,11 +346,12 @@ class Writer:
             return foretold
         details = details_of(plan, self._store, self._texts, options.details, call)
         failpoint("writer.before")
-        self.record(before, RecordKind.BEFORE)
         # if nothing can be taken back of any step, nothing happened
         is_recorded = step_id is not None or arriving is not None
         if plan.is_empty and not is_recorded and not finished(operation, plan.foretold()).turned:
+            self.record_look(before)
             return Outcome(True, before.tree, before.tree, plan.foretold(), details)
+        self._store.record(before, "before", operation.operation_id)
         call.check()
         intent = intent_of(plan, operation, prepared.forced, step_id)
         if plan.is_empty:
@@ -373,12 +374,12 @@ class Writer:
         )
         if outcome is not None and prepared.options.expect in (None, outcome.plan):
             # recorded as a look only: asked again, the operation has to be refused again
-            self.record(prepared.before, RecordKind.LOOK)
+            self.record_look(prepared.before)
         return outcome
 
     def operation(self, kind: OperationKind, before: Snapshot) -> Operated:
         """Makes the record of an operation that is about no session and no step."""
-        return Operated(secrets.token_hex(16), kind, None, self._store.log.identify(before))
+        return Operated(secrets.token_hex(16), kind, None, self._store.identify(before))
 
     # -- notifying
 
@@ -431,19 +432,18 @@ class Writer:
         call.check()
         # a file that keeps what somebody changed since the last snapshot must not pass for what an agent left
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
-        kind = RecordKind.PARTLY if left_alone or head != plain else RecordKind.AFTER
-        seen, left = self.span(operation.before), self._store.log.identify(head)
-        event = self._event(left, *record_of(intent, operation, left, seen))
-        failpoint("writer.tell")
+        is_base = head == plain and not left_alone
+        operation = attrs.evolve(
+            operation, after=None if head == after else self._store.identify(after), is_base=is_base
+        )
+        seen, left = self.span(operation.before), self._store.identify(head)
+        events = [self._event(left, *record_of(intent, operation, left, seen))]
         if arriving is not None:
-            self._store.append(after, kind)
-            first, *following = arriving(self._event(operation.before, seen, StepsLeft(())), left)
-            self._store.append_event(first, following=following)
-        elif head == after:
-            self._store.append_event(event, after, kind)
-        else:
-            self._store.append(after, kind)
-            self._store.append_event(event, None if self._store.log.knows(head.tree) else head, RecordKind.LOOK)
+            events = [*arriving(self._event(operation.before, seen, StepsLeft(())), left)]
+        if not isinstance(events[-1].what, Operated):
+            events += self._left_besides(after, is_base, events[-1].seq + 1)
+        failpoint("writer.tell")
+        self._store.append(*events)
         self._head_at = self._looked_at
         failpoint("writer.forget")
         # what arrives brings events of its own, none of which names the operation
@@ -451,9 +451,17 @@ class Writer:
         self._settled = True
         return after
 
+    def _left_besides(self, after: Snapshot, is_base: bool, seq: int) -> Iterator[Event]:
+        """The events that record what was left, after events of steps, which do not say what others changed."""
+        yield attrs.evolve(self._store.recorded(after, "after", is_base=is_base), seq=seq)
+        base = self._store.timeline.base
+        if not is_base and base is not None:
+            again = self._store.recorded(self._store.load(base.snapshot), "look", is_base=True)
+            yield attrs.evolve(again, seq=seq + 1)
+
     def _append_edit(self, snapshot: Snapshot, seen: Span | None, what: EventPayload) -> None:
-        event = self._event(self._store.log.identify(snapshot), seen, what)
-        self._store.append_event(event, None if self._store.log.knows(snapshot.tree) else snapshot, RecordKind.LOOK)
+        event = self._event(self._store.identify(snapshot), seen, what)
+        self._store.append(event)
         self._head_at = self._looked_at
 
     def _event(self, head: SnapshotId | None, seen: Span | None, what: EventPayload) -> Event:

@@ -19,13 +19,14 @@ from snapd.model.snapshot import RelPath
 from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.fsck.examine import has_newer_journal
-from snapd.store.repository import ShadowRepository
+from snapd.store.repository import FORMAT_VERSION, ShadowRepository, version_of
 from snapd.store.timeline.timeline import Timeline
+from snapd.store.upgrade import upgrade
 from snapd.workers.processes import Report, WorkerEnded, can_start, run_job, serve
 
 from .examine import Examination, disagreement, examine
 from .holdings import Holdings, Sources
-from .repair import Elsewhere, keep_coverages, repair_chains, repair_files, repair_objects
+from .repair import Elsewhere, repair_chains, repair_files, repair_objects
 
 
 def check(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | None = None) -> CheckReport:
@@ -83,8 +84,7 @@ def repair(
         settle()
         left_out = repair_chains(found, quarantine)
     with _examined(store, call, quick=False, agrees=agrees) as found, Sources(directories) as sources:
-        written = repair_objects(found, Elsewhere(sources, work_tree), quarantine, call)
-        keep_coverages(found, written, quarantine)
+        repair_objects(found, Elsewhere(sources, work_tree), quarantine, call)
     return attrs.evolve(first, repaired=tuple(left_out), quarantine=quarantine.path)
 
 
@@ -106,6 +106,9 @@ def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckRep
         raise StoreCorrupt(f"there is no store at {store}", hint="'snapd track' in the folder makes one", object=store)
     ownership = Ownership(store, None)
     try:
+        # one of an older format can only be checked in that of today
+        if (version_of(store) or FORMAT_VERSION) < FORMAT_VERSION:
+            upgrade(ShadowRepository(store))
         if not mend:
             return check(store, call, quick=quick)
 

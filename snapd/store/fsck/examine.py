@@ -17,18 +17,18 @@ from snapd.model.call import Call
 from snapd.model.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId, RelPath
-from snapd.model.timeline import Edited, Kept, Operated, SessionId, StepBegun, StepEnded, StepsLeft
+from snapd.model.taken import taken_by
+from snapd.model.timeline import Edited, Kept, Operated, Recorded, SessionId, StepBegun, StepEnded, StepsLeft
 from snapd.store.files.durable import Damaged, WrittenByNewer, files_below, reading, status_if_there, twice, walked
 from snapd.store.files.quarantine import QUARANTINE
 from snapd.store.fsck.holdings import UNINDEXED, Holdings, Pack
 from snapd.store.fsck.walk import Chain, Named, Scan, scan, walk
 from snapd.store.journal.journal import JOURNAL, decode_frames, has_gap, journal_numbers, newer_format, replayed
-from snapd.store.log import COVERAGE, SNAPSHOTS
 from snapd.store.maintenance.repack import PACKING
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import PACKED, References, read_references
 from snapd.store.repository import check_version
-from snapd.store.timeline.chain import Link, effect_blobs, snapshots
+from snapd.store.timeline.chain import SNAPSHOTS, Link, effect_blobs, snapshots
 from snapd.store.timeline.database import NAME as TIMELINE
 from snapd.store.timeline.database import closed, rows_of
 from snapd.store.timeline.small_files import INTENT, NUMBERS, decode_file, decode_numbers
@@ -238,8 +238,6 @@ def touched(named: Named) -> Touched:
     found = {oid: Touches() for oid in named.missing}
     of_snapshot: dict[ObjectId, list[ObjectId]] = {}
     covered: dict[ObjectId, set[ObjectId]] = {}
-    for record in named.records.values():
-        covered.setdefault(record.tree, set()).add(record.coverage)
     for link in named.links.values():
         for snapshot in snapshots(link.event).values():
             covered.setdefault(snapshot.tree, set()).add(snapshot.coverage)
@@ -292,6 +290,8 @@ def named_by(link: Link, session_id: SessionId | None) -> list[TouchedStep]:
         case Operated():
             turned = [TouchedStep(session_id, turned.step_id, what.operation_id) for turned in what.turned]
             return turned or [TouchedStep(session_id, None, what.operation_id)]
+        case Recorded():
+            return []
         case _:
             return [TouchedStep(session_id, None)]
 
@@ -331,7 +331,7 @@ class Examination:
             quick=self.is_quick,
             objects=self.scan.objects,
             bytes=self.scan.size,
-            snapshots=len(self.named.records),
+            snapshots=sum(len(taken_by(link.event, None)) for link in self.named.links.values()),
             events=len(self.named.links),
             problems=tuple(self.problems[:MAX_PROBLEMS]),
             repaired=(),
@@ -357,7 +357,7 @@ def examine(
         store: its directory.
         holdings: its objects, just listed.
         call: the request.
-        quick: read only records and events, no other objects.
+        quick: read only events, no other objects.
         agrees: whether the database of the timeline matches the events; None if nobody has it open.
 
     Raises:
@@ -387,7 +387,7 @@ def examine(
     problems += _of_references(holdings, references, lost, named)
     problems += _of_objects(holdings, touching)
     problems += _of_packs(holdings, named)
-    problems += _of_keeping(references, named)
+    problems += _of_keeping(named)
     problems += _of_newer(named)
     if not broken and not any(name in named.sessions for name in named.newer.values()):
         wrong, fits = disagreement(partial(_agrees, store, named) if agrees is None else agrees)
@@ -414,14 +414,13 @@ def examine(
 
 def _of_newer(named: Named) -> Iterator[Problem]:
     for commit, chain in named.newer.items():
-        what = "the record" if chain.startswith(SNAPSHOTS) else "the event"
-        message = f"{what} {commit.hex()} in {chain} was written by a newer snapd: repair it with that one"
+        message = f"the event {commit.hex()} in {chain} was written by a newer snapd: repair it with that one"
         yield Problem("newerFormat", commit.hex(), message)
 
 
 def _complete(found: Scan, holdings: Holdings, named: Named) -> None:
     """Adds commits that are only in the journal, and those of our format that somebody else made."""
-    for oid in {*holdings.journal, *named.records, *named.links} - found.commits.keys():
+    for oid in {*holdings.journal, *named.links} - found.commits.keys():
         kind, data = holdings.read(oid) or ("", b"")
         if kind == "commit":
             found.commits[oid] = data
@@ -450,9 +449,6 @@ def _of_references(holdings: Holdings, references: References, lost: list[str], 
     for chain in named.chains:
         if chain.lost is not None:
             yield _broken(holdings, chain)
-    for name, target in references.targets.items():
-        if name.startswith(COVERAGE) and name != COVERAGE + target.hex():
-            yield Problem("damagedReference", name, f"{name} points to another object than the one in its name")
 
 
 def _broken(holdings: Holdings, chain: Chain) -> Problem:
@@ -471,8 +467,6 @@ def _broken(holdings: Holdings, chain: Chain) -> Problem:
 def _what_hangs(name: str) -> str:
     if name.startswith(SNAPSHOTS):
         return f"the snapshots of {name[len(SNAPSHOTS) :]} cannot be reached"
-    if name.startswith(COVERAGE):
-        return "it keeps the list of ignored and skipped files of a snapshot"
     return "the history of a session cannot be reached"
 
 
@@ -545,14 +539,7 @@ def _file(holdings: Holdings, path: str) -> str:
     return os.path.relpath(path, os.path.dirname(holdings.directory))
 
 
-def _of_keeping(references: References, named: Named) -> Iterator[Problem]:
-    used = {record.coverage for record in named.records.values()}
-    for coverage in sorted(used - named.coverages - named.missing):
-        name = COVERAGE + coverage.hex()
-        if name not in references.damaged:
-            yield Problem(
-                "notKept", name, f"{name} is missing: a git command run by hand could drop objects that snapshots need"
-            )
+def _of_keeping(named: Named) -> Iterator[Problem]:
     for commit in named.loosely:
         message = f"event {commit.hex()} does not keep all objects that it names: a cleanup could drop them"
         yield Problem("notKept", commit.hex(), message)

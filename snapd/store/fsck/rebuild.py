@@ -1,4 +1,4 @@
-"""Rebuilds chains of records and events that have lost a reference or a commit.
+"""Rebuilds chains of events that have lost a reference or a commit.
 
 Every commit of snapd states its chain and its position there, so a chain follows from its commits. Commits that cannot
 be read are left out, and so are events that depend on them.
@@ -17,17 +17,15 @@ from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import Event, SessionStarted, StepBegun, StepEnded, StepId
 from snapd.store.files.durable import WrittenByNewer
-from snapd.store.log import SNAPSHOTS, Record, day_of, decode_record
 from snapd.store.objects.codec import decode_commit, object_id
 from snapd.store.refs.database import PACKED, References
-from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, chain_of, decode_link, encode_link, pins
+from snapd.store.timeline.chain import CHAINS, SESSIONS, SNAPSHOTS, Link, chain_of, decode_link, encode_link, pins
 from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.database import Database
 
 from .holdings import Holdings
 from .walk import Named
 
-_EVENTS = (SESSIONS, OPERATIONS)
 _PARENT = re.compile(rb"\A(tree [0-9a-f]{40}\n)(?:parent [0-9a-f]{40}\n)?")
 
 
@@ -51,12 +49,10 @@ class _Stray:
     """Commits of snapd that no reference reaches.
 
     Attributes:
-        records: the records of snapshots.
         links: the events.
         followed: the parents of commits of a newer snapd; None for those without one.
     """
 
-    records: dict[ObjectId, Record] = attrs.field(factory=dict)
     links: dict[ObjectId, Link] = attrs.field(factory=dict)
     followed: set[ObjectId | None] = attrs.field(factory=set)
 
@@ -66,9 +62,9 @@ def lost_references(
 ) -> list[str]:
     """The names of references that were lost, and not removed by snapd.
 
-    snapd always keeps the newest record, the newest event, and a record of each tree that an event names. Other
-    unreachable commits have expired, unless packed references are unreadable, which may have reached them. What a newer
-    snapd removed is unknown, so nothing counts as lost if it wrote to the store.
+    snapd always keeps the newest event. Other unreachable commits have expired, unless packed references are
+    unreadable, which may have reached them. What a newer snapd removed is unknown, so nothing counts as lost if it
+    wrote to the store.
 
     Args:
         named: what the references reach.
@@ -81,22 +77,14 @@ def lost_references(
     stray = _stray(named, commits)
     there = {*references.targets, *references.damaged}
     is_any = PACKED in references.damaged
-    newest = max((record.seq for record in named.records.values()), default=0)
-    recorded = {record.tree for record in named.records.values()}
-    wanted = {link.event.head.tree for link in named.links.values() if link.event.head is not None} - recorded
-    found = {
-        SNAPSHOTS + day_of(record.seconds)
-        for record in stray.records.values()
-        if record.seq > newest or record.tree in wanted or is_any
-    }
     latest = max((link.event.seq for link in named.links.values()), default=0)
     gone = {link.chain for link in stray.links.values() if link.event.seq > latest or is_any}
     gone |= {name for name, commit in known.items() if commit in commits}
     gone -= there
-    if gone:
-        # an earlier repair has left out events that depend on a lost one
-        found |= {link.chain for link in _fitting(Rebuilt(), _candidates(Rebuilt(), gone, named, stray))} & gone
-    return sorted(found - there)
+    if not gone:
+        return []
+    # an earlier repair has left out events that depend on a lost one
+    return sorted({link.chain for link in _fitting(Rebuilt(), _candidates(Rebuilt(), gone, named, stray))} & gone)
 
 
 def ours_to_rebuild(named: Named, commits: Mapping[ObjectId, bytes], names: Iterable[str]) -> list[str]:
@@ -108,15 +96,13 @@ def ours_to_rebuild(named: Named, commits: Mapping[ObjectId, bytes], names: Iter
         names: the references that are lost or damaged, or break off.
     """
     stray = _stray(named, commits)
-    newer = set(named.newer.values())
-    newer |= {
-        SNAPSHOTS + day_of(record.seconds) for commit, record in stray.records.items() if commit in stray.followed
-    }
-    newer |= {link.chain for commit, link in stray.links.items() if commit in stray.followed}
-    newer |= {chain.name for chain in named.chains if stray.followed & set(chain.commits)}
     # the events of all chains depend on each other
-    is_timeline = any(name.startswith(_EVENTS) for name in newer)
-    return [name for name in names if name not in newer and not (is_timeline and name.startswith(_EVENTS))]
+    is_newer = bool(
+        named.newer
+        or stray.followed & stray.links.keys()
+        or any(stray.followed & set(chain.commits) for chain in named.chains)
+    )
+    return [] if is_newer else [*names]
 
 
 def rebuild(named: Named, commits: Mapping[ObjectId, bytes], holdings: Holdings, names: Iterable[str]) -> Rebuilt:
@@ -130,39 +116,23 @@ def rebuild(named: Named, commits: Mapping[ObjectId, bytes], holdings: Holdings,
     """
     stray = _stray(named, commits)
     rebuilt = Rebuilt()
-    asked = set(names)
+    asked = {name for name in names if name.startswith(CHAINS)}
     present = {chain.name: list(reversed(chain.commits)) for chain in named.chains}
-    for name in sorted(name for name in asked if name.startswith(SNAPSHOTS)):
-        records = {commit: named.records[commit] for commit in present.get(name, ())}
-        taken = {record.seq for record in records.values()}
-        for commit, record in stray.records.items():
-            if SNAPSHOTS + day_of(record.seconds) == name and record.seq not in taken and holdings.has(record.tree):
-                records[commit] = record
-                taken.add(record.seq)
-        ordered = sorted(records, key=lambda commit: records[commit].seq)
-        rebuilt.targets[name] = _linked(rebuilt, ordered, commits)
-    if any(name.startswith((SESSIONS, OPERATIONS)) for name in asked):
-        _rebuild_events(rebuilt, asked, named, stray, present, commits)
-    return rebuilt
-
-
-def _rebuild_events(
-    rebuilt: Rebuilt,
-    asked: set[str],
-    named: Named,
-    stray: _Stray,
-    present: Mapping[str, list[ObjectId]],
-    commits: Mapping[ObjectId, bytes],
-) -> None:
+    for commit, link in [*stray.links.items()]:
+        # what expired and was removed in part stays so: nothing depends on it
+        if link.chain.startswith(SNAPSHOTS) and not holdings.has(link.tree):
+            del stray.links[commit]
+    if not asked:
+        return rebuilt
     chains: dict[str, list[ObjectId]] = {}
     for link in _fitting(rebuilt, _candidates(rebuilt, asked, named, stray)):
         chains.setdefault(link.chain, []).append(link.commit)
     commits = {**commits, **rebuilt.commits}
     for name in {*asked, *present}:
-        if name.startswith((SESSIONS, OPERATIONS)):
-            ordered = chains.get(name, [])
-            if name in asked or ordered != present.get(name):
-                rebuilt.targets[name] = _linked(rebuilt, ordered, commits)
+        ordered = chains.get(name, [])
+        if name in asked or ordered != present.get(name):
+            rebuilt.targets[name] = _linked(rebuilt, ordered, commits)
+    return rebuilt
 
 
 def _candidates(rebuilt: Rebuilt, asked: set[str], named: Named, stray: _Stray) -> list[Link]:
@@ -236,24 +206,19 @@ def _stray(named: Named, commits: Mapping[ObjectId, bytes]) -> _Stray:
         if isinstance(link.event.what, StepBegun):
             sessions[link.event.what.step_id] = link.event.what.session_id
     for commit, data in commits.items():
-        if commit in named.records or commit in named.links or commit in named.newer:
+        if commit in named.links or commit in named.newer:
             continue
         try:
-            found.records[commit] = decode_record(data, commit)[0]
+            link, _ = decode_link("", commit, data)
         except WrittenByNewer:
             found.followed.add(decode_commit(data, commit)[1])
+            continue
         except StoreCorrupt:
-            try:
-                link, _ = decode_link("", commit, data)
-            except WrittenByNewer:
-                found.followed.add(decode_commit(data, commit)[1])
-                continue
-            except StoreCorrupt:
-                # a commit of somebody else is not part of our chains
-                continue
-            events.append((commit, link))
-            if isinstance(link.event.what, StepBegun):
-                sessions[link.event.what.step_id] = link.event.what.session_id
+            # a commit of somebody else is not part of our chains
+            continue
+        events.append((commit, link))
+        if isinstance(link.event.what, StepBegun):
+            sessions[link.event.what.step_id] = link.event.what.session_id
     for commit, link in events:
         what = link.event.what
         if isinstance(what, StepEnded):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import attrs
 
@@ -19,7 +19,6 @@ from snapd.model.snapshot import ObjectId, RelPath
 from snapd.store.files.durable import make_directories, write_file
 from snapd.store.files.quarantine import Quarantine, remove
 from snapd.store.journal.journal import JOURNAL
-from snapd.store.log import COVERAGE
 from snapd.store.objects.codec import ObjectKind, decode_tree, object_id
 from snapd.store.objects.loose import object_path
 from snapd.store.objects.pack_entry import pack_object
@@ -112,35 +111,6 @@ def _left_out(event: str) -> Problem:
     return Problem("lostEvent", event, f"event {event} is left out: it depends on an event that is lost")
 
 
-def keep_coverages(found: Examination, written: Collection[ObjectId], quarantine: Quarantine) -> None:
-    """Sets a reference for each coverage that a record needs, and removes those of lost ones.
-
-    A lost coverage is then stored again with the next snapshot that has the same.
-
-    Args:
-        found: the check.
-        written: the objects that were recovered since.
-        quarantine: for references that are replaced.
-
-    Raises:
-        StorageFull, IoError: some references may be set and others not.
-    """
-    database = ReferenceDatabase(found.store)
-    for coverage in sorted({record.coverage for record in found.named.records.values()} | found.named.coverages):
-        name = COVERAGE + coverage.hex()
-        path = os.path.join(found.store, name)
-        if coverage in found.named.missing and coverage not in written:
-            _remove_reference(found, name, "its target is lost", quarantine)
-        elif found.references.targets.get(name) != coverage:
-            quarantine.keep(path, "it points to another object")
-            database.move({name: coverage}, durable=True)
-    used = {COVERAGE + record.coverage.hex() for record in found.named.records.values()}
-    wrong = {name for name, target in found.references.targets.items() if name != COVERAGE + target.hex()}
-    for name in sorted(wrong.union(found.references.damaged) - used):
-        if name.startswith(COVERAGE):
-            _remove_reference(found, name, "it points to nothing, or to another object", quarantine)
-
-
 def _remove_reference(found: Examination, name: str, reason: str, quarantine: Quarantine) -> None:
     """Removes a reference, packed or not, durably; keeps its file in quarantine."""
     path = os.path.join(found.store, name)
@@ -163,9 +133,7 @@ class Elsewhere:
     work_tree: Callable[[RelPath], bytes | None]
 
 
-def repair_objects(
-    found: Examination, elsewhere: Elsewhere, quarantine: Quarantine, call: Call
-) -> Collection[ObjectId]:
+def repair_objects(found: Examination, elsewhere: Elsewhere, quarantine: Quarantine, call: Call) -> None:
     """Recovers lost objects from elsewhere, and moves damaged files to quarantine.
 
     Args:
@@ -173,9 +141,6 @@ def repair_objects(
         elsewhere: where to look for lost objects.
         quarantine: for damaged files.
         call: the request.
-
-    Returns:
-        The objects that were written.
 
     Raises:
         StorageFull, IoError: everything that could be read before can still be read.
@@ -210,7 +175,6 @@ def repair_objects(
             quarantine.move(f"{path}.idx", "it is damaged, and its pack is missing")
     for oid in holdings.damaged_loose:
         _remove_if_there(object_path(holdings.directory, oid))
-    return writing.written
 
 
 def _fetch(found: Examination, elsewhere: Elsewhere, writing: _NewPack, call: Call) -> None:
@@ -226,6 +190,8 @@ def _fetch(found: Examination, elsewhere: Elsewhere, writing: _NewPack, call: Ca
         call.progress("looking for lost objects", writing.count)
         whole = holdings.read(oid)
         if whole is None or is_only_in_flawed(holdings, oid):
+            implied = found.named.implied.get(oid)
+            whole = whole or (("tree", implied) if implied is not None else None)
             whole = whole or elsewhere.sources.read(oid) or _in_work_tree(elsewhere, oid, paths)
             writing.add(oid, whole)
         if whole is not None and whole[0] == "tree":

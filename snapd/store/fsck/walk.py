@@ -10,7 +10,7 @@ import hashlib
 import os
 import struct
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import itemgetter
 
 import attrs
@@ -22,11 +22,10 @@ from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, TreeEntry
 from snapd.model.timeline import SessionId
 from snapd.store.coverage import decode as decode_coverage
 from snapd.store.files.durable import Damaged, WrittenByNewer, reading, twice
-from snapd.store.log import COVERAGE, SNAPSHOTS, Record, decode_record
 from snapd.store.objects.codec import ID_BYTES, ObjectKind, decode_commit, decode_tree
 from snapd.store.objects.compression import CHUNK_BYTES
 from snapd.store.refs.database import References
-from snapd.store.timeline.chain import OPERATIONS, SESSIONS, Link, decode_link, pins
+from snapd.store.timeline.chain import CHAINS, Link, decode_link, pins, snapshots
 
 from .holdings import WITHOUT_PACK, Holdings, Pack
 
@@ -174,27 +173,25 @@ class Named:
     """Everything that is reachable.
 
     Attributes:
-        chains: the chains of snapshots and events.
-        records: the records of snapshots, by their commits.
+        chains: the chains of events.
         links: the events, by their commits.
-        sessions: the session of each chain of events; None if it has none.
-        coverages: the coverage blobs with a reference.
+        sessions: the session of each chain; None if it has none.
         missing: the trees, blobs and coverages without a sound copy.
         tainted: the trees in which something is missing, each with the entries that lead to it.
         needed: the reachable objects in damaged packs.
         loosely: the events whose tree does not keep all objects that they name.
-        newer: records and events of a newer snapd, by their commits, each with the name of its chain.
+        implied: the bytes of missing trees that follow from the event whose objects they keep.
+        newer: events of a newer snapd, by their commits, each with the name of its chain.
     """
 
     chains: list[Chain] = attrs.field(factory=list)
-    records: dict[ObjectId, Record] = attrs.field(factory=dict)
     links: dict[ObjectId, Link] = attrs.field(factory=dict)
     sessions: dict[str, SessionId | None] = attrs.field(factory=dict)
-    coverages: set[ObjectId] = attrs.field(factory=set)
     missing: set[ObjectId] = attrs.field(factory=set)
     tainted: dict[ObjectId, list[tuple[bytes, ObjectId]]] = attrs.field(factory=dict)
     needed: set[ObjectId] = attrs.field(factory=set)
     loosely: list[ObjectId] = attrs.field(factory=list)
+    implied: dict[ObjectId, bytes] = attrs.field(factory=dict)
     newer: dict[ObjectId, str] = attrs.field(factory=dict)
 
     def is_broken(self, tree: ObjectId) -> bool:
@@ -253,23 +250,16 @@ class _Walker:
 
     def follow(self, name: str, target: ObjectId) -> None:
         """Walks what a reference reaches."""
-        if name.startswith(COVERAGE):
-            self.named.coverages.add(target)
-            self._coverage(target)
-        elif name.startswith(SNAPSHOTS):
-            self._chain(Chain(name, target), self._record)
-        elif name.startswith((SESSIONS, OPERATIONS)):
-            self.named.sessions[name] = None
-            self._chain(Chain(name, target), self._event)
-
-    def _chain(self, chain: Chain, follow: Callable[[str, ObjectId, bytes], ObjectId | None]) -> None:
-        """Walks a chain; `follow` takes its name, a commit and the bytes of that, and returns the parent."""
+        if not name.startswith(CHAINS):
+            return
+        chain = Chain(name, target)
+        self.named.sessions[name] = None
         self.named.chains.append(chain)
         commit: ObjectId | None = chain.target
         while commit is not None:
             data = self._commit(commit)
             try:
-                above = follow(chain.name, commit, data)
+                above = self._event(chain.name, commit, data)
             except WrittenByNewer:
                 # its tree is walked, as git would
                 self.named.newer[commit] = chain.name
@@ -281,13 +271,6 @@ class _Walker:
             chain.commits.append(commit)
             commit = above
 
-    def _record(self, _: str, commit: ObjectId, data: bytes) -> ObjectId | None:
-        record, above = decode_record(data, commit)
-        self.named.records[commit] = record
-        self._tree(record.tree)
-        self._coverage(record.coverage)
-        return above
-
     def _event(self, chain: str, commit: ObjectId, data: bytes) -> ObjectId | None:
         link, above = decode_link(chain, commit, data)
         self.named.links[commit] = link
@@ -297,7 +280,12 @@ class _Walker:
             self.named.loosely.append(commit)
             for oid in kept.named:
                 self._either(oid)
+        else:
+            self.named.implied |= {oid: tree for oid, tree in kept.trees.items() if not self._holdings.has(oid)}
         self._tree(link.tree)
+        for snapshot in snapshots(link.event).values():
+            self._tree(snapshot.tree)
+            self._coverage(snapshot.coverage)
         return above
 
     def _commit(self, oid: ObjectId) -> bytes:

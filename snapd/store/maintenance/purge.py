@@ -20,14 +20,25 @@ import attrs
 
 from snapd.model.call import Call
 from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, RelPath, Skip, SkipReason, TreeEntry
-from snapd.model.timeline import Effect, Event, Kept, MessageSent, Operated, SnapshotId, StepBegun, StepEnded, StepId
+from snapd.model.timeline import (
+    Effect,
+    Event,
+    Kept,
+    MessageSent,
+    Operated,
+    Recorded,
+    SnapshotId,
+    StepBegun,
+    StepEnded,
+    StepId,
+)
 from snapd.model.trees import files, is_among, lookup
 from snapd.store.coverage import encode
-from snapd.store.log import SnapshotLog
 from snapd.store.objects.codec import ObjectKind, encode_tree, object_id
 from snapd.store.objects.loose import encode_loose, object_path
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.repository import ShadowRepository
+from snapd.store.timeline.chain import snapshots
 from snapd.store.timeline.timeline import Timeline
 
 from .sweep import pack_names
@@ -43,7 +54,6 @@ class PurgePlan:
 
     Args:
         repository: of the store.
-        log: its snapshots.
         timeline: its events.
         paths: the files and directories to purge.
         messages: the messages whose words to purge: their texts, and the descriptions of their steps.
@@ -60,14 +70,12 @@ class PurgePlan:
     def __init__(
         self,
         repository: ShadowRepository,
-        log: SnapshotLog,
         timeline: Timeline,
         paths: Collection[RelPath],
         messages: Collection[str],
         call: Call,
     ) -> None:
         self._repository = repository
-        self._log = log
         self._timeline = timeline
         self._messages = frozenset(messages)
         self._silenced: set[StepId] = set()
@@ -77,7 +85,7 @@ class PurgePlan:
         self._paths: frozenset[RelPath] = frozenset()
         self._changed: dict[SnapshotId, SnapshotId] = {}
         self._objects: dict[ObjectId, bytes] = {}
-        self._roots = {tree for _, (_, tree, _) in log.roots_by_seq()} | self._trees_of_events()
+        self._roots = {found.tree for event in timeline.all_events() for found in snapshots(event).values()}
         self.contents = frozenset(self._contents_at(paths)) - {EMPTY_BLOB}
 
     def versions_by_path(self) -> dict[RelPath, frozenset[ObjectId]]:
@@ -93,7 +101,7 @@ class PurgePlan:
 
     def snapshots(self) -> int:
         """The number of recorded snapshots that have such a blob."""
-        return sum(bool(self.located(tree)) for _, (_, tree, _) in self._log.roots_by_seq())
+        return sum(bool(self.located(taken.tree)) for taken in self._timeline.inventory().snapshots)
 
     def located(self, tree: ObjectId) -> Located:
         """The paths of a tree that have such a blob, each with it."""
@@ -142,19 +150,11 @@ class PurgePlan:
             StorageFull, IoError: nothing moved.
         """
         self._paths = frozenset(self.versions_by_path())
-        days, commits = self._log.rewritten(self._snapshot)
         chains, objects = self._timeline.rewritten(self._event)
-        made = {object_id("commit", data): encode_loose("commit", data) for data in commits}
-        journal = self._repository.journal
-        for part in (self._objects, made, objects):
-            journal.add(part)
-        journal.flush({**days, **chains})
+        self._repository.journal.add({**self._objects, **objects})
+        self._repository.journal.flush(chains)
 
     # -- what to purge
-
-    def _trees_of_events(self) -> set[ObjectId]:
-        _, chains, _ = self._timeline.history()
-        return {tree for chain in chains for tree in chain.trees}
 
     def _contents_at(self, paths: Collection[RelPath]) -> Iterator[ObjectId]:
         seen: set[ObjectId] = set()
@@ -233,7 +233,11 @@ class PurgePlan:
         if isinstance(what, Operated):
             turned = tuple(attrs.evolve(turn, effects=self._effects(turn.effects)) for turn in what.turned)
             effects = None if what.effects is None else self._effects(what.effects)
-            what = attrs.evolve(what, before=self._snapshot(what.before), turned=turned, effects=effects)
+            after = None if what.after is None else self._snapshot(what.after)
+            before = self._snapshot(what.before)
+            what = attrs.evolve(what, before=before, after=after, turned=turned, effects=effects)
+        elif isinstance(what, Recorded):
+            what = attrs.evolve(what, snapshot=self._snapshot(what.snapshot))
         elif isinstance(what, Kept):
             kept = (file for file in what.files if file[1] is None or file[1].oid not in self.contents)
             what = attrs.evolve(what, files=tuple(kept))

@@ -15,11 +15,10 @@ from itertools import accumulate
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
 from snapd.model.errors import os_errors
-from snapd.model.retention import Inventory, Limits, Removal, SnapshotDate, droppable, expired, union
+from snapd.model.retention import Limits, Removal, droppable, expired, union
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import read_if_there, remove_if_there, sync_directory, write_file
 from snapd.store.files.quarantine import remove_quarantine
-from snapd.store.log import SnapshotLog
 from snapd.store.maintenance.sweep import own_bytes, sizes
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.timeline import Timeline
@@ -81,16 +80,12 @@ class Maintenance:
 
     Args:
         repository: of the store.
-        log: its snapshots.
         timeline: its events.
         scheduler: repacks it.
     """
 
-    def __init__(
-        self, repository: ShadowRepository, log: SnapshotLog, timeline: Timeline, scheduler: MaintenanceScheduler
-    ) -> None:
+    def __init__(self, repository: ShadowRepository, timeline: Timeline, scheduler: MaintenanceScheduler) -> None:
         self._repository = repository
-        self._log = log
         self._timeline = timeline
         self._scheduler = scheduler
         self._pending_sweep = PendingSweep(repository.path)
@@ -121,8 +116,9 @@ class Maintenance:
 
     def foretell(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
         """Says what `clean` would drop, and how much that frees without packing the rest; arguments as there."""
-        gone = union([expired(self._inventory(), limits, _trees(keep)), self._too_much(limits, keep, call)])
-        return len(gone.snapshots), self._weights([gone], keep, call)[0]
+        inventory = self._timeline.inventory()
+        gone = union([expired(inventory, limits, _trees(keep)), self._too_much(limits, keep, call)])
+        return inventory.count(gone), self._weights([gone], keep, call)[0]
 
     def clean_in_background(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
         """Does the same until somebody else wants to write; gives the number of snapshots that were dropped.
@@ -162,14 +158,9 @@ class Maintenance:
         # a replay must not set a reference back to something that is dropped here
         self._repository.journal.checkpoint()
 
-    def _inventory(self) -> Inventory:
-        times, chains, links = self._timeline.history()
-        taken = [SnapshotDate(record.seq, record.seconds, record.tree) for record in self._log.records()]
-        return Inventory(taken, self._log.newest, times, chains, links)
-
     def _drop_expired(self, limits: Limits, keep: ObjectId | None, call: Call) -> int:
         remove_tempfiles(self._repository.path)
-        return self._drop(expired(self._inventory(), limits, _trees(keep)), keep, call)
+        return self._drop(expired(self._timeline.inventory(), limits, _trees(keep)), keep, call)
 
     def _drop(self, gone: Removal, keep: ObjectId | None, call: Call) -> int:
         if not gone and not self._pending_sweep:
@@ -177,11 +168,10 @@ class Maintenance:
         call.commit()
         removed = 0
         if gone:
+            removed = self._timeline.inventory().count(gone)
             self._pending_sweep.note(wholly=False)
             failpoint("expire.timeline")
-            self._timeline.drop(gone.chains)
-            failpoint("expire.log")
-            removed = self._log.drop(gone.snapshots)
+            self._timeline.drop(gone.chains, gone.snapshots)
         self._sweep(keep, call)
         return removed
 
@@ -192,11 +182,9 @@ class Maintenance:
             remove_tempfiles(repository.path, at_once=True)
             drop_packing(repository)
             remove_quarantine(repository.path)
-        # a process that was killed before this may have left some
-        self._log.drop_unused()
         # their objects are removed next: a power cut must not bring the references back without them
         repository.references.sync()
-        roots = [root for _, root in (*self._log.roots_by_seq(), *self._timeline.roots_by_chain())]
+        roots = [root for _, _, root in self._timeline.roots()]
         expire(repository, roots, keep, call, wholly=wholly)
         if drop_unindexed(repository) or not wholly:
             self._pending_sweep.forget()
@@ -211,7 +199,7 @@ class Maintenance:
             return Removal()
         # nothing that is dropped here would make fetched sessions smaller
         excess = own_bytes(self._repository.path, MIRRORS) - limits.max_bytes
-        pieces = droppable(self._inventory(), limits.now, _trees(keep)) if excess > 0 else []
+        pieces = droppable(self._timeline.inventory(), limits.now, _trees(keep)) if excess > 0 else []
         if not pieces:
             if excess > 0:
                 logger.warning(
@@ -229,10 +217,8 @@ class Maintenance:
         snapshots = {seq: at for at, piece in enumerate(pieces) for seq in piece.snapshots}
         chains = {name: at for at, piece in enumerate(pieces) for name in piece.chains}
         roots: dict[int, list[tuple[ObjectId, ...]]] = {}
-        for seq, root in self._log.roots_by_seq():
-            roots.setdefault(snapshots.get(seq, len(pieces)), []).append(root)
-        for name, event in self._timeline.roots_by_chain():
-            roots.setdefault(chains.get(name, len(pieces)), []).append(event)
+        for name, seq, root in self._timeline.roots():
+            roots.setdefault(snapshots.get(seq, chains.get(name, len(pieces))), []).append(root)
         size = sizes(self._repository.objects).own
         seen: set[ObjectId] = set()
         # from the end: what stays, then each piece before that is dropped

@@ -19,6 +19,7 @@ from snapd.model.timeline import (
     Kept,
     MessageSent,
     Operated,
+    Recorded,
     SessionEnded,
     SessionId,
     SessionStarted,
@@ -59,7 +60,7 @@ def identity(event: Event) -> Identity | None:
             return kind, f"{event.what.message_id} {event.milliseconds}"
         case SessionStarted() | SessionEnded() | Kept():
             return kind, str(event.milliseconds)
-        case StepsLeft() | Edited():
+        case StepsLeft() | Edited() | Recorded():
             return None
 
 
@@ -107,7 +108,7 @@ def _about(event: Event, sessions: dict[str, set[SessionId]]) -> set[SessionId]:
             if what.is_own and what.session_id is not None:
                 about.add(what.session_id)
             return sessions.setdefault(what.operation_id, about)
-        case StepsLeft() | Edited():
+        case StepsLeft() | Edited() | Recorded():
             return set()
 
 

@@ -1,8 +1,12 @@
 """The chains of events: a commit for each event, and a reference for each session.
 
-`refs/snapd/sessions/<first 16 digits of the sha1 of the session's id>` has the events of a session, and
-`refs/snapd/operations/<day>` those without a session. A commit's message is the event, its parent is the previous event
-of the same chain. Across chains, the events' `seq` gives the order.
+`refs/snapd/sessions/<first 16 digits of the sha1 of the session's id>` has the events of a session,
+`refs/snapd/snapshots/<day>` those that only record a snapshot, and `refs/snapd/operations/<day>` the others without a
+session. A commit's message is the event, its parent is the previous event of the same chain. Across chains, the events'
+`seq` gives the order; the day only groups events.
+
+Chains of sessions and operations expire as a whole. Of those of snapshots, any event may be dropped, as nothing depends
+on it.
 
 The tree of the commit makes all objects of the event reachable, so that git does not drop them. Snapshots are in it by
 their role (`head`, `seen.after`, ...), each with its coverage, so that `git show <commit>:head/some/file` shows a file.
@@ -11,6 +15,7 @@ The blobs of an operation's effects are in `effects`, by their ids.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import itertools
 import re
@@ -18,10 +23,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 import attrs
 
+from snapd.failpoints import failpoint
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, TREE, ObjectId, RelPath, TreeEntry
-from snapd.model.timeline import Event, Kept, Operated, SessionId, SnapshotId
-from snapd.store.log import day_of
+from snapd.model.timeline import Event, Kept, Operated, Recorded, SessionId, SnapshotId
+from snapd.store.object_store import ObjectBatch
 from snapd.store.objects.codec import encode_commit, encode_tree, object_id
 from snapd.store.objects.loose import encode_loose
 from snapd.store.refs.database import read_references
@@ -34,11 +40,15 @@ EFFECTS = b"effects"
 
 SESSIONS = "refs/snapd/sessions/"
 OPERATIONS = "refs/snapd/operations/"
+SNAPSHOTS = "refs/snapd/snapshots/"
+CHAINS = (SESSIONS, OPERATIONS, SNAPSHOTS)
 
 NO_OBJECT = bytes(20)
 """The id that git uses for no object."""
 
 _NAME_DIGITS = 16
+_DAY_SECONDS = 86400
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
 _COMMIT = re.compile(
     r"tree (?P<tree>[0-9a-f]{40})\n(?:parent (?P<parent>[0-9a-f]{40})\n)?"
     r"author [^\n]*\ncommitter [^\n]*\n\n(?P<name>[a-zA-Z]+)\n\n(?P<payload>[^\n]*)\n"
@@ -68,6 +78,8 @@ def snapshots(event: Event) -> dict[bytes, SnapshotId]:
         b"seen.before": event.seen.before if event.seen is not None else None,
         b"seen.after": event.seen.after if event.seen is not None else None,
         b"before": event.what.before if isinstance(event.what, Operated) else None,
+        b"after": event.what.after if isinstance(event.what, Operated) else None,
+        b"snapshot": event.what.snapshot if isinstance(event.what, Recorded) else None,
     }
     return {role: snapshot for role, snapshot in found.items() if snapshot is not None}
 
@@ -133,9 +145,11 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
         event: the event.
         session_id: its session; None if it has none.
     """
-    if session_id is None:
-        return OPERATIONS + day_of(event.milliseconds // 1000)
-    return chain_of_session(session_id)
+    if session_id is not None:
+        return chain_of_session(session_id)
+    # time.strftime would check the time zone file each time
+    day = datetime.date.fromordinal(_EPOCH + event.milliseconds // 1000 // _DAY_SECONDS).isoformat()
+    return (SNAPSHOTS if isinstance(event.what, Recorded) else OPERATIONS) + day
 
 
 def chain_of_session(session_id: SessionId) -> str:
@@ -162,9 +176,7 @@ class Chains:
         self._held: set[ObjectId] = set()
         self._offered: set[ObjectId] = set()
         self.heads: dict[str, ObjectId] = {
-            name: target
-            for name, target in read_references(repository.path).whole().items()
-            if name.startswith((SESSIONS, OPERATIONS))
+            name: target for name, target in read_references(repository.path).whole().items() if name.startswith(CHAINS)
         }
 
     def prepare(
@@ -245,6 +257,41 @@ class Chains:
         for name in names:
             self._repository.references.delete(name)
             del self.heads[name]
+
+    def drop_snapshots(self, going: Collection[int]) -> list[Link]:
+        """Drops events of chains of snapshots; a sweep removes their objects.
+
+        Args:
+            going: the `seq` of each.
+
+        Returns:
+            The events that stay with another commit, because one before them in their chain was dropped.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError: those of some chains may be dropped and others not.
+        """
+        moved: list[Link] = []
+        for chain, head in [*self.heads.items()] if going else ():
+            if not chain.startswith(SNAPSHOTS):
+                continue
+            links = [*walk(chain, head, self._repository.read_commit)][::-1]
+            if not any(link.event.seq in going for link in links):
+                continue
+            failpoint("chain.rewrite")
+            commit: ObjectId | None = None
+            with ObjectBatch(self._repository) as batch:
+                for link in links:
+                    if link.event.seq not in going:
+                        commit = batch.commit_object(encode_link(link.event, link.payload, link.tree, commit))
+                        moved.append(attrs.evolve(link, commit=commit))
+                batch.commit()
+            self._repository.journal.flush()
+            if commit is None:
+                self.drop([chain])
+            else:
+                self._repository.references.move({chain: commit}, durable=True)
+                self.heads[chain] = commit
+        return moved
 
     def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
         """The chains with other events in place of their own; nothing is written.

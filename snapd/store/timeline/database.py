@@ -17,13 +17,17 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from typing import Any
 from urllib.parse import quote
 
+import attrs
+
 from snapd.failpoints import failpoint
+from snapd.model.taken import Taken, taken_by
 from snapd.model.timeline import (
     Edited,
     Event,
     Kept,
     MessageSent,
     Operated,
+    Recorded,
     SessionEnded,
     SessionId,
     SessionStarted,
@@ -39,7 +43,7 @@ from snapd.model.timeline import (
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there
 
 from . import codec
-from .chain import Link
+from .chain import Link, snapshots
 from .codec import encode_claims, encode_summary, encode_uncaptured
 from .converter import write_file
 from .queries import EVENT, TimelineQueries
@@ -50,7 +54,7 @@ _SEAL = ".sha1"
 BESIDE = (_SEAL, "-wal", "-shm", "-journal", "")
 """What the names of the files of a database end with, in the order in which they go."""
 
-_OF_A_CHAIN = ("undone", "turns", "kept", "spans", "operations", "steps", "messages", "sessions")
+_OF_A_CHAIN = ("snapshots", "undone", "turns", "kept", "spans", "operations", "steps", "messages", "sessions")
 _VARYING = ("summary", "is_empty", "previous")
 _EVENTS = 64
 """Written to the file with one commit: as many as take less time to read again after a kill than a process to start."""
@@ -125,8 +129,7 @@ class Database(TimelineQueries):
 
     def catch_up(self, links: Iterable[Link]) -> None:
         """Adds events that follow those that are there, in their order, and writes them; raises as `add`."""
-        last = self.last()
-        previous = None if last is None else last[0]
+        previous = self.last
         self.begin()
         for link in links:
             self.add(link, previous)
@@ -238,7 +241,7 @@ class Database(TimelineQueries):
             case Edited() if event.seen is not None and head is not None:
                 for step_id in event.seen.steps:
                     self._run(GO_ON, head.tree, head.coverage, step_id)
-            case StepsLeft() | Edited():
+            case StepsLeft() | Edited() | Recorded():
                 pass  # the event only records the look at the work tree
             case Kept(_, steps):
                 for step_id in steps:
@@ -247,6 +250,21 @@ class Database(TimelineQueries):
                 self._end_step(event, what)
             case Operated() as what:
                 _operate(self.connection, event, what)
+        for taken in taken_by(event, self.session_of(event.what)):
+            self._take(taken)
+        self._know_what_is_named(event)
+
+    def _take(self, taken: Taken) -> None:
+        columns = attrs.asdict(taken, recurse=False)
+        snapshot = columns.pop("snapshot")
+        self._insert("snapshots", tree=snapshot.tree, coverage=snapshot.coverage, **columns)
+
+    def _know_what_is_named(self, event: Event) -> None:
+        """Has the snapshots that an event names be found by their hashes, though no event that is left took them."""
+        for snapshot in set(snapshots(event).values()):
+            if not self.knows(snapshot.tree):
+                place = -1 - self._value("SELECT -MIN(0, COALESCE(MIN(place), 0)) FROM snapshots")
+                self._take(Taken(place, event.seq, "look", snapshot, event.milliseconds, is_base=False))
 
     def _start_session(self, event: Event, what: SessionStarted) -> None:
         self._run(
@@ -334,8 +352,14 @@ class Database(TimelineQueries):
         self._join()
         _list_files(self.connection, seq, files)
 
-    def drop(self, chains: Iterable[str]) -> None:
-        """Drops chains; no other chain may be linked with them."""
+    def drop(self, chains: Iterable[str], singles: Iterable[int], moved: Iterable[Link]) -> None:
+        """Drops chains, with which no other chain may be linked, and events of chains of snapshots.
+
+        Args:
+            chains: the name of each chain.
+            singles: the `seq` of each event.
+            moved: events that stay with another commit.
+        """
         failpoint("database.drop")
         self.write()
         with self._change():
@@ -346,7 +370,16 @@ class Database(TimelineQueries):
                     # the names of the tables are constants
                     self._run(f"DELETE FROM {table} WHERE seq IN (SELECT seq FROM events WHERE chain = ?)", chain)  # noqa: S608
                 self._run("DELETE FROM events WHERE chain = ?", chain)
+            for seq in singles:
+                self._run("DELETE FROM snapshots WHERE seq = ?", seq)
+                self._run("DELETE FROM events WHERE seq = ?", seq)
+            for link in moved:
+                self._run("UPDATE events SET commit_id = ? WHERE seq = ?", link.commit, link.event.seq)
+            for event in self.all_events():
+                self._know_what_is_named(event)
         self.write()
+        # what is dropped is to make the store smaller
+        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # -- the chains
 
@@ -361,6 +394,8 @@ class Database(TimelineQueries):
             # the names of the tables are constants, and their columns in the schema
             rows = self._rows(f"SELECT {', '.join(columns)} FROM {table}")  # noqa: S608
             found[table] = sorted(rows, key=repr)
+        # which events took the others, and what else is known, depends on what was dropped before
+        found["snapshots"] = [row for row in found["snapshots"] if row[0] > 0]
         return found
 
     def _together(self) -> AbstractContextManager[object]:

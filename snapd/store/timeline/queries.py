@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -9,8 +10,9 @@ from typing import Any
 
 import attrs
 
-from snapd.model.retention import Chain
+from snapd.model.retention import Chain, DatedSnapshot, Inventory
 from snapd.model.snapshot import ObjectId, RelPath
+from snapd.model.taken import Taken, TakenQuery, taken_by
 from snapd.model.timeline import (
     Edited,
     Event,
@@ -20,6 +22,7 @@ from snapd.model.timeline import (
     Operated,
     Operation,
     OperationId,
+    Recorded,
     Session,
     SessionId,
     SnapshotId,
@@ -37,7 +40,7 @@ from snapd.model.timeline import (
     around,
 )
 
-from .chain import SESSIONS, chain_of_session, effect_blobs, snapshots
+from .chain import SESSIONS, SNAPSHOTS, chain_of_session, effect_blobs, snapshots
 from .codec import decode_claims, decode_event, decode_summary, decode_uncaptured
 from .converter import read_file
 from .schema import CHAINS, HEADS, LINKS, ROOTS
@@ -47,7 +50,13 @@ AFTER_ALL = 2**63 - 1
 _LAST_CHARACTER = "\U0010ffff"
 
 EVENT = "SELECT payload, commit_id FROM events "
-WITHIN = "WHERE milliseconds BETWEEN ?1 AND ?2 AND (?3 IS NULL OR head_tree = ?3) ORDER BY seq DESC"
+_NOT_A_SNAPSHOT = f"chain NOT BETWEEN '{SNAPSHOTS}' AND '{SNAPSHOTS}~'"
+BELOW = f"WHERE seq < ? AND {_NOT_A_SNAPSHOT} ORDER BY seq DESC LIMIT ?"
+UNLISTED = f"""
+SELECT seq FROM events WHERE seq > (SELECT COALESCE(MAX(seq), 0) FROM listed) AND {_NOT_A_SNAPSHOT} ORDER BY seq LIMIT ?
+"""  # noqa: S608 - the name is a constant
+TAKEN = "SELECT * FROM snapshots "
+HEAD = "SELECT head_tree, head_coverage FROM events WHERE head_tree IS NOT NULL ORDER BY seq DESC LIMIT 1"
 SESSION = "SELECT session_id, agent, title, started, ended, step_count FROM sessions "
 UNDONE = "SELECT name, operation_id, rest FROM undone "
 HEARD = """
@@ -114,6 +123,27 @@ def beside(*columns: tuple[str, str]) -> str:
 
 
 _NEIGHBOURS = beside(("steps", "step_id"), ("sessions", "session_id"), ("messages", "message_id"))
+
+
+_HEXADECIMAL = re.compile("[0-9a-f]*")
+_DIGITS = 40
+"""Of a hash."""
+_TREES_BESIDE = """
+SELECT lower(hex(max(tree))) FROM snapshots WHERE tree < ?1
+UNION ALL SELECT lower(hex(min(tree))) FROM snapshots WHERE tree > ?2
+UNION ALL SELECT lower(hex(min(tree))) FROM snapshots WHERE tree BETWEEN ?1 AND ?2 AND ?1 != ?2
+"""
+TAKEN_UNTIL = "WHERE place > 0 AND place < ? AND milliseconds <= ? ORDER BY place DESC LIMIT ?"
+TAKEN_BEGINNING = """
+WHERE tree BETWEEN ? AND ? AND place < ?
+    AND place = (SELECT MAX(place) FROM snapshots AS newer WHERE newer.tree = snapshots.tree)
+ORDER BY place DESC LIMIT ?
+"""
+
+
+def _bounds_of_trees(digits: str) -> tuple[ObjectId, ObjectId]:
+    """The first and the last hash that begins with some digits."""
+    return bytes.fromhex(digits.ljust(_DIGITS, "0")), bytes.fromhex(digits.ljust(_DIGITS, "f"))
 
 
 def beginning(column: str, prefix: str) -> tuple[str, list[str]]:
@@ -229,8 +259,11 @@ class SessionQueries(Queries):
         return tuple([Message(*row[:-1]) for row in shown]), shown[-1][-1] if len(shown) < len(rows) else None
 
     def neighbours(self, name: str) -> tuple[str, ...]:
-        """The ids of each kind that come right before and after one in order, as far as there are any."""
-        return tuple([found for (found,) in self._rows(_NEIGHBOURS, name) if found])
+        """The ids of each kind, and the hashes, that come right before and after a name, as far as there are any."""
+        digits = _HEXADECIMAL.match(name)
+        assert digits is not None
+        trees = self._rows(_TREES_BESIDE, *_bounds_of_trees(digits[0][:_DIGITS]))
+        return tuple([found for (found,) in (*self._rows(_NEIGHBOURS, name), *trees) if found])
 
     def _sessions(self, clause: str, *values: Any) -> tuple[Session, ...]:
         return tuple([Session(*row) for row in self._rows(SESSION + clause, *values)])
@@ -303,41 +336,35 @@ class StepQueries(Queries):
 class EventQueries(Queries):
     """Events, and what they saw."""
 
-    def last(self) -> tuple[int, SnapshotId | None] | None:
-        """The `seq` and the head of the newest event."""
-        rows = self._rows("SELECT seq, head_tree, head_coverage FROM events ORDER BY seq DESC LIMIT 1")
-        return (rows[0][0], snapshot(*rows[0][1:])) if rows else None
+    @property
+    def last(self) -> int | None:
+        """The `seq` of the newest event."""
+        found: int | None = self._value("SELECT MAX(seq) FROM events")
+        return found
 
     @property
     def head(self) -> SnapshotId | None:
-        """The snapshot of the work tree at the last event."""
-        last = self.last()
-        return last[1] if last is not None else None
+        """The snapshot of the work tree at the last event that says who changed what before it."""
+        rows = self._rows(HEAD)
+        return SnapshotId(*rows[0]) if rows else None
 
     def session_of(self, what: EventPayload) -> SessionId | None:
         """The session of an event; None if it has none, or if its step is unknown."""
         if isinstance(what, StepEnded):
             found: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
             return found
-        return None if isinstance(what, StepsLeft | Edited | Kept) else what.session_id
+        return None if isinstance(what, StepsLeft | Edited | Kept | Recorded) else what.session_id
 
     def event(self, seq: int) -> Event | None:
         """The event with a number."""
         return next(iter(self._events("WHERE seq = ?", seq)), None)
 
     def events(self, before: int | None, limit: int) -> tuple[Event, ...]:
-        """Lists up to `limit` events with a `seq` below `before`, or of all events for None, newest first."""
-        return self._events("WHERE seq < ? ORDER BY seq DESC LIMIT ?", AFTER_ALL if before is None else before, limit)
+        """Lists up to `limit` events with a `seq` below `before`, or of all events for None, newest first.
 
-    def events_within(self, first: int, last: int, head: ObjectId | None) -> tuple[Event, ...]:
-        """Lists the events between two times, newest first.
-
-        Args:
-            first: milliseconds since 1970.
-            last: the same.
-            head: only events that found or left this tree; None for all.
+        Not those that only record a snapshot.
         """
-        return self._events(WITHIN, first, last, head)
+        return self._events(BELOW, AFTER_ALL if before is None else before, limit)
 
     def events_of(self, step_id: StepId, *, spoken_for: bool = False) -> tuple[Event, ...]:
         """The events whose `seen` is one of the `spans` of a step, in the order of time. Arguments as of `spans`."""
@@ -370,29 +397,31 @@ class EventQueries(Queries):
         rows = self._rows(CHAINS)
         return [(chain, decode_event(payload, commit)[0], bool(is_open)) for chain, payload, commit, is_open in rows]
 
-    def history(self) -> tuple[list[float], list[Chain], list[tuple[str, str]]]:
-        """What retention needs: the times of the events in seconds, the chains, and the pairs of linked chains."""
+    def inventory(self) -> Inventory:
+        """What retention needs."""
         events = self.chains()
-        times = [event.milliseconds / 1000 for _, event, _ in events]
+        times: list[float] = []
+        taken: list[DatedSnapshot] = []
         named: dict[str, set[ObjectId]] = {}
-        first: dict[str, float] = {}
-        last: dict[str, tuple[int, float, bool]] = {}
-        for at, (chain, event, is_open) in enumerate(events):
-            named.setdefault(chain, set()).update(snapshot.tree for snapshot in snapshots(event).values())
-            first.setdefault(chain, times[at])
-            last[chain] = (at, times[at], is_open)
+        places: dict[str, list[int]] = {}
+        is_open: dict[str, bool] = {}
+        base: int | None = None
+        for at, (chain, event, goes_on) in enumerate(events):
+            times.append(event.milliseconds / 1000)
+            is_single = chain.startswith(SNAPSHOTS)
+            for each in taken_by(event, None):
+                taken.append(DatedSnapshot(at, event.seq, each.tree, None if is_single else chain))
+                if each.is_base:
+                    base = event.seq
+            if not is_single:
+                named.setdefault(chain, set()).update(snapshot.tree for snapshot in snapshots(event).values())
+                places.setdefault(chain, []).append(at)
+                is_open[chain] = goes_on
         chains = [
-            Chain(
-                name,
-                at,
-                first[name],
-                None if is_open else seconds,
-                name.startswith(SESSIONS),
-                frozenset(named[name]),
-            )
-            for name, (at, seconds, is_open) in last.items()
+            Chain(name, found[0], found[-1], is_open[name], name.startswith(SESSIONS), frozenset(named[name]))
+            for name, found in places.items()
         ]
-        return times, chains, self._rows(LINKS)
+        return Inventory(times, taken, chains, self._rows(LINKS), base)
 
     def all_events(self) -> Iterator[Event]:
         """All events, oldest first."""
@@ -403,9 +432,9 @@ class EventQueries(Queries):
         for _, event, _ in self.chains():
             yield from effect_blobs(event)
 
-    def roots_by_chain(self) -> list[tuple[str, tuple[ObjectId, ObjectId]]]:
-        """The chain of each event, its commit, and the tree of that commit."""
-        return [(chain, (commit, tree)) for chain, commit, tree in self._rows(ROOTS)]
+    def roots(self) -> list[tuple[str, int, tuple[ObjectId, ObjectId]]]:
+        """The chain of each event, its number, and its commit with the tree of that."""
+        return [(chain, seq, (commit, tree)) for chain, seq, commit, tree in self._rows(ROOTS)]
 
     def _event(self, payload: str, commit: ObjectId, speaking: StepId | None = None) -> Event:
         """An event; `seen.steps` includes steps that were left and were spoken for, or are now."""
@@ -484,10 +513,7 @@ class FileQueries(Queries):
 
     def unlisted(self, most: int) -> tuple[int, ...]:
         """The numbers of up to `most` events whose files are not listed yet, oldest first; see `list_files`."""
-        rows = self._rows(
-            "SELECT seq FROM events WHERE seq > (SELECT COALESCE(MAX(seq), 0) FROM listed) ORDER BY seq LIMIT ?", most
-        )
-        return tuple([seq for (seq,) in rows])
+        return tuple([seq for (seq,) in self._rows(UNLISTED, most)])
 
     def touched_of(self, path: RelPath, before: int, after: int = 0) -> tuple[Touched, ...]:
         """What the listed events with a number below `before` and above `after` did to a file, oldest first."""
@@ -506,7 +532,53 @@ class FileQueries(Queries):
         )
 
 
-class TimelineQueries(SessionQueries, OperationQueries, FileQueries):
+class SnapshotQueries(Queries):
+    """The snapshots that events recorded."""
+
+    def knows(self, tree: ObjectId) -> bool:
+        """Whether there is a snapshot with this tree."""
+        return self._value("SELECT 1 FROM snapshots WHERE tree = ? LIMIT 1", tree) is not None
+
+    def taken_last(self, tree: ObjectId) -> Taken | None:
+        """The newest snapshot with this tree, a look only if there is nothing else; None if there is none.
+
+        What somebody only looked at may lack what an operation had to leave out, such as an empty directory.
+        """
+        with self._together():
+            for which in ("(kind != 'look' OR is_base)", "TRUE"):
+                for taken in self._taken(f"WHERE tree = ? AND {which} ORDER BY place DESC LIMIT 1", tree):
+                    return taken
+        return None
+
+    @property
+    def base(self) -> Taken | None:
+        """The newest snapshot that a client asked for or that an operation left; see `Recorded.is_base`."""
+        return next(iter(self._taken("WHERE is_base ORDER BY place DESC LIMIT 1")), None)
+
+    def taken(self, wanted: TakenQuery, below: int | None, limit: int) -> tuple[Taken, ...]:
+        """Lists up to `limit` snapshots, newest first; only those with a `place` below `below` unless that is None."""
+        before = AFTER_ALL if below is None else below
+        if wanted.prefix:
+            return self._taken(TAKEN_BEGINNING, *_bounds_of_trees(wanted.prefix), before, limit)
+        until = AFTER_ALL if wanted.until is None else wanted.until * 1000 + 999
+        return self._taken(TAKEN_UNTIL, before, until, limit)
+
+    def taken_before(self, place: int) -> Taken | None:
+        """The snapshot before one; None for the first."""
+        return next(iter(self._taken("WHERE place BETWEEN 1 AND ? ORDER BY place DESC LIMIT 1", place - 1)), None)
+
+    def _taken(self, clause: str, *values: Any) -> tuple[Taken, ...]:
+        return tuple(
+            [
+                Taken(place, seq, kind, SnapshotId(tree, coverage), milliseconds, bool(is_base), *names)
+                for place, seq, kind, tree, coverage, milliseconds, is_base, *names in self._rows(
+                    TAKEN + clause, *values
+                )
+            ]
+        )
+
+
+class TimelineQueries(SessionQueries, OperationQueries, FileQueries, SnapshotQueries):
     """All that a timeline is asked."""
 
 

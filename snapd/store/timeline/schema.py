@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 13
+VERSION = 14
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -22,8 +22,26 @@ TABLES = (
     )
     """,
     "CREATE INDEX events_of_a_chain ON events (chain, seq)",
-    "CREATE INDEX events_of_a_time ON events (milliseconds)",
-    # in all tables, `seq` is the event that made the row
+    "CREATE INDEX events_with_a_head ON events (seq) WHERE head_tree IS NOT NULL",
+    # in all tables, `seq` is the event that made the row; what an event names and no event took has a `place` below 0
+    """
+    CREATE TABLE snapshots (
+        place INTEGER PRIMARY KEY,
+        seq INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        tree BLOB NOT NULL,
+        coverage BLOB NOT NULL,
+        milliseconds INTEGER NOT NULL,
+        is_base INTEGER NOT NULL,
+        session_id TEXT,
+        step_id TEXT,
+        message_id TEXT,
+        operation_id TEXT
+    )
+    """,
+    "CREATE INDEX snapshots_of_an_event ON snapshots (seq)",
+    "CREATE INDEX snapshots_of_a_tree ON snapshots (tree, place)",
+    "CREATE INDEX bases ON snapshots (place) WHERE is_base",
     """
     CREATE TABLE sessions (
         session_id TEXT PRIMARY KEY,
@@ -199,5 +217,5 @@ UPDATE steps SET to_tree = ?, to_coverage = ?, summary = NULL, is_empty = NULL W
 """
 """Has a step that has ended go on to another snapshot."""
 
-ROOTS = "SELECT chain, commit_id, pins FROM events"
-"""The chain of each event, its commit, and the tree of that commit."""
+ROOTS = "SELECT chain, seq, commit_id, pins FROM events"
+"""The chain of each event, its number, its commit, and the tree of that commit."""

@@ -25,6 +25,7 @@ from snapd.failpoints import failpoint
 from snapd.model.errors import IoError, StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import Event, SessionId, StepBegun, StepEnded, StepId, Summary, Touched
+from snapd.store.objects.loose import prepare
 from snapd.store.repository import ShadowRepository
 
 from .chain import NO_OBJECT, Chains, Link, chain_of, walk
@@ -86,8 +87,7 @@ class TimelineView(TimelineQueries):
 
     def _previous(self) -> int | None:
         """The `seq` of the last event."""
-        last = self.last()
-        return last[0] if last is not None else None
+        return self.last
 
 
 class Timeline(TimelineView):
@@ -201,6 +201,9 @@ class Timeline(TimelineView):
             links.append(chains.prepare(event, session_id or self.session_of(event.what), previous, heads))
             heads[links[-1].chain] = links[-1].commit
             previous = event.seq
+        if not chains.heads:
+            # the first event of a store has time for this, and later ones save it
+            prepare(self._repository.objects)
         if self._in_file and not chains.heads:
             # no file is created before the first event
             self._close_database()
@@ -296,24 +299,29 @@ class Timeline(TimelineView):
 
     # -- expiry
 
-    def drop(self, names: Collection[str]) -> None:
-        """Drops chains with their events; no other chain may be linked with them.
+    def drop(self, names: Collection[str], snapshots: Collection[int]) -> None:
+        """Drops chains with their events, with which no other chain may be linked, and events of chains of snapshots.
 
         The journal must be empty: a later replay must not set a reference back.
+
+        Args:
+            names: of the chains.
+            snapshots: the `seq` of each event.
 
         Raises:
             StoreCorrupt, StorageFull, IoError: some may be dropped and others not.
         """
         with self._lock:
-            self.last()
+            self.ensure_readable()
             try:
                 self._opened_chains().drop(names)
+                moved = self._opened_chains().drop_snapshots(snapshots)
             except BaseException:
                 # the references show which chains were dropped
                 self._close_database()
                 raise
             self.epoch += 1
-            self._ask(lambda database: database.drop(names))
+            self._ask(lambda database: database.drop(names, snapshots, moved))
 
     def rewritten(self, change: Callable[[Event], Event]) -> tuple[dict[str, ObjectId], dict[ObjectId, bytes]]:
         """The chains with other events in place of their own: see `Chains.rewritten`."""
@@ -441,8 +449,8 @@ def _catch_up(database: Database, path: str, chains: Chains, *, is_whole: bool) 
     if is_whole:
         database.sign(path)
     missing = chains.after(database.heads()) if database.is_original(path) else None
-    last = database.last()
-    if missing is None or (missing and last is not None and missing[0].event.seq <= last[0]):
+    last = database.last
+    if missing is None or (missing and last is not None and missing[0].event.seq <= last):
         return False
     if missing:
         database.catch_up(missing)
@@ -483,7 +491,7 @@ class FetchedTimeline(TimelineView):
 
     def check(self) -> None:
         """Reads it; raises `StoreCorrupt` if its events cannot follow each other."""
-        self.last()
+        self._ask(lambda _: None)
 
     def close(self) -> None:
         """Forgets what was read."""

@@ -18,14 +18,13 @@ from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId
 from snapd.model.timeline import SessionStarted
 from snapd.store.files.durable import files_below, names_if_there
 from snapd.store.files.lock import Ownership
-from snapd.store.log import SNAPSHOTS, decode_record
 from snapd.store.maintenance.erase import erase_noted, note_erasing
 from snapd.store.maintenance.sweep import sizes
 from snapd.store.objects.codec import decode_tree
 from snapd.store.objects.loose import object_path, read_whole
 from snapd.store.objects.pack_index import PackIndexes
 from snapd.store.refs.database import read_references
-from snapd.store.timeline.chain import OPERATIONS, SESSIONS, snapshots, walk
+from snapd.store.timeline.chain import CHAINS, SNAPSHOTS, snapshots, walk
 
 Owner = str | None
 """A session, or None for the snapshots and operations that belong to none."""
@@ -113,13 +112,10 @@ class _Owners:
         self.of: dict[ObjectId, Owner | _Shared] = {}
         self.sessions: list[str] = []
         named: dict[ObjectId, set[Owner]] = {}
-        heads = read_references(path).whole()
-        for name, head in heads.items():
-            if name.startswith((SESSIONS, OPERATIONS)):
-                self._take_chain(name, head, named)
-        for name, head in heads.items():
-            if name.startswith(SNAPSHOTS):
-                self._take_day(head, named)
+        heads = {name: head for name, head in read_references(path).whole().items() if name.startswith(CHAINS)}
+        # those of snapshots last: what a session names is the session's
+        for name in sorted(heads, key=lambda name: name.startswith(SNAPSHOTS)):
+            self._take_chain(name, heads[name], named)
 
     def _take_chain(self, name: str, head: ObjectId, named: dict[ObjectId, set[Owner]]) -> None:
         links = list(walk(name, head, self._read))
@@ -128,17 +124,15 @@ class _Owners:
         if owner is not None:
             self.sessions.append(owner)
         for link in links:
-            self._mark([(link.commit, False), (link.tree, True)], owner)
-            for snapshot in snapshots(link.event).values():
-                named.setdefault(snapshot.tree, set()).add(owner)
-
-    def _take_day(self, head: ObjectId, named: dict[ObjectId, set[Owner]]) -> None:
-        commit: ObjectId | None = head
-        while commit is not None:
-            record, above = decode_record(self._read(commit), commit)
-            for owner in named.get(record.tree, {None}):
-                self._mark([(commit, False), (record.coverage, False), (record.tree, True)], owner)
-            commit = above
+            trees = {snapshot.tree for snapshot in snapshots(link.event).values()}
+            owners: set[Owner] = {owner}
+            if name.startswith(SNAPSHOTS):
+                owners = set[Owner]().union(*(named.get(tree, {None}) for tree in trees))
+            else:
+                for tree in trees:
+                    named.setdefault(tree, set()).add(owner)
+            for each in owners:
+                self._mark([(link.commit, False), (link.tree, True)], each)
 
     def _mark(self, roots: Iterable[tuple[ObjectId, bool]], owner: Owner) -> None:
         """Marks objects, and for trees everything in them, as reached by an owner."""

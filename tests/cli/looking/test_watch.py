@@ -150,7 +150,7 @@ def test_watching(own_home: Home) -> None:
     assert len([line for line in times if step[:SHORTEST] in line]) == 3
     # it took no snapshot, and began nothing
     kinds = [entry["kind"] for entry in home.run(project, "log", "--json").json["entries"]]
-    assert kinds == ["step", "undo", "step"]
+    assert kinds == ["step", "undo", "step", "user"]
 
 
 def test_watching_for_programs(home: Home, project: str) -> None:

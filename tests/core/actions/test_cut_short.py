@@ -23,19 +23,18 @@ from snapd.model.errors import (
     SnapdError,
     StorageFull,
 )
-from snapd.store import log
 from snapd.store import store as store_module
-from snapd.store.log import SnapshotLog
 from snapd.store.maintenance import erase, scheduler
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.maintenance.retention_run import PendingSweep
 from snapd.store.objects.loose import encode_loose
+from snapd.store.timeline import chain
 from snapd.store.usage import usage as catalog
 from tests.support.failures import Killed, at_failpoint, killed_at
 from tests.support.git import run_git
 from tests.support.secrets import check_gone
 from tests.support.sessions import TEXT, Agents, listen
-from tests.support.workspace import Bench, Symlink, make
+from tests.support.workspace import Bench, Symlink, make, recorded
 
 # -- an undo
 
@@ -90,7 +89,7 @@ def test_an_operation_that_fails_after_its_files_were_moved(
         results = apply(*arguments)
         if where == "sync":
             raise Interrupted
-        monkeypatch.setattr(*((work_tree, "capture") if where == "look" else (store, "append_event")), fail)
+        monkeypatch.setattr(*((work_tree, "capture") if where == "look" else (store, "append")), fail)
         return results
 
     monkeypatch.setattr(work_tree, "apply", apply_and_fail)
@@ -263,35 +262,12 @@ def fail() -> None:
 def check_whole(bench: Bench) -> None:
     """All recorded snapshots can be restored, also by a new process, and git finds nothing wrong."""
     bench.reopen()
-    records = bench.workspace.store.log.records()
+    records = recorded(bench.workspace.store)
     assert records
     for record in records:
         bench.restore(record.tree)
         assert bench.track() == record.tree
     assert run_git(bench.store, "--git-dir=.", "fsck", "--strict", "--full", "--no-dangling") == b""
-
-
-def test_a_kill_before_unused_coverages_go_makes_no_later_snapshot_unrestorable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = make(tmp_path, {"a": b"1", "key": SECRET})
-    bench.track()
-    bench.remove("key")
-
-    def killed(_: SnapshotLog) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(SnapshotLog, "drop_unused", killed)
-        with pytest.raises(Killed):
-            purge(bench, "key")
-    bench.reopen()
-    bench.workspace.upkeep.cleanup(None, Call())
-    bench.write({"a": b"2"})
-    bench.track()
-    bench.write({"a": b"3"})
-    bench.track()
-    check_whole(bench)
 
 
 @pytest.mark.parametrize("at", ["journal.settle", "journal.remove", "expire.summaries"])
@@ -334,7 +310,7 @@ def test_a_log_that_cannot_be_read_for_a_moment_loses_nothing(tmp_path: Path, mo
         raise IoError("too many open files", path=path, errno="EMFILE")
 
     with monkeypatch.context() as patch:
-        patch.setattr(log, "read_references", unreadable)
+        patch.setattr(chain, "read_references", unreadable)
         with pytest.raises(IoError):
             purge(bench, "key")
         with pytest.raises(IoError):
@@ -446,7 +422,7 @@ def test_a_forced_file_is_not_stored_again_by_a_look(tmp_path: Path) -> None:
     bench.write({"a": b"2"})
     bench.track()
     purge(bench, "key")
-    for record in bench.workspace.store.log.records():
+    for record in recorded(bench.workspace.store):
         bench.workspace.comparison.diff(record.tree, None, (), Call())
         bench.restore(record.tree)
     check_gone(bench.store, SECRET)
@@ -534,7 +510,7 @@ def test_a_store_whose_removal_was_cut_short_is_an_empty_one(tmp_path: Path, mon
     bench.open()
     tree = bench.track()
     check_whole(bench)
-    assert bench.workspace.store.log.records()[0].tree == tree
+    assert recorded(bench.workspace.store)[0].tree == tree
 
 
 @pytest.mark.parametrize("left", ["HEAD", "objects", "refs"])

@@ -19,7 +19,8 @@ from snapd.core.answers import StepView, Turning
 from snapd.core.operations.details import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import SnapdError
-from snapd.model.snapshot import FileOutcome, OnConflict, Outcome, TakenQuery
+from snapd.model.snapshot import FileOutcome, OnConflict, Outcome
+from snapd.model.taken import TakenQuery
 from snapd.model.timeline import Step
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work, ids

@@ -14,7 +14,8 @@ from snapd.core.answers import Turning
 from snapd.core.operations.details import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
-from snapd.model.snapshot import OnConflict, Outcome, TakenQuery
+from snapd.model.snapshot import OnConflict, Outcome
+from snapd.model.taken import TakenQuery
 from tests.support.sessions import Agents, at_work, text
 
 DRY = OperationOptions("merge", False, dry_run=True)

@@ -12,7 +12,7 @@ import pytest
 
 from snapd.core.actions.sharing.push import PushOptions
 from snapd.model.call import Call
-from snapd.model.snapshot import TakenQuery
+from snapd.model.taken import TakenQuery
 from snapd.store.sharing import index
 from snapd.store.timeline import queries, schema
 from snapd.store.timeline.database import Database

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -28,11 +29,12 @@ def purge(bench: Bench, *names: str, dry_run: bool = False, call: Call | None = 
 def snapshots(bench: Bench) -> list[ObjectId]:
     """The trees of all recorded snapshots, in their order, by git itself."""
     told = []
-    for reference in bench.git("for-each-ref", "--format=%(refname)", "refs/snapd/snapshots").decode().split():
-        for line in bench.git("log", "--format=%T %B", "-z", reference).split(b"\0"):
-            if line.strip():
-                seq = int(line.rsplit(b"seq: ", 1)[1])
-                told.append((seq, bytes.fromhex(line[:40].decode())))
+    for line in filter(bytes.strip, bench.git("log", "--all", "--format=%H %B", "-z").split(b"\0")):
+        commit, event = line[:40].decode(), json.loads(line.strip().rsplit(b"\n", 1)[1])
+        if event["type"] in ("recorded", "stepBegun", "stepEnded"):
+            role = "snapshot" if event["type"] == "recorded" else "head"
+            tree = bench.git("rev-parse", f"{commit}:{role}").decode().strip()
+            told.append((event["seq"], bytes.fromhex(tree)))
     return [tree for _, tree in sorted(told)]
 
 
@@ -105,7 +107,7 @@ def test_what_is_purged_is_not_taken_for_deleted(tmp_path: Path) -> None:
     bench.track()
     purge(bench, "key")
     old = snapshots(bench)[0]
-    assert bench.workspace.store.log.find(old).coverage.skipped == (Skip(b"key", SkipReason.PURGED),)
+    assert bench.workspace.store.find(old).coverage.skipped == (Skip(b"key", SkipReason.PURGED),)
     with pytest.raises(FileNotInSnapshot) as caught:
         bench.workspace.snapshots.file_at(old, b"key")
     assert caught.value.data["skipped"] is True

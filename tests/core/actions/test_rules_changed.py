@@ -112,7 +112,7 @@ def test_many_files_of_a_folder_are_one_entry(tmp_path: Path, monkeypatch: pytes
     for _ in range(2):
         tree = bench.track()
         assert changed(bench, before, tree) == {".gitignore": "added"}
-        assert bench.workspace.store.log.find(tree).coverage.left_out == ((b"d", b""),)
+        assert bench.workspace.store.find(tree).coverage.left_out == ((b"d", b""),)
         bench.reopen()
 
 

@@ -524,7 +524,7 @@ class Machine:
 POINTS = [
     *((Applier, name) for name in ("_stage", "_delete", "_move")),
     *((DirectoryChanges, name) for name in ("_remove", "_make", "sync")),
-    *((Store, name) for name in ("intend", "append_event", "append")),
+    *((Store, name) for name in ("intend", "append")),
     *((Journal, name) for name in ("flush", "_append")),
     (ReferenceDatabase, "move"),
     *((IntentFile, name) for name in ("keep", "forget")),

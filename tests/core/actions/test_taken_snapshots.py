@@ -11,8 +11,9 @@ import pytest
 from snapd.core.answers import TakenView
 from snapd.core.operations import writer
 from snapd.model.call import Call
-from snapd.model.snapshot import ObjectId, TakenQuery
-from snapd.store import log
+from snapd.model.snapshot import ObjectId
+from snapd.model.taken import TakenQuery
+from snapd.store import store
 from tests.support.amounts import amount
 from tests.support.failures import at_failpoint
 from tests.support.sessions import Agents
@@ -21,7 +22,7 @@ CASES = amount(15, 200)
 
 
 class Clock:
-    """The time of the log and of the events, which a test sets.
+    """The time of events, which a test sets.
 
     Attributes:
         now: seconds since 1970.
@@ -29,10 +30,9 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1_800_000_000
-        monkeypatch.setattr(log, "time", SimpleNamespace(time=lambda: self.now + 0.25))
-        # an event is made a moment before its snapshot is recorded
         times = {name: getattr(writer.time, name) for name in ("monotonic", "time")}
-        monkeypatch.setattr(writer, "time", SimpleNamespace(**times, time_ns=lambda: self.now * 10**9 - 10**8))
+        for module in (store, writer):
+            monkeypatch.setattr(module, "time", SimpleNamespace(**times, time_ns=lambda: self.now * 10**9))
 
 
 @attrs.frozen
@@ -47,7 +47,9 @@ class Told:
 
 
 def told(view: TakenView) -> Told:
-    return Told(view.taken.tree, view.taken.seconds, view.kind, view.step_id, view.session_id)
+    taken = view.taken
+    kind = taken.kind if view.operation is None else f"{taken.kind} {view.operation}"
+    return Told(taken.tree, taken.milliseconds // 1000, kind, taken.step_id, taken.session_id)
 
 
 def listed(agents: Agents, wanted: TakenQuery | None = None, size: int = 100) -> list[TakenView]:
@@ -84,12 +86,12 @@ def work(agents: Agents, clock: Clock, source: random.Random) -> list[Told]:
             model.append(Told(bench.workspace.snapshots.status().last or b"", clock.now, "end", step, "s"))
         elif what == "undo" and steps and f"of {steps[-1]}" in bench.read():
             done, _ = agents.undone("s", step=steps.pop())
-            model.append(Told(done.before, clock.now, "before"))
-            model.append(Told(done.after, clock.now, "undo", None, "s"))
+            model.append(Told(done.before, clock.now, "before undo"))
+            model.append(Told(done.after, clock.now, "after undo", None, "s"))
         elif model:
             done = bench.restore(source.choice(model).tree)
-            model.append(Told(done.before, clock.now, "before"))
-            model.append(Told(done.after, clock.now, "restore"))
+            model.append(Told(done.before, clock.now, "before restore"))
+            model.append(Told(done.after, clock.now, "after restore"))
     return model
 
 
@@ -121,7 +123,35 @@ def test_operations_of_one_second(agents: Agents, monkeypatch: pytest.MonkeyPatc
     bench.write({"mine": b"mine\n"})
     agents.undone("s", step=step)
     bench.restore(first)
-    assert [view.kind for view in listed(agents)][:3] == ["restore", "before", "undo"]
+    kinds = [told(view).kind for view in listed(agents)]
+    assert kinds[:4] == ["after restore", "before restore", "after undo", "before undo"]
+
+
+def test_each_reason_has_a_row_of_its_own(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it in one second, on a folder that does not change."""
+    Clock(monkeypatch)
+    bench = agents.bench
+    for _ in range(2):
+        bench.track()
+    agents.start("s")
+    bench.workspace.messages.send("s", "m", "do it", Call())
+    first = agents.begin("s")
+    second = agents.begin("s", ends=first)
+    bench.track()
+    agents.end(second)
+    rows = [(view.taken.kind, view.taken.step_id, view.taken.message_id) for view in listed(agents)]
+    assert rows[::-1] == [
+        ("track", None, None),
+        ("track", None, None),
+        ("message", None, "m"),
+        ("begin", first, None),
+        ("end", first, None),
+        ("begin", second, None),
+        ("track", None, None),
+        ("end", second, None),
+    ]
+    assert {view.changed for view in listed(agents)} == {None, 0}
+    assert {view.taken.session_id for view in listed(agents)} == {None, "s"}
 
 
 def test_an_operation_that_kept_what_somebody_wrote_meanwhile(agents: Agents) -> None:
@@ -131,7 +161,8 @@ def test_an_operation_that_kept_what_somebody_wrote_meanwhile(agents: Agents) ->
     with at_failpoint("writer.conclude", lambda: bench.write({"mine": b"mine\n"})):
         agents.undone("s", step=step)
     newest = listed(agents)[0]
-    assert (newest.kind, newest.session_id, newest.agent) == ("undo", "s", "agent")
+    assert (newest.taken.kind, newest.operation) == ("after", "undo")
+    assert (newest.taken.session_id, newest.agent) == ("s", "agent")
 
 
 def test_the_files_are_those_that_differ_from_the_snapshot_before(agents: Agents) -> None:

@@ -43,6 +43,15 @@ def test_an_earlier_text_of_a_file(agents: Agents) -> None:
     assert blamed(agents, "a.txt", text(l2=b"nobody")) == [("before", 1), ("unknown", 1), ("before", 18)]
 
 
+def test_what_is_typed_between_the_first_snapshot_and_the_first_step_is_the_users(agents: Agents) -> None:
+    agents.bench.track()
+    agents.bench.write({"a.txt": text(l10=b"mine")})
+    agents.bench.track()
+    one = agents.step("one", {"a.txt": text(l2=b"one", l10=b"mine")})
+    expected = [("before", 1), (one, 1), ("before", 7), ("user", 1), ("before", 10)]
+    assert blamed(agents, "a.txt", text(l2=b"one", l10=b"mine")) == expected
+
+
 def test_a_file_that_nobody_changed_or_that_never_was(agents: Agents) -> None:
     agents.step("one", {"c.txt": b"c\n"})
     assert blamed(agents, "b.txt", b"b\nx\n") == [("before", 1), ("unknown", 1)]

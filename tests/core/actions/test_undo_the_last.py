@@ -290,4 +290,5 @@ def test_what_became_of_files_is_said(agents: Agents) -> None:
     assert [(entry.kind, entry.state, len(entry.operations)) for entry in entries] == [
         ("undo", None, 1),
         ("restore", "undone", 0),
+        ("user", None, 0),
     ]

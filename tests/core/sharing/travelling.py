@@ -65,7 +65,7 @@ class IntoTheStore:
 
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
         self.store.store_blob(encode(coverage))
-        return self.store.log.identify(Snapshot(tree, coverage))
+        return self.store.identify(Snapshot(tree, coverage))
 
 
 class Travelled:

@@ -15,11 +15,14 @@ from snapd.model.errors import StoreCorrupt, StoreLocked
 from snapd.model.snapshot import Coverage, ObjectId, Snapshot
 from snapd.model.timeline import Event, SessionEnded, SessionStarted, StepBegun, StepEnded
 from snapd.store.fsck.checkers import check_closed
+from snapd.store.repository import FORMAT_VERSION
+from snapd.store.timeline.chain import SESSIONS
 from snapd.store.usage.usage import usage
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, git_is_content, loose
 from tests.store.fsck.test_objects import BASE, step
 from tests.store.steps import Steps
+from tests.support.workspace import recorded
 
 
 @pytest.fixture
@@ -50,8 +53,8 @@ def add_session(steps: Steps, session_id: str, count: int) -> list[ObjectId]:
         snapshot = None
         if number is not None:
             tree = steps.take(step(number))
-            snapshot = steps.store.log.identify(Snapshot(tree, Coverage()))
-        steps.store.append_event(Event(timeline.next_seq, 1_700_000_000_000, snapshot, None, what))
+            snapshot = steps.store.identify(Snapshot(tree, Coverage()))
+        steps.store.append(Event(timeline.next_seq, 1_700_000_000_000, snapshot, None, what))
 
     tell(SessionStarted(session_id, None, None), None)
     for index in range(count):
@@ -91,22 +94,8 @@ def test_a_reference_to_nothing_is_found_by_what_hung_on_it(steps: Steps) -> Non
     steps.check()
 
 
-@pytest.mark.parametrize("how", [damage.flip, damage.cut, damage.drop], ids=lambda how: how.__name__)
-def test_the_reference_of_a_coverage(steps: Steps, how: damage.Damage) -> None:
-    steps.store.close()
-    path = reference(steps, "coverage")
-    before = path.read_bytes()
-    how(path)
-    assert closed(steps).problems != ()
-    assert closed(steps, mend=True).problems == ()
-    assert path.read_bytes() == before
-    steps.open()
-    steps.check()
-    assert git_is_content(steps.path)
-
-
 LITTER = [
-    ".DS_Store", "._x", "snapshots/.DS_Store", "coverage/.DS_Store", "coverage/4913", "sessions/x.orig",
+    ".DS_Store", "._x", "snapshots/.DS_Store", "sessions/x.orig",
     "snapshots/2026-01-01~", "operations/2026-01-01.bak", "other/thing",
 ]  # fmt: skip
 
@@ -116,7 +105,7 @@ LITTER = [
 def test_what_others_leave_among_the_references_is_none(steps: Steps, name: str, data: bytes) -> None:
     path = steps.path / "refs/snapd" / name
     path.parent.mkdir(exist_ok=True, mode=0o700)
-    copied = reference(steps, "coverage" if "coverage" in name else "snapshots").read_bytes()
+    copied = reference(steps, "snapshots").read_bytes()
     steps.store.close()
     path.write_bytes(copied if data == b"a copy" else data)
     path.chmod(0o600)
@@ -124,12 +113,12 @@ def test_what_others_leave_among_the_references_is_none(steps: Steps, name: str,
     steps.open()
     steps.take(step(20))
     steps.reopen()
-    assert list(steps.answered) == [record.tree for record in steps.store.log.records()]
+    assert list(steps.answered) == [record.tree for record in recorded(steps.store)]
     assert path.exists()
 
 
 KINDS = {
-    "coverage": "ab" * 20, "snapshots": "2026-01-01", "operations": "2026-01-01", "sessions": "0123456789abcdef",
+    "snapshots": "2026-01-01", "operations": "2026-01-01", "sessions": "0123456789abcdef",
 }  # fmt: skip
 
 
@@ -148,33 +137,6 @@ def test_a_reference_on_which_nothing_hung_is_put_aside(steps: Steps, above: str
     assert mended.quarantine is not None
     steps.open()
     steps.check()
-
-
-def test_a_reference_of_a_coverage_that_names_another_is_put_right(steps: Steps) -> None:
-    path = reference(steps, "coverage")
-    before = path.read_bytes()
-    steps.reopen()
-    path.write_bytes(reference(steps, "snapshots").read_bytes())
-    steps.reopen()
-    # the next snapshot of the kind keeps what it needs
-    steps.take(step(30))
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("has_directory", [False, True])
-def test_a_packed_reference_to_a_lost_coverage_goes(steps: Steps, has_directory: bool) -> None:
-    coverage = bytes.fromhex(reference(steps, "coverage").name)
-    steps.git("pack-refs", "--all", "--prune")
-    steps.store.close()
-    if has_directory:
-        (steps.path / "refs/snapd/coverage").mkdir(exist_ok=True, mode=0o700)
-    damage.drop(loose(steps.path, coverage))
-    closed(steps, mend=True)
-    assert coverage.hex() not in steps.git("for-each-ref", "--format=%(refname)").decode()
-    steps.open()
-    tree = steps.take(step(77))
-    steps.reopen()
-    assert steps.store.log.find(tree).coverage == Coverage()
 
 
 def test_a_packed_reference_of_which_nothing_is_left_goes(tmp_path: Path) -> None:
@@ -199,7 +161,7 @@ def test_a_chain_is_put_together_with_what_only_the_journal_has(tmp_path: Path, 
     chain = f"refs/snapd/{above}"
     old = steps.git("for-each-ref", "--format=%(objectname)", chain).decode().strip()
     steps.take(step(10))
-    steps.store.append_event(Event(steps.store.timeline.next_seq, 1_700_000_000_000, None, None, SessionEnded("A")))
+    steps.store.append(Event(steps.store.timeline.next_seq, 1_700_000_000_000, None, None, SessionEnded("A")))
     new = steps.git("for-each-ref", "--format=%(objectname)", chain).decode().strip()
     assert new != old
     where = tmp_path / "cut"
@@ -210,7 +172,7 @@ def test_a_chain_is_put_together_with_what_only_the_journal_has(tmp_path: Path, 
     damage.flip(loose(where, bytes.fromhex(old)))
     assert closed(steps, mend=True).problems == ()
     steps.open()
-    assert list(steps.answered)[-1] == steps.store.log.last
+    assert list(steps.answered)[-1] == steps.store.last
     assert [session.session_id for session in steps.store.timeline.sessions()] == ["A"]
 
 
@@ -287,15 +249,13 @@ def test_a_lost_record_takes_no_other_with_it(steps: Steps, how: damage.Damage, 
     commits = steps.git("rev-list", "--reverse", "--all").decode().split()
     steps.store.close()
     how(loose(steps.path, bytes.fromhex(commits[place])))
-    with pytest.raises(StoreCorrupt):
-        steps.open()
     assert "lostRecord" in kinds(closed(steps)) or place == 3
     mended = closed(steps, mend=True)
     assert mended.problems == ()
     assert mended.snapshots == 3
     steps.open()
     for tree in trees:
-        assert steps.store.log.knows(tree) == (tree != trees[place])
+        assert steps.store.knows(tree) == (tree != trees[place])
     steps.answered.pop(trees[place])
     steps.check()
     # and goes on
@@ -306,7 +266,7 @@ def test_a_lost_record_takes_no_other_with_it(steps: Steps, how: damage.Damage, 
 
 @pytest.mark.parametrize("how", damage.ALL, ids=lambda how: how.__name__)
 def test_a_lost_coverage_is_stored_again_with_the_next_snapshot(steps: Steps, how: damage.Damage) -> None:
-    coverage = bytes.fromhex(reference(steps, "coverage").name)
+    coverage = steps.store.identify(steps.store.find(next(iter(steps.answered)))).coverage
     steps.reopen()
     how(loose(steps.path, coverage))
     found = steps.store.check(Call(), quick=False, alone=True)
@@ -314,9 +274,21 @@ def test_a_lost_coverage_is_stored_again_with_the_next_snapshot(steps: Steps, ho
     assert {tree for problem in found.problems for tree in problem.snapshots} == set(steps.answered)
     steps.store.repair((), lambda _: None, Call())
     with pytest.raises(StoreCorrupt):
-        steps.store.log.find(next(iter(steps.answered)))
+        steps.store.find(next(iter(steps.answered)))
     steps.take(step(77))
     assert steps.store.check(Call(), quick=False, alone=True).problems == ()
+    steps.check()
+
+
+@pytest.mark.parametrize("how", damage.ALL, ids=lambda how: how.__name__)
+def test_a_tree_that_keeps_what_an_event_names_is_made_anew(steps: Steps, how: damage.Damage) -> None:
+    """It follows from the event."""
+    tree = steps.git("log", "-1", "--all", "--format=%T").decode().strip()
+    steps.store.close()
+    how(loose(steps.path, bytes.fromhex(tree)))
+    assert kinds(closed(steps)) == ["missingObject" if how is damage.drop else "damagedObject"]
+    assert closed(steps, mend=True).problems == ()
+    steps.open()
     steps.check()
 
 
@@ -420,7 +392,7 @@ def test_a_store_of_a_newer_version_is_left_alone(steps: Steps) -> None:
     steps.store.close()
     config = steps.path / "config"
     text = config.read_text()
-    config.write_text(text.replace("version = 1", "version = 99"))
+    config.write_text(text.replace(f"version = {FORMAT_VERSION}", "version = 99"))
     before = damage.everything(steps.path)
     with pytest.raises(StoreCorrupt, match="newer"):
         closed(steps, mend=True)
@@ -515,10 +487,10 @@ def test_no_store(tmp_path: Path) -> None:
 def test_a_timeline_from_which_a_session_was_dropped_is_sound(steps: Steps) -> None:
     add_session(steps, "A", 1)
     timeline = steps.store.timeline
-    (chain,) = timeline._opened_chains().heads
-    steps.store.append_event(Event(timeline.next_seq, 1_700_000_000_000, None, None, SessionEnded("A")))
-    steps.store.append_event(Event(timeline.next_seq, 1_700_000_000_001, None, None, SessionStarted("B", None, None)))
-    timeline.drop([chain])
+    (chain,) = (name for name in timeline._opened_chains().heads if name.startswith(SESSIONS))
+    steps.store.append(Event(timeline.next_seq, 1_700_000_000_000, None, None, SessionEnded("A")))
+    steps.store.append(Event(timeline.next_seq, 1_700_000_000_001, None, None, SessionStarted("B", None, None)))
+    timeline.drop([chain], ())
     assert kinds(steps.store.check(Call(), quick=True, alone=True)) == []
     steps.store.close()
     assert kinds(closed(steps)) == []

@@ -121,7 +121,7 @@ def test_a_lost_blob_is_named_with_what_it_touches(steps: Steps, how: damage.Dam
     assert subjects(after) == {lost.hex()}
     assert {problem.kind for problem in after.problems} == {"missingObject"}
     for tree in found.broken:
-        assert steps.store.log.find(tree)
+        assert steps.store.find(tree)
         with pytest.raises(StoreCorrupt) as error:
             read_files(steps.store, tree)
         assert error.value.data["object"] == lost.hex()
@@ -133,7 +133,7 @@ def test_a_lost_blob_is_named_with_what_it_touches(steps: Steps, how: damage.Dam
     assert repair(steps, files={b"d/b": BASE["d/b"]}).problems == ()
     assert git_is_content(steps.path)
     steps.answered.pop(other)
-    steps.answered[other] = ({"only": b"here\n"}, steps.store.log.find(other).coverage)
+    steps.answered[other] = ({"only": b"here\n"}, steps.store.find(other).coverage)
     steps.check()
 
 
@@ -178,7 +178,7 @@ def test_a_damaged_copy_that_nobody_needs_is_put_aside(steps: Steps) -> None:
     assert [problem.files for problem in found.problems] == [()]
     assert found.broken == ()
     assert repair(steps).problems == ()
-    assert not steps.store.log.knows(stray)
+    assert not steps.store.knows(stray)
 
 
 # -- packs
@@ -209,7 +209,7 @@ def test_what_is_sound_in_a_damaged_pack_is_saved(packed: Steps, tmp_path: Path,
     lost = subjects(after)
     records_are_lost = how not in (damage.flip, damage.flip_end)
     for tree, files in model(packed).items():
-        if packed.store.log.knows(tree) and tree not in after.broken:
+        if packed.store.knows(tree) and tree not in after.broken:
             assert read_files(packed.store, tree) == files
         else:
             assert tree in after.broken or records_are_lost

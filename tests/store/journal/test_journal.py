@@ -6,14 +6,15 @@ import argparse
 import contextlib
 import errno
 import os
+import re
 import shutil
 import subprocess
-import sys
 import threading
 import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import attrs
 import pytest
@@ -25,7 +26,6 @@ from snapd.model.snapshot import (
     REGULAR,
     Coverage,
     ObjectId,
-    RecordKind,
     RuleText,
     Skip,
     SkipReason,
@@ -33,12 +33,13 @@ from snapd.model.snapshot import (
     TreeEntry,
 )
 from snapd.model.timeline import Event, SessionStarted
-from snapd.store import log
+from snapd.store import store as store_module
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.journal import journal
 from snapd.store.journal.journal import Frame, decode_frames, encode_frame, file_start
 from snapd.store.objects.codec import encode_commit, object_id
 from snapd.store.objects.loose import encode_loose, object_path
+from snapd.store.timeline import timeline
 from tests.store.fsck import damage
 from tests.store.steps import Disk, Files, Steps, expire_all, read_files
 from tests.support.amounts import amount
@@ -77,44 +78,6 @@ def test_a_step_is_one_sync(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> No
     steps.take(step(0), OTHER)
     disk.close()
     assert disk.syncs == 1
-
-
-def test_nothing_new_is_no_call_to_the_system(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
-    skipped = tuple(Skip(b"%d" % at, SkipReason.SPECIAL) for at in range(50))
-    tree = steps.take(step(0), Coverage(skipped=skipped))
-    called = []
-    for name in ("open", "stat", "lstat", "fstat", "write", "read", "rename", "listdir", "scandir", "mkdir", "close",
-                 "fsync", "fdatasync", "unlink", "link", "access", "utime", "pread"):  # fmt: skip
-        monkeypatch.setattr(os, name, lambda *_, name=name, **__: called.append(name))
-    for _ in range(3):
-        # equal, and not the same object
-        steps.store.append(Snapshot(tree, Coverage(skipped=(*skipped,))), RecordKind.TRACK)
-        assert steps.store.log.find(tree).coverage.skipped == skipped
-    monkeypatch.undo()
-    assert called == []
-    assert steps.git("log", "--all", "--format=%T").count(b"\n") == 1
-
-
-@pytest.mark.skipif(shutil.which("strace") is None, reason="counts with strace")
-def test_nothing_new_is_no_call_that_strace_sees(tmp_path: Path) -> None:
-    script = (
-        "import os, sys\n"
-        "from snapd.model.snapshot import Coverage, EMPTY_TREE, RecordKind, Snapshot\n"
-        "from snapd.store.store import Store\n"
-        "store = Store(sys.argv[1], None)\n"
-        "with store.batch() as batch:\n    batch.encoded_tree(b'')\n    batch.commit()\n"
-        "for _ in range(2): store.append(Snapshot(EMPTY_TREE, Coverage()), RecordKind.TRACK)\n"
-        "os.getppid()\n"
-        "store.append(Snapshot(EMPTY_TREE, Coverage()), RecordKind.TRACK)\n"
-        "os.getppid()\n"
-        "store.close()\n"
-    )
-    trace = tmp_path / "trace"
-    called = ["strace", "-o", str(trace), sys.executable, "-c", script, str(tmp_path / "store")]
-    subprocess.run(called, check=True, cwd=Path(__file__).parents[3])
-    _, between, _ = trace.read_text().split("getppid()")
-    seen = {line.partition("(")[0] for line in between.splitlines()[1:] if "(" in line}
-    assert seen <= {"brk", "mmap", "munmap", "madvise"}
 
 
 def test_a_step_stores_no_more_than_git(tmp_path: Path, steps: Steps) -> None:
@@ -202,7 +165,7 @@ def test_a_power_cut_after_a_large_file(tmp_path: Path, monkeypatch: pytest.Monk
         oid = batch.blob_stream(len(data), iter([data]))
         tree = batch.encoded_tree(encode_tree([TreeEntry(b"big", REGULAR, oid)]))
         batch.commit()
-    steps.store.append(Snapshot(tree, Coverage()), RecordKind.TRACK)
+    steps.store.record(Snapshot(tree, Coverage()), "track")
     where = disk.after_a_cut(tmp_path / "after", False)
     monkeypatch.undo()
     disk.close()
@@ -244,7 +207,7 @@ def test_a_power_cut_at_any_sync(
     # one thread, so that what is found does not hang on which is faster
     monkeypatch.setattr(journal.Journal, "_settle_in_background", lambda _: None)
     # each cut is a copy: without the directories that are made ahead, it is one of few files
-    monkeypatch.setattr(log, "prepare", lambda _: None)
+    monkeypatch.setattr(timeline, "prepare", lambda _: None)
     disk = Disk(steps.path, monkeypatch)
     found: list[tuple[Path, dict[ObjectId, tuple[Files, Coverage]], bool]] = []
     expired = False
@@ -276,10 +239,10 @@ def test_a_power_cut_at_any_sync(
         steps.path = where
         steps.open()
         # an expiry under way may or may not have happened
-        steps.answered = {tree: what for tree, what in known.items() if not was_expired or steps.store.log.knows(tree)}
+        steps.answered = {tree: what for tree, what in known.items() if not was_expired or steps.store.knows(tree)}
         assert list(steps.answered)[-1:] == list(known)[-1:]
         for tree, (files, coverage) in steps.answered.items():
-            assert steps.store.log.find(tree).coverage == coverage
+            assert steps.store.find(tree).coverage == coverage
             assert read_files(steps.store, tree) == files
         steps.store.close()
         assert b"missing" not in steps.git("fsck", "--strict", "--full", "--no-dangling")
@@ -357,8 +320,8 @@ def test_a_torn_last_frame(tmp_path: Path, steps: Steps, monkeypatch: pytest.Mon
             steps.answered = dict(answered)
             for tree, (files, _) in answered.items():
                 assert read_files(steps.store, tree) == files
-            assert steps.store.log.last == list(answered)[-1]
-            assert not steps.store.log.knows(after)
+            assert steps.store.last == list(answered)[-1]
+            assert not steps.store.knows(after)
             if end % 3 == 0:
                 steps.take(step(2))
                 steps.check()
@@ -551,15 +514,13 @@ def test_what_fails_is_told_and_made_good_by_the_next(
         for _ in range(3):
             with pytest.raises(StorageFull if number == errno.ENOSPC else IoError):
                 steps.take(step(1))
-    assert steps.store.log.last == list(steps.answered)[-1]
+    assert steps.store.last == list(steps.answered)[-1]
     # another step, which takes what the failed ones stored for stored
     steps.take({"again": step(1)["d/e/c"], **step(1)})
     steps.check()
     steps.kill(disk.after_a_cut(tmp_path / "after", names_stay))
     steps.check()
-    assert [line for line in steps.git("log", "--all", "--format=%T").split() if line] == [
-        tree.hex().encode() for tree in reversed(steps.answered)
-    ]
+    assert steps.recorded() == [tree.hex() for tree in reversed(steps.answered)]
     disk.close()
 
 
@@ -620,7 +581,7 @@ def test_a_record_that_is_there_makes_what_waits_durable(
     disk = Disk(steps.path, monkeypatch)
     tree = steps.take(step(0))
     waiting = steps.store_files({"other": b"x"})
-    steps.store.append(Snapshot(tree, Coverage()), RecordKind.TRACK)
+    steps.store.record(Snapshot(tree, Coverage()), "track")
     steps.kill(disk.after_a_cut(tmp_path / "after", names_stay=False))
     assert read_files(steps.store, waiting) == {"other": b"x"}
     steps.check()
@@ -675,10 +636,10 @@ def test_what_was_refused_is_not_taken_for_lost(
     with monkeypatch.context() as patch:
         patch.setattr(failpoints, "listener", full)
         with pytest.raises(StorageFull):
-            steps.store.append_event(event)
+            steps.store.append(event)
         tree = steps.store_files(step(1))
         with pytest.raises(StorageFull):
-            steps.store.append(Snapshot(tree, Coverage()), RecordKind.TRACK)
+            steps.store.record(Snapshot(tree, Coverage()), "track")
     if gives_up:
         steps.store.discard()
     else:
@@ -691,8 +652,8 @@ def test_what_was_refused_is_not_taken_for_lost(
     assert check_closed(str(steps.path), Call(), quick=False, mend=True).problems == ()
     steps.open()
     assert steps.store.timeline.sessions() == ()
-    assert not steps.store.log.knows(tree)
-    steps.store.append_event(attrs.evolve(event, seq=steps.store.timeline.next_seq))
+    assert not steps.store.knows(tree)
+    steps.store.append(attrs.evolve(event, seq=steps.store.timeline.next_seq))
     steps.take(step(1))
     steps.check()
     assert len(steps.store.timeline.sessions()) == 1
@@ -745,12 +706,11 @@ def test_an_expiry_is_not_undone_by_a_replay(steps: Steps, monkeypatch: pytest.M
     steps.answered = {last: steps.answered[last]}
     steps.kill()
     steps.check()
-    assert not any(steps.store.log.knows(tree) for tree in dropped)
+    assert not any(steps.store.knows(tree) for tree in dropped)
     steps.take(step(2))
     steps.kill()
     steps.check()
-    assert OTHER not in [steps.store.log.find(tree).coverage for tree in steps.answered]
-    assert steps.git("for-each-ref").count(b"refs/snapd/coverage/") == 1
+    assert OTHER not in [steps.store.find(tree).coverage for tree in steps.answered]
 
 
 def test_git_may_pack_everything_while_it_is_open(steps: Steps) -> None:
@@ -761,7 +721,7 @@ def test_git_may_pack_everything_while_it_is_open(steps: Steps) -> None:
     steps.take(step(0))
     steps.take(step(5))
     steps.answered = {
-        tree: steps.answered[tree] for tree in sorted(steps.answered, key=lambda tree: tree == steps.store.log.last)
+        tree: steps.answered[tree] for tree in sorted(steps.answered, key=lambda tree: tree == steps.store.last)
     }
     steps.check()
     steps.kill()
@@ -773,13 +733,15 @@ def test_git_may_pack_everything_while_it_is_open(steps: Steps) -> None:
 
 def test_several_threads_store_while_one_records(steps: Steps) -> None:
     failed: list[BaseException] = []
+    recording = threading.Lock()
 
     def run(worker: int) -> None:
         try:
             for at in range(25):
                 files = {"w": b"%d" % worker, "at": b"%d" % at, "same": b"same %d" % (at % 5)}
                 tree = steps.store_files(files)
-                steps.store.append(Snapshot(tree, Coverage()), RecordKind.TRACK)
+                with recording:
+                    steps.store.record(Snapshot(tree, Coverage()), "track")
                 assert read_files(steps.store, tree) == files
         except BaseException as error:
             failed.append(error)
@@ -791,7 +753,7 @@ def test_several_threads_store_while_one_records(steps: Steps) -> None:
         thread.join()
     assert failed == []
     steps.kill()
-    assert steps.git("log", "--all", "--format=%T").count(b"\n") == 100
+    assert len(steps.recorded()) == 100
     assert b"missing" not in steps.git("fsck", "--strict", "--full")
 
 
@@ -802,10 +764,11 @@ def test_a_failed_step_uses_up_its_number(steps: Steps, monkeypatch: pytest.Monk
         patch.setattr(os, "fdatasync", lambda _: (_ for _ in ()).throw(OSError(errno.EIO, "x")))
         with pytest.raises(SnapdError):
             steps.take(step(1))
-    now = time.time()
-    monkeypatch.setattr(log, "time", type("Tomorrow", (), {"time": staticmethod(lambda: now + 86400)}))
+    now = time.time_ns()
+    monkeypatch.setattr(store_module, "time", SimpleNamespace(time_ns=lambda: now + 86400 * 10**9))
     steps.take(step(2))
     steps.kill()
-    assert steps.store.log.last == list(steps.answered)[-1]
-    numbers = [line for line in steps.git("log", "--all", "--format=%B").split(b"\n") if line.startswith(b"seq: ")]
+    assert steps.store.last == list(steps.answered)[-1]
+    numbers = re.findall(rb'"seq":([0-9]+)', steps.git("log", "--all", "--format=%B"))
+    assert len(numbers) > 1
     assert len(numbers) == len(set(numbers))

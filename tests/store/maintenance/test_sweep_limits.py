@@ -38,7 +38,7 @@ def check(bench: Bench, states: dict[ObjectId, Items], gone: set[ObjectId]) -> N
 
 
 def known(bench: Bench, states: dict[ObjectId, Items]) -> list[ObjectId]:
-    return [tree for tree in states if bench.workspace.store.log.knows(tree)]
+    return [tree for tree in states if bench.workspace.store.knows(tree)]
 
 
 def taken(bench: Bench, count: int, size: int = 2000, seed: int = 0) -> dict[ObjectId, Items]:
@@ -128,7 +128,7 @@ def test_any_size_is_kept_to_as_far_as_it_can_be(seed: int) -> None:
         bench.keep(max_bytes=most)
         removed, _ = bench.workspace.upkeep.cleanup(None, Call())
         left = own_bytes(bench.store)
-        assert bench.workspace.store.log.knows(newest)
+        assert bench.workspace.store.knows(newest)
         bench.keep(0)
         more, _ = bench.workspace.upkeep.cleanup(None, Call())
         # either it fits, or there was nothing more that may go

@@ -8,7 +8,7 @@ from typing import Literal
 
 import attrs
 
-from snapd.model.snapshot import REGULAR, Coverage, Entry, ObjectId, RecordKind, Snapshot
+from snapd.model.snapshot import REGULAR, Coverage, Entry, ObjectId, Snapshot
 from snapd.model.timeline import (
     Effect,
     Event,
@@ -67,7 +67,7 @@ class Telling:
         self._files["a.txt"] = b"edit %d\n" % self._number
         coverage = Coverage(empty_dirs=(b"empty%d" % (self._number % 3),))
         self._snapshot = self._stored(coverage)
-        return self.store.log.identify(self._snapshot)
+        return self.store.identify(self._snapshot)
 
     def blob(self, data: bytes) -> ObjectId:
         """Stores a file that is in no tree."""
@@ -81,10 +81,10 @@ class Telling:
 
     # -- events
 
-    def tell(self, what: EventPayload, kind: RecordKind = RecordKind.TRACK) -> Event:
+    def tell(self, what: EventPayload) -> Event:
         """Tells what happened, with a look at the work tree."""
         event = self.event(what)
-        self.store.append_event(event, self._snapshot, kind)
+        self.store.append(event)
         self.model.events.append(event)
         if isinstance(what, StepEnded):
             self.model.drop_summaries(what.step_id)
@@ -104,12 +104,12 @@ class Telling:
 
     def event(self, what: EventPayload) -> Event:
         """The next event."""
-        found = self.store.log.identify(self._snapshot)
+        found = self.store.identify(self._snapshot)
         before = self.model.head
         seen = None
         if before is not None and before != found and not isinstance(what, Operated):
             seen = Span(before, found, self.working(), self.left())
-        return Event(self.model.next_seq, self.now, found, seen, what)
+        return Event(self.store.timeline.next_seq, self.now, found, seen, what)
 
     def working(self) -> tuple[str, ...]:
         """The open steps, but for those that are gone, in which no other of them is open."""
@@ -177,7 +177,7 @@ class Telling:
             rest: whether something of each step is left as it was.
             other: an operation that it takes back, or does again if it was taken back.
         """
-        before = self.store.log.identify(self._snapshot)
+        before = self.store.identify(self._snapshot)
         self.edit()
         merged = self.blob(b"merged by %s\n" % name.encode())
         effects = (
@@ -208,9 +208,7 @@ class Telling:
                 made = attrs.evolve(made, rest=(b"a.txt",) if rest else ())
             turns.append(made)
         kind = "undo" if session is not None or other is not None else "restore"
-        return self.tell(
-            Operated(name, kind, session, before, tuple(turns), undoes, "message", "part", root), RecordKind.AFTER
-        )
+        return self.tell(Operated(name, kind, session, before, tuple(turns), undoes, "message", "part", root))
 
     def summarize(self, step: str) -> None:
         """Keeps a summary."""

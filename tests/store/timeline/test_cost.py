@@ -43,7 +43,7 @@ def test_a_step_begun_on_nothing_new_is_one_sync(telling: Telling, monkeypatch: 
 
     for name in COUNTED:
         monkeypatch.setattr(os, name, noting(name))
-    telling.store.append_event(event, telling._snapshot)
+    telling.store.append(event)
     monkeypatch.undo()
     # a frame; a commit and a reference, each written aside
     assert calls == {"fdatasync": 1, "write": 3, "open": 2, "rename": 2}

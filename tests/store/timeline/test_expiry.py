@@ -9,7 +9,7 @@ import pytest
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSnapshot
 from snapd.model.retention import Limits
-from snapd.model.snapshot import ObjectId, RecordKind, Snapshot
+from snapd.model.snapshot import ObjectId, Snapshot
 from tests.store.steps import Disk, expire_all
 
 from .telling import DAY, Telling
@@ -210,27 +210,28 @@ def test_parts_and_what_took_them_back_stay_with_the_whole(telling: Telling) -> 
 
 
 def test_snapshots_that_events_name_stay(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [1_000_000_000.0]
-    monkeypatch.setattr("snapd.store.log.time.time", lambda: now[0])
+    now = [telling.now / 1000]
+    monkeypatch.setattr("snapd.store.store.time.time_ns", lambda: int(now[0] * 1_000_000_000))
     telling.start("goes on")
     begun = telling.begin("goes on", "a")
     telling.edit()
     ended = telling.end("a")
     telling.edit()
     only_tracked = telling._snapshot
-    telling.store.append(only_tracked, RecordKind.TRACK)
-    now[0] += 100 * 86400
+    telling.store.record(only_tracked, "track")
+    now[0] += 20 * 86400
+    telling.now = int(now[0] * 1000)
     telling.edit()
+    telling.store.record(telling._snapshot, "track")
     telling.end_session("goes on")
     telling.start("goes on")
-    telling.now = int(now[0] * 1000)
     removed, _ = expire(telling, int(now[0] * 1000) - 1000)
     assert removed == 1
     for event in (begun, ended):
         assert event.head is not None
-        assert telling.store.log.find(event.head.tree) == telling.store.load(event.head)
+        assert telling.store.find(event.head.tree) == telling.store.load(event.head)
     with pytest.raises(UnknownSnapshot):
-        telling.store.log.find(only_tracked.tree)
+        telling.store.find(only_tracked.tree)
     settled(telling)
 
 
@@ -241,7 +242,7 @@ def test_a_coverage_that_only_an_event_names_stays(telling: Telling) -> None:
     first = telling.store.load(event.head)
     telling._snapshot = Snapshot(first.tree, telling.store.load(telling.edit()).coverage)
     telling.end("a")
-    assert telling.store.log.identify(telling._snapshot).coverage != event.head.coverage
+    assert telling.store.identify(telling._snapshot).coverage != event.head.coverage
     expire_all(telling.store)
     telling.reopen()
     assert telling.store.load(event.head) == first

@@ -69,9 +69,9 @@ def refused(telling: Telling) -> None:
     tree = telling._snapshot.tree
     event = telling.event(StepBegun("refused", "two", 2, None, None, None, None, None))
     with pytest.raises(StorageFull):
-        telling.store.append_event(event, telling._snapshot)
+        telling.store.append(event)
     telling.store.discard()
-    assert not telling.store.log.knows(tree)
+    assert not telling.store.knows(tree)
     assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
 
 
@@ -85,7 +85,7 @@ def test_a_full_disk_leaves_neither(telling: Telling, name: str, at: int) -> Non
         event = telling.event(StepBegun("refused", "two", 2, None, None, None, None, None))
         tree = telling._snapshot.tree
         try:
-            telling.store.append_event(event, telling._snapshot)
+            telling.store.append(event)
         except StorageFull:
             told = False
         else:
@@ -94,13 +94,13 @@ def test_a_full_disk_leaves_neither(telling: Telling, name: str, at: int) -> Non
     if not refusal.done:
         assert told
     telling.store.discard()
-    assert telling.store.log.knows(tree) == told
+    assert telling.store.knows(tree) == told
     assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
     if name != "rename":
         # a rename that fails after another was made is what the disk cannot take back
         telling.store._ownership.release()
         telling.store = Store(str(telling.path), None)
-        assert telling.store.log.knows(tree) == told
+        assert telling.store.knows(tree) == told
         assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
 
 
@@ -116,8 +116,7 @@ def test_what_was_refused_does_not_come_back(telling: Telling, monkeypatch: pyte
     assert head is not None
     telling._snapshot = telling.store.load(head)
     later = telling.event(SessionStarted("three", None, None))
-    later = attrs.evolve(later, seq=later.seq + 1)
-    telling.store.append_event(later, telling._snapshot)
+    telling.store.append(later)
     telling.model.events.append(later)
     telling.check()
     telling.kill()
@@ -147,7 +146,7 @@ def test_what_a_refused_step_placed_is_durable(
     telling._snapshot = telling._stored(Coverage())
     event = telling.event(StepBegun("again", "two", 2, None, None, None, None, None))
     event = attrs.evolve(event, seq=telling.store.timeline.next_seq)
-    telling.store.append_event(event, telling._snapshot)
+    telling.store.append(event)
     telling.model.events.append(event)
     found = disk.after_a_cut(tmp_path / "found", names_stay)
     disk.close()
@@ -204,7 +203,7 @@ def test_a_kill_between_the_journal_and_the_database(telling: Telling, monkeypat
     monkeypatch.setattr(Database, "commit", killed)
     event = telling.event(StepBegun("d", "two", 2, None, None, None, None, None))
     with pytest.raises(Killed):
-        telling.store.append_event(event, telling._snapshot)
+        telling.store.append(event)
     monkeypatch.undo()
     telling.model.events.append(event)
     telling.kill()
@@ -397,7 +396,7 @@ def test_a_real_kill(tmp_path: Path, where: str) -> None:
         assert store.timeline.head == events[-1].head
         head = events[-1].head
         assert head is not None
-        assert store.log.knows(head.tree)
+        assert store.knows(head.tree)
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
     finally:
         store.close()

@@ -32,15 +32,15 @@ class Counter:
 
 
 def fill(steps: Steps, sessions: range) -> None:
-    head = steps.store.log.identify(Snapshot(steps.take({"a": b"a\n"}), Coverage()))
+    head = steps.store.identify(Snapshot(steps.take({"a": b"a\n"}), Coverage()))
     timeline = steps.store.timeline
     for session in sessions:
         name = f"s{session}"
-        steps.store.append_event(Event(timeline.next_seq, 1, None, None, SessionStarted(name, None, None)))
+        steps.store.append(Event(timeline.next_seq, 1, None, None, SessionStarted(name, None, None)))
         for index in range(STEPS):
             made = f"{(session * STEPS + index) * 7919 % 65536:04x}{index:012x}"
             begun = StepBegun(made, name, index, None, None, None, None, None, True)
-            steps.store.append_event(Event(timeline.next_seq, 1, head, None, begun))
+            steps.store.append(Event(timeline.next_seq, 1, head, None, begun))
 
 
 QUESTIONS = {

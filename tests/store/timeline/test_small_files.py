@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from snapd.model.errors import StorageFull
-from snapd.model.snapshot import REGULAR, Entry, RecordKind
+from snapd.model.snapshot import REGULAR, Entry
 from snapd.model.timeline import Effect, Intent, Operated, SnapshotId
 from snapd.store.store import Store
 from tests.store.steps import Disk
@@ -170,7 +170,7 @@ def test_no_number_is_given_out_where_that_cannot_be_kept(telling: Telling, monk
 def test_loading_and_naming_a_snapshot(telling: Telling) -> None:
     found = telling.edit()
     snapshot = telling.store.load(found)
-    assert telling.store.log.identify(snapshot) == found
-    assert not telling.store.log.knows(found.tree)
-    telling.store.append(snapshot, RecordKind.TRACK)
-    assert telling.store.log.find(found.tree) == snapshot
+    assert telling.store.identify(snapshot) == found
+    assert not telling.store.knows(found.tree)
+    telling.store.record(snapshot, "track")
+    assert telling.store.find(found.tree) == snapshot

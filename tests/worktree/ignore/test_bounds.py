@@ -27,7 +27,7 @@ def captured(bench: Bench) -> Snapshot:
     began = time.thread_time()
     tree = bench.take().tree
     assert time.thread_time() - began < SECONDS
-    return bench.workspace.store.log.find(tree)
+    return bench.workspace.store.find(tree)
 
 
 def unreadable(bench: Bench, snapshot: Snapshot) -> list[str]:

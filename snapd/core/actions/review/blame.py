@@ -31,7 +31,7 @@ from snapd.core.seams import CommittedFile, NotedCommit, NotedLines, NoteProblem
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot, InvalidParams, IoError, StorageFull
 from snapd.model.paths import shown
-from snapd.model.snapshot import TEN_MIB, Entry, ObjectId, RelPath, Snapshot, TakenQuery
+from snapd.model.snapshot import TEN_MIB, Entry, ObjectId, RelPath, Snapshot
 from snapd.model.timeline import Event, Span, Touched
 from snapd.model.trees import file_at
 from snapd.store.store import Store
@@ -245,9 +245,6 @@ def _texts_of(folds: Iterable[tuple[FileFold, int | None]]) -> Iterator[Version]
         yield last
 
 
-_EVER = 1 << 62
-"""A time after all events, milliseconds since 1970."""
-
 _FILES = 16
 """How many files are remembered: an editor asks again with every change."""
 
@@ -380,30 +377,27 @@ class Blame:
 
     def _then(self, path: RelPath, tree: ObjectId) -> _Asked:
         timeline = self._store.timeline
-        snapshot = self._store.log.find(tree)
+        snapshot = self._store.find(tree)
         entry = self._entry(snapshot, path)
-        found = timeline.events_within(0, _EVER, tree)
-        if found:
-            return _Asked(found[0].seq + 1, entry, (), found[0].milliseconds)
-        taken = self._store.log.taken(TakenQuery(prefix=tree.hex()), None, 1)
-        until = taken[0].seconds * 1000 + 999 if taken else _EVER
+        taken = timeline.taken_last(tree)
+        assert taken is not None
+        recorded = timeline.event(taken.seq)
+        if recorded is not None and recorded.head is not None and recorded.head.tree == tree:
+            return _Asked(taken.seq + 1, entry, (), taken.milliseconds)
         after: Event | None = None
         for event in newest_first(timeline):
-            if event.milliseconds <= until and (event.seen is None or event.seen.after.tree != tree):
+            if event.seq < taken.seq:
                 break
             after = event
         else:
-            return _Asked(0, entry, (), until)
+            return _Asked(0, entry, (), taken.milliseconds)
         if event.head is None:
-            return _Asked(event.seq + 1, entry, (), until)
-        span = Span(
-            event.head,
-            self._store.log.identify(snapshot),
-            () if after is None or after.seen is None else after.seen.steps,
-        )
+            return _Asked(event.seq + 1, entry, (), taken.milliseconds)
+        # whoever was at work until the next event was so by then
+        span = Span(event.head, taken.snapshot, () if after is None or after.seen is None else after.seen.steps)
         files = touched(self._store, event.seq + 1, "seen", span.before.tree, span.after.tree)
         unrecorded = [each for each in self._attributor.unrecorded(files, span) if each.path == path]
-        return _Asked(event.seq + 1, entry, unrecorded, until)
+        return _Asked(event.seq + 1, entry, unrecorded, taken.milliseconds)
 
     def _entry(self, snapshot: Snapshot, path: RelPath) -> Entry | None:
         return file_at(self._store.entry_in, snapshot.tree, path)

@@ -22,7 +22,7 @@ from snapd.model.call import Call
 from snapd.model.errors import FileChanged
 from snapd.model.paths import shown
 from snapd.model.plan import LinkedFiles, Plan
-from snapd.model.snapshot import Entry, FileOutcome, Outcome, RecordKind, RelPath, Snapshot
+from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
 from snapd.model.timeline import Effect, Kept, OperationKind, SessionId, StepId
 from snapd.model.trees import file_at
 from snapd.store.store import Store
@@ -69,9 +69,9 @@ class Looking:
         """
         snapshot = self._writer.seen(call)
         if records:
-            self._writer.record(snapshot, RecordKind.LOOK)
+            self._writer.record_look(snapshot)
         last = self._store.timeline.next_seq - 1
-        span = self._writer.span(self._store.log.identify(snapshot))
+        span = self._writer.span(self._store.identify(snapshot))
         if span is None:
             return Look(snapshot, last, ())
         files = touched(self._store, last + 1, "seen", span.before.tree, span.after.tree)

@@ -267,7 +267,7 @@ class Readers:
         One word of the command line can mean a session or a step, or a step or a snapshot: it must mean one thing.
         """
         length = SHORTEST
-        known = (self._store.timeline, self._store.log, self._fetched)
+        known = (self._store.timeline, self._fetched)
         for other in chain.from_iterable(each.neighbours(name) for each in known):
             while length < len(name) and other.startswith(name[:length]):
                 length += 1

@@ -26,7 +26,6 @@ from snapd.model.snapshot import (
     Coverage,
     Entry,
     ObjectId,
-    RecordKind,
     RelPath,
     Snapshot,
     TreeEntry,
@@ -156,10 +155,10 @@ class HandOver:
         with self._writer.turn(call):
             self._writer.work_tree.check_present()
             seen = self._writer.seen(call)
-            if not options.dry_run and self._writer.span(self._store.log.identify(seen)) is not None:
+            if not options.dry_run and self._writer.span(self._store.identify(seen)) is not None:
                 self._writer.track(seen, StepsLeft(()), call)
             forced = tuple(sorted(set(options.include)))
-            return self._writer.capture(forced, RecordKind.LOOK, call)
+            return self._writer.look_and_record(forced, call)
 
     def _record(
         self,
@@ -183,7 +182,7 @@ class HandOver:
         target = Target(self._store, folder)
         commits = self._elsewhere.project.newest(MOST_COMMITS, call)
         committed = self._tree_of(commits[0], call) if commits else None
-        before = {entry.tree for entry in lineage if self._store.log.knows(entry.tree)}
+        before = {entry.tree for entry in lineage if self._store.knows(entry.tree)}
         kept = {path for entry in lineage for path in entry.kept if file_at(find, tree, path) is None}
         differing: dict[RelPath, Entry | None] = {}
         for other in (*before, *filter(None, (committed,))):

@@ -27,7 +27,6 @@ from snapd.model.snapshot import (
     Coverage,
     ObjectId,
     Outcome,
-    RecordKind,
     RelPath,
     Snapshot,
 )
@@ -123,7 +122,7 @@ class TakeOver:
             outcome = self._carry_out(fetched, arrived, start, options, call)
             if outcome.applied:
                 # the next handover begins with it
-                self._writer.record(self._store.load(handover.folder), RecordKind.LOOK)
+                self._writer.record_look(self._store.load(handover.folder))
         if not outcome.applied:
             return TakenOver(outcome, handover.name, handover.host, (), False, signature)
         self._elsewhere.lineage.add(remembered(handover, is_own=False))
@@ -152,7 +151,7 @@ class TakeOver:
         if handover.handover_id in ours:
             return _Start(handover.folder.tree, is_agreed=True)
         for name in handover.since:
-            if name in ours and self._store.log.knows(ours[name]):
+            if name in ours and self._store.knows(ours[name]):
                 return _Start(ours[name], is_agreed=True)
         project = self._elsewhere.project
         common = project.common(handover.commits, call) if handover.commits else None

@@ -1,0 +1,112 @@
+"""The snapshots that were taken: each is recorded by an event, which says why."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+
+from snapd.model.snapshot import ObjectId
+from snapd.model.timeline import (
+    Edited,
+    Event,
+    Kept,
+    MessageSent,
+    Operated,
+    OperationId,
+    Recorded,
+    SessionId,
+    SnapshotId,
+    StepBegun,
+    StepEnded,
+    StepId,
+    StepsLeft,
+)
+
+TakenKind = Literal["track", "look", "begin", "end", "message", "before", "after"]
+"""Why a snapshot was taken."""
+
+
+@attrs.frozen
+class Taken:
+    """A snapshot as it was taken.
+
+    Attributes:
+        place: its place among the snapshots.
+        seq: the event that recorded it.
+        kind: why.
+        snapshot: the snapshot.
+        milliseconds: when, since 1970.
+        is_base: see `Recorded`.
+        session_id: the session of the step, the message or the operation.
+        step_id: the step that began on it, or ended with it.
+        message_id: the message that was sent.
+        operation_id: the operation.
+    """
+
+    place: int
+    seq: int
+    kind: TakenKind
+    snapshot: SnapshotId
+    milliseconds: int
+    is_base: bool
+    session_id: SessionId | None = None
+    step_id: StepId | None = None
+    message_id: str | None = None
+    operation_id: OperationId | None = None
+
+    @property
+    def tree(self) -> ObjectId:
+        """Its tree."""
+        return self.snapshot.tree
+
+
+def taken_by(event: Event, session_id: SessionId | None) -> tuple[Taken, ...]:
+    """The snapshots that an event recorded, in their order.
+
+    Args:
+        event: the event.
+        session_id: the session of its step, if it has one.
+    """
+    what, head = event.what, event.head
+
+    def took(kind: TakenKind, snapshot: SnapshotId, is_base: bool, **names: str | None) -> tuple[Taken, ...]:
+        return (Taken(event.seq * 2, event.seq, kind, snapshot, event.milliseconds, is_base, session_id, **names),)
+
+    if isinstance(what, Recorded):
+        return took(what.kind, what.snapshot, what.is_base, operation_id=what.operation_id)
+    if head is None:
+        return ()
+    match what:
+        case StepBegun(step_id):
+            return took("begin", head, True, step_id=step_id)
+        case StepEnded(step_id):
+            return took("end", head, True, step_id=step_id)
+        case MessageSent(_, message_id):
+            return took("message", head, True, message_id=message_id)
+        case Operated(operation_id):
+            left = took("after", what.after or head, what.is_base, operation_id=operation_id)
+            if what.after is None:
+                return left
+            # what it did without what others did: steps and the history name it
+            return (*took("look", head, False), attrs.evolve(left[0], place=left[0].place + 1))
+        case Kept():
+            return took("look", head, True)
+        case StepsLeft() | Edited() if event.seen is not None:
+            return took("look", head, isinstance(what, StepsLeft))
+        case _:
+            return ()
+
+
+@attrs.frozen
+class TakenQuery:
+    """Which snapshots are asked for: at most one of the two may be given.
+
+    Attributes:
+        prefix: the hexadecimal digits that the trees' names begin with; empty for all. Of each tree, only the newest
+            snapshot is found.
+        until: only those taken at or before this time, in seconds since 1970; None for all.
+    """
+
+    prefix: str = ""
+    until: int | None = None

@@ -1,0 +1,210 @@
+"""Brings a store of format 1 to the format of today, when it is first opened.
+
+In format 1, a snapshot was no event. A chain of records for each day had them, `refs/snapd/snapshots/<day>`, in an
+order of their own, and `refs/snapd/coverage/<blob>` kept their coverages. What made a record follows from the time and
+the tree. The records become events, and all events get new numbers, in one frame of the journal; the version is written
+last, so what is cut short begins again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import attrs
+
+from snapd.model.errors import StoreCorrupt
+from snapd.model.snapshot import ObjectId
+from snapd.model.timeline import (
+    Edited,
+    Event,
+    Kept,
+    MessageSent,
+    Operated,
+    Recorded,
+    SnapshotId,
+    StepBegun,
+    StepEnded,
+    StepsLeft,
+)
+from snapd.store.files.durable import WrittenByNewer
+from snapd.store.object_store import ObjectBatch
+from snapd.store.refs.database import read_references
+from snapd.store.repository import FORMAT_VERSION, ShadowRepository, version_of, write_config
+from snapd.store.timeline.chain import CHAINS, SNAPSHOTS, Link, chain_of, encode_link, pins, walk
+from snapd.store.timeline.codec import encode_event
+
+_COVERAGE = "refs/snapd/coverage/"
+_RECORD = re.compile(
+    r"tree (?P<tree>[0-9a-f]{40})\n(?:parent (?P<parent>[0-9a-f]{40})\n)?"
+    r"author [^\n]*\ncommitter [^\n]*> (?P<seconds>[0-9]+) \+0000\n\n"
+    r"(?P<kind>track|before|after|partly|look)\n\ncoverage: (?P<coverage>[0-9a-f]{40})\nseq: (?P<seq>[0-9]+)\n"
+)
+_MADE: Mapping[str, tuple[type, ...]] = {
+    "track": (StepBegun, StepEnded, MessageSent, Kept, StepsLeft),
+    "after": (Operated,),
+    "partly": (Operated,),
+    "look": (Edited, Operated),
+}
+"""The kinds of events that made a record of a kind, besides requests."""
+_NEAR = 100
+"""How many events after the last one may be what made a record."""
+_FAR = 1_000_000
+"""Above the newest event that can be read: no lost one has such a number."""
+
+
+@attrs.frozen
+class _Record:
+    seq: int
+    kind: Literal["track", "before", "after", "partly", "look"]
+    snapshot: SnapshotId
+    seconds: int
+
+    def was_made_by(self, event: Event) -> bool:
+        """Whether the time and the tree say so; the state that an operation left may be another than its head."""
+        if not isinstance(event.what, _MADE.get(self.kind, ())) or event.head is None:
+            return False
+        is_near = self.seconds * 1000 - 1000 <= event.milliseconds <= self.seconds * 1000 + 999
+        return is_near and (self.kind in ("after", "partly") or event.head.tree == self.snapshot.tree)
+
+    def as_event(self, operation_id: str | None) -> Event:
+        """The event that only records it, without its number."""
+        kind: Any = "after" if self.kind == "partly" else self.kind
+        what = Recorded(kind, self.snapshot, self.kind in ("track", "after"), operation_id)
+        return Event(0, self.seconds * 1000, None, None, what)
+
+
+def upgrade(repository: ShadowRepository) -> None:
+    """Upgrades a store, unless it has the format of today.
+
+    Raises:
+        WrittenByNewer: a newer snapd wrote an event; nothing was changed.
+        StorageFull, IoError: the next opening goes on.
+    """
+    if version_of(repository.path) == FORMAT_VERSION:
+        return
+    references = read_references(repository.path).whole()
+    days = {
+        name: records
+        for name, head in references.items()
+        if name.startswith(SNAPSHOTS) and (records := [*_records(repository, head)])
+    }
+    moved: Mapping[str, ObjectId] = {}
+    if days:
+        records = sorted((record for found in days.values() for record in found), key=lambda record: record.seq)
+        chains = {name: head for name, head in references.items() if name.startswith(CHAINS) and name not in days}
+        moved = _convert(repository, records, chains)
+    for name in references:
+        # of a day of which events made all records, nothing is left
+        if name.startswith(_COVERAGE) or (name in days and name not in moved):
+            repository.references.delete(name)
+    repository.references.sync()
+    write_config(repository.path)
+
+
+def _records(repository: ShadowRepository, head: ObjectId) -> Iterator[_Record]:
+    """The records of a day, newest first, as far as they can be read; none where they are events by now."""
+    commit: str | None = head.hex()
+    while commit is not None:
+        try:
+            found = _RECORD.fullmatch(repository.read_commit(bytes.fromhex(commit)).decode("ascii", "replace"))
+        except StoreCorrupt:
+            return
+        if found is None:
+            return
+        kind: Any = found["kind"]
+        snapshot = SnapshotId(bytes.fromhex(found["tree"]), bytes.fromhex(found["coverage"]))
+        yield _Record(int(found["seq"]), kind, snapshot, int(found["seconds"]))
+        commit = found["parent"]
+
+
+def _convert(
+    repository: ShadowRepository, records: Sequence[_Record], chains: Mapping[str, ObjectId]
+) -> Mapping[str, ObjectId]:
+    """Writes all events anew, those of some records among them; gives the new targets of their chains."""
+    links, is_whole = _links(repository, chains)
+    of = {link.event.seq: link.chain for link in links}
+    if is_whole:
+        first, events = 1, _merged(records, [link.event for link in links])
+    else:
+        # a repair has to find the events as they are
+        first = max((link.event.seq for link in links), default=0) + _FAR
+        events = [record.as_event(None) for record in records]
+    moved: dict[str, ObjectId] = {}
+    with ObjectBatch(repository) as batch:
+        for seq, event in enumerate(events, first):
+            chain = of[event.seq] if event.seq else chain_of(event, None)
+            numbered = attrs.evolve(event, seq=seq)
+            kept = pins(numbered)
+            for data in kept.trees.values():
+                batch.encoded_tree(data)
+            payload = encode_event(numbered, seq - 1 if seq > first else None)
+            moved[chain] = batch.commit_object(encode_link(numbered, payload, kept.tree, moved.get(chain)))
+        batch.commit()
+    repository.journal.flush(moved)
+    return moved
+
+
+def _links(repository: ShadowRepository, heads: Mapping[str, ObjectId]) -> tuple[list[Link], bool]:
+    """The events that can be read, by `seq`, and whether these are all."""
+    links: list[Link] = []
+    is_whole = True
+    for chain, head in heads.items():
+        try:
+            # those before one that cannot be read are taken, too
+            links.extend(walk(chain, head, repository.read_commit))
+        except WrittenByNewer:
+            raise
+        except StoreCorrupt:
+            is_whole = False
+    return sorted(links, key=lambda link: link.event.seq), is_whole
+
+
+def _merged(records: Sequence[_Record], events: Sequence[Event]) -> list[Event]:
+    """All events in their order; those of records have no number, and those that made a record say so themselves."""
+    found = list(events)
+    alone: deque[tuple[int, Event]] = deque()
+    # the place after the last event that made a record, and after the last record
+    place = 0
+    for record in records:
+        near = range(place, min(len(found), place + _NEAR))
+        maker = next((at for at in near if record.was_made_by(found[at])), None)
+        if maker is not None:
+            found[maker] = _with_what_was_left(found[maker], record)
+            place = maker + 1
+            continue
+        operation = next((at for at in near if _begins_with(record, found[at])), None)
+        if operation is not None:
+            place = operation
+        while place < len(found) and found[place].milliseconds < record.seconds * 1000:
+            place += 1
+        named = None if operation is None else getattr(found[operation].what, "operation_id", None)
+        alone.append((place, record.as_event(named)))
+    merged: list[Event] = []
+    for at, event in enumerate([*found, None]):
+        while alone and alone[0][0] <= at:
+            merged.append(alone.popleft()[1])
+        if event is not None:
+            merged.append(event)
+    return merged
+
+
+def _begins_with(record: _Record, event: Event) -> bool:
+    """Whether a record has the state before an operation."""
+    what = event.what
+    return (
+        record.kind == "before"
+        and isinstance(what, Operated)
+        and what.before.tree == record.snapshot.tree
+        and event.milliseconds >= record.seconds * 1000 - 1000
+    )
+
+
+def _with_what_was_left(event: Event, record: _Record) -> Event:
+    what = event.what
+    if not isinstance(what, Operated) or record.kind not in ("after", "partly"):
+        return event
+    after = None if record.snapshot == event.head else record.snapshot
+    return attrs.evolve(event, what=attrs.evolve(what, after=after, is_base=record.kind == "after"))
