@@ -27,6 +27,7 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         "journal.begin": "a new journal file is made",
         "journal.append": "a frame is written",
         "journal.sync": "the frame is synced: from then on the snapshot is durable",
+        "journal.carry": "the notes in force are synced in a new journal file, so that an older one can go",
         "journal.take_back": "a frame that could not be written whole is overwritten",
         "journal.remove": "a journal file is removed, since the repository has all of it",
         "journal.replay": "a journal file that a crash left is read",
@@ -53,8 +54,6 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         "adopt.rename": "the pack takes its name",
         "adopt.rename_index": "its index takes its name",
         # the timeline
-        "intent.read": "the intent of an operation is read",
-        "intent.forget": "the intent of an operation is removed",
         "database.seal": "the digest of the database is written",
         "database.fresh": "an empty database replaces the current one",
         # expiry and maintenance
@@ -116,7 +115,6 @@ STEPS: Mapping[str, str] = MappingProxyType(
         "writer.apply": "the intent is written, and the work tree is about to be changed",
         "writer.conclude": "the work tree is changed",
         "writer.tell": "the work tree was captured, and the event is about to be appended to the timeline",
-        "writer.forget": "the event is appended, and the intent is about to be removed",
         "writer.tracked": "a snapshot that a step names is durable, and no client knows",
         "apply.directory_moved": "a directory was moved as a whole, and is about to be looked at again",
         "apply.commit": "all new files are written aside, and none is in place",

@@ -21,8 +21,6 @@ ProblemKind = Literal[
     "notKept",
     "damagedJournal",
     "damagedTimeline",
-    "damagedIntent",
-    "damagedNumbers",
     "damagedRoot",
     "damagedConfig",
     "permissions",

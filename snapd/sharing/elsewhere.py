@@ -19,7 +19,7 @@ from snapd.model.paths import shown
 from snapd.remotes.address import is_relative, resolve, without_secret
 from snapd.remotes.program import GitProgram
 from snapd.store.files.durable import make_directories, names_if_there, read_if_there, write_file
-from snapd.store.maintenance.erase import LINEAGE, MIRROR_INDEX, MIRRORS
+from snapd.store.maintenance.erase import MIRROR_INDEX, MIRRORS
 from snapd.store.sharing.index import SessionIndex
 from snapd.store.sharing.inspection import Limits
 from snapd.store.sharing.mirror import Mirror, Upkeep
@@ -105,7 +105,7 @@ class Elsewhere:
         self._lock = threading.RLock()
         self._index = SessionIndex(os.path.join(store.path, MIRROR_INDEX))
         self.host = machine.host
-        self.lineage = Lineage(os.path.join(store.path, LINEAGE))
+        self.lineage = Lineage(store.repository.journal)
         self.note_sent, self.sent = self._index.note_sent, self._index.sent
         self._mirrors: dict[str, Mirror] = {}
         self._upkeep: dict[str, Upkeep] = {}

@@ -11,7 +11,7 @@ import attrs
 from snapd.core.seams import Listed
 from snapd.model.errors import InvalidParams
 from snapd.model.handover import HandedOver
-from snapd.store.files.durable import read_if_there, write_file
+from snapd.store.journal.journal import LINEAGE, Journal
 from snapd.store.sharing.formats import HANDOVERS
 
 if TYPE_CHECKING:
@@ -107,14 +107,14 @@ class Lineage:
     """The last handovers of a folder.
 
     Args:
-        path: the file that remembers them.
+        journal: the store's; a note of it has them.
     """
 
-    path: str
+    journal: Journal
 
     def all(self) -> Sequence[HandedOver]:
-        """The last ones, oldest first; raises `IoError`."""
-        data = read_if_there(self.path)
+        """The last ones, oldest first."""
+        data = self.journal.notes.get(LINEAGE)
         if data is None:
             return ()
         try:
@@ -131,7 +131,7 @@ class Lineage:
             )
         except (ValueError, KeyError, TypeError, AttributeError):
             # without it, the next handover is merged from the last common commit
-            logger.warning("%s is damaged, and is made anew", self.path)
+            logger.warning("the note of the last handovers cannot be read, and is made anew")
             return ()
 
     def add(self, entry: HandedOver) -> None:
@@ -148,4 +148,4 @@ class Lineage:
             }
             for each in entries
         ]
-        write_file(self.path, json.dumps(document).encode())
+        self.journal.note({LINEAGE: json.dumps(document).encode()})

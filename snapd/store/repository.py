@@ -24,8 +24,8 @@ from snapd.store.refs.database import ReferenceDatabase
 
 T = TypeVar("T")
 
-FORMAT_VERSION = 2
-"""In version 2, snapshots are events; see `upgrade`."""
+FORMAT_VERSION = 3
+"""Since version 2, snapshots are events; since version 3, the journal has notes: see `upgrade`."""
 _KEPT_ENTRIES = 32_768
 """The most entries of directories that are kept for lookups, about 10 MB."""
 _KEPT_TREES, _LARGEST_TREE = 1 << 20, 1 << 16
@@ -91,8 +91,12 @@ class ShadowRepository:
         self.references = ReferenceDatabase(path)
         self.references.clear_locks()
         self.journal = Journal(path, self.references)
-        self.journal.replay(self._before)
+        self.reopen_journal()
         self.coverages = Coverages()
+
+    def reopen_journal(self) -> None:
+        """Reads the journal as it is on the disk, and replays what it has; raises as the constructor."""
+        self.journal.replay(self._before)
 
     def check_present(self) -> None:
         """Raises `StoreCorrupt` if somebody deleted or replaced the store while it was open."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
@@ -14,7 +17,9 @@ from snapd.model.snapshot import ObjectId, RelPath, Snapshot
 from snapd.model.taken import Taken, taken_by
 from snapd.model.timeline import Event, Intent, OperationId, Recorded, RecordKind, SnapshotId, State
 from snapd.store.files.lock import Ownership
-from snapd.store.journal.journal import refuse_newer_journal
+from snapd.store.files.quarantine import Quarantine
+from snapd.store.files.space import ensure_space_to_record
+from snapd.store.journal.journal import INTENT, JOURNAL, NUMBERS, Notes, refuse_newer_journal
 from snapd.store.maintenance.erase import erase_noted, note_erasing
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.maintenance.retention_run import Maintenance
@@ -25,7 +30,7 @@ from .coverage import encode
 from .object_store import ObjectStore
 from .repository import ShadowRepository, refuse_newer
 from .timeline.chain import snapshots
-from .timeline.small_files import IntentFile
+from .timeline.codec import decode_intent, encode_intent
 from .timeline.timeline import Timeline
 from .upgrade import upgrade
 
@@ -33,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 _REMEMBERED = 4096
 """How many snapshots are found by their trees without a question to the timeline."""
+_COPIES = 4
+"""The intent of an operation is in the journal, and its event there, in an object and in the database."""
 
 
 class Store(ObjectStore):
@@ -67,8 +74,9 @@ class Store(ObjectStore):
             self.timeline = Timeline(repository)
             self.maintenance = Maintenance(repository, self.timeline, self._scheduler)
             self.timeline.ensure_readable()
-            self._intent = IntentFile(path)
             self._is_erasing = False
+            self._numbering = threading.Lock()
+            self._next_number: int | None = None
             self._coverages: set[ObjectId] = set()
             self._snapshots: dict[ObjectId, SnapshotId] = {}
             self._base: Taken | None = None
@@ -93,6 +101,7 @@ class Store(ObjectStore):
                 error.message,
             )
         finally:
+            self.repository.journal.close()
             self._ownership.release()
 
     def left_out(self, state: State) -> Mapping[RelPath, ObjectId]:
@@ -191,32 +200,55 @@ class Store(ObjectStore):
             StoreCorrupt: one refers to an object that is not stored.
             StorageFull, IoError: nothing was recorded.
         """
+        self._append(events, {})
+
+    def _append(self, events: Sequence[Event], notes: Notes) -> None:
         with self.timeline.adding(events) as references:
-            self.repository.journal.flush(references)
+            self.repository.journal.flush(references, notes)
         for event in events:
             self._remember(event)
         self._scheduler.consider()
 
-    def intend(self, intent: Intent) -> None:
-        """Keeps durably what an operation is about to do to the work tree, and everything that was stored before.
+    # what an operation is about to do
+
+    def intend(self, before: Event, intent: Intent) -> None:
+        """Adds the event that records the state before an operation, and keeps what that is about to do.
 
         Raises:
             InvalidParams: a text in it is not valid Unicode.
-            StoreCorrupt: the events cannot be read, so the operation could not be recorded; it was not kept.
-            StorageFull, IoError: it was not kept.
+            StoreCorrupt: the events cannot be read, so the operation could not be recorded.
+            StorageFull, IoError: nothing was recorded or kept, or there is no space to record the operation later.
         """
-        # otherwise files would be changed, and nothing could record that
-        self.timeline.ensure_readable()
-        self.repository.journal.flush()
-        self._intent.keep(intent)
+        data = encode_intent(intent)
+        ensure_space_to_record(self.path, _COPIES * len(data))
+        self._append([before], {INTENT: data})
+
+    def conclude(self, *events: Event) -> None:
+        """Adds the events of an operation, and drops its intent; raises as `append`."""
+        self._append(events, {INTENT: None} if INTENT in self.repository.journal.notes else {})
 
     def intent(self) -> Intent | None:
-        """The intent that is not yet carried out; one whose operation is in the timeline is forgotten."""
-        intent = self._intent.read()
-        if intent is None or not self._is_done(intent):
-            return intent
-        self._intent.forget()
-        return None
+        """The intent that is not carried out yet.
+
+        Raises:
+            WrittenByNewer: only a newer snapd can finish that operation.
+            StorageFull, IoError: one that cannot be read could not be dropped.
+        """
+        data = self.repository.journal.notes.get(INTENT)
+        if data is None:
+            return None
+        try:
+            intent = decode_intent(data)
+        except (ValueError, RecursionError) as error:
+            logger.warning("the intent in %s cannot be read, and is dropped: %s", self.path, error)
+            Quarantine(self.path).keep(os.path.join(self.path, JOURNAL), f"its intent cannot be read: {error}")
+            self.forget_intent()
+            return None
+        if self._is_done(intent):
+            # the frame that recorded the operation is damaged, and its references moved
+            self.forget_intent()
+            return None
+        return intent
 
     def _is_done(self, intent: Intent) -> bool:
         if intent.step_id is None:
@@ -224,14 +256,37 @@ class Store(ObjectStore):
         step = self.timeline.step(intent.step_id)
         return step is not None and step.state != "open"
 
-    def forget_intent(self, *, is_recorded: bool) -> None:
-        """Removes the intent; raises `IoError`.
+    def forget_intent(self) -> None:
+        """Drops the intent of an operation that did nothing; raises `StorageFull`, `IoError`."""
+        self.repository.journal.note({INTENT: None})
+
+    def reserve(self, count: int) -> int:
+        """Reserves numbers for notifications, durably; none is ever given twice, not even after a crash.
 
         Args:
-            is_recorded: whether the timeline has its operation. Then nothing is synced: should a power cut bring the
-                intent back, `intent` forgets it; and before events expire, this directory is synced (`PendingSweep`).
+            count: how many.
+
+        Returns:
+            The first of them.
+
+        Raises:
+            StorageFull, IoError: none was reserved.
         """
-        self._intent.forget(durably=not is_recorded)
+        with self._numbering:
+            first = self._next_number or self._first_number()
+            self.repository.journal.note({NUMBERS: b"%d" % (first + count)})
+            self._next_number = first + count
+        return first
+
+    def _first_number(self) -> int:
+        data = self.repository.journal.notes.get(NUMBERS, b"")
+        if data.isdigit():
+            return int(data)
+        if not self.repository.references.read().targets:
+            # nothing was ever announced
+            return 1
+        logger.warning("%s has lost its journal: notifications are numbered by the clock from now on", self.path)
+        return int(time.time() * 1000)
 
     def purge_plan(self, paths: Collection[RelPath], messages: Collection[str], call: Call) -> PurgePlan:
         """Finds the contents that a purge of some files and messages removes, and where they occur."""
@@ -290,6 +345,7 @@ class Store(ObjectStore):
         try:
             self.timeline.reload()
             erase_noted(self.path)
+            self.repository.reopen_journal()
             self._is_erasing = False
         finally:
             self.repository.forget_packs()
@@ -342,7 +398,7 @@ class Store(ObjectStore):
 
         self.check_present()
         self._scheduler.stop()
-        settle = self.repository.journal.checkpoint
+        settle = partial(self.repository.journal.checkpoint, anew=True)
         try:
             found = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)
         finally:

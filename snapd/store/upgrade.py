@@ -1,4 +1,6 @@
-"""Brings a store of format 1 to the format of today, when it is first opened.
+"""Brings a store of an older format to the format of today, when it is first opened.
+
+Before format 3, each note of the journal was a file of its own.
 
 In format 1, a snapshot was no event. A chain of records for each day had them, `refs/snapd/snapshots/<day>`, in an
 order of their own, and `refs/snapd/coverage/<blob>` kept their coverages. What made a record follows from the time and
@@ -8,14 +10,17 @@ last, so what is cut short begins again.
 
 from __future__ import annotations
 
+import logging
+import os
 import re
+import zlib
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
 
-from snapd.model.errors import StoreCorrupt
+from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import (
     Edited,
@@ -29,13 +34,19 @@ from snapd.model.timeline import (
     StepEnded,
     StepsLeft,
 )
-from snapd.store.files.durable import WrittenByNewer
+from snapd.store.files.durable import WrittenByNewer, read_if_there, remove_if_there, sync_directory
+from snapd.store.files.quarantine import Quarantine
+from snapd.store.journal.journal import INTENT, LINEAGE, NUMBERS, SWEEP
 from snapd.store.object_store import ObjectBatch
 from snapd.store.refs.database import read_references
 from snapd.store.repository import FORMAT_VERSION, ShadowRepository, version_of, write_config
 from snapd.store.timeline.chain import CHAINS, SNAPSHOTS, Link, chain_of, encode_link, pins, walk
 from snapd.store.timeline.codec import encode_event
 
+logger = logging.getLogger(__name__)
+
+_INTENT_START = 12
+"""The bytes before an intent in its file: the format, and a checksum."""
 _COVERAGE = "refs/snapd/coverage/"
 _RECORD = re.compile(
     r"tree (?P<tree>[0-9a-f]{40})\n(?:parent (?P<parent>[0-9a-f]{40})\n)?"
@@ -83,8 +94,54 @@ def upgrade(repository: ShadowRepository) -> None:
         WrittenByNewer: a newer snapd wrote an event; nothing was changed.
         StorageFull, IoError: the next opening goes on.
     """
-    if version_of(repository.path) == FORMAT_VERSION:
+    version = version_of(repository.path)
+    if version == FORMAT_VERSION:
         return
+    _take_files_in(repository)
+    if version == 1:
+        _make_events(repository)
+    write_config(repository.path)
+
+
+def _take_files_in(repository: ShadowRepository) -> None:
+    """Makes notes of the files that had them, and removes the files."""
+    readers: Mapping[str, tuple[str, Callable[[bytes], bytes | None]]] = {
+        "intent": (INTENT, _intent_of),
+        "notifications": (NUMBERS, _number_of),
+        "unswept": (SWEEP, bytes.strip),
+        "handovers.json": (LINEAGE, bytes),
+    }
+    paths = {name: os.path.join(repository.path, name) for name in readers}
+    paths = {name: path for name, path in paths.items() if os.path.isfile(path)}
+    notes: dict[str, bytes] = {}
+    for name, path in paths.items():
+        note, read = readers[name]
+        data = read(read_if_there(path) or b"")
+        if data is None:
+            logger.warning("%s is damaged, and is kept in quarantine", path)
+            Quarantine(repository.path).keep(path, f"{name} is damaged")
+        else:
+            notes[note] = data
+    if notes:
+        repository.journal.note(notes)
+    with os_errors(repository.path):
+        for path in paths.values():
+            remove_if_there(path)
+        sync_directory(repository.path)
+
+
+def _intent_of(data: bytes) -> bytes | None:
+    start, payload = data[:_INTENT_START], data[_INTENT_START:]
+    return payload if start == b"snapdI1\n" + zlib.crc32(payload).to_bytes(4, "big") else None
+
+
+def _number_of(data: bytes) -> bytes | None:
+    found = re.fullmatch(rb"([1-9][0-9]*) ([0-9a-f]{8})\n", data)
+    return found[1] if found is not None and zlib.crc32(found[1]) == int(found[2], 16) else None
+
+
+def _make_events(repository: ShadowRepository) -> None:
+    """Makes events of the records of snapshots."""
     references = read_references(repository.path).whole()
     days = {
         name: records
@@ -101,7 +158,6 @@ def upgrade(repository: ShadowRepository) -> None:
         if name.startswith(_COVERAGE) or (name in days and name not in moved):
             repository.references.delete(name)
     repository.references.sync()
-    write_config(repository.path)
 
 
 def _records(repository: ShadowRepository, head: ObjectId) -> Iterator[_Record]:

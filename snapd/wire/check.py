@@ -61,8 +61,6 @@ class Problem:
             "notKept",
             "damagedJournal",
             "damagedTimeline",
-            "damagedIntent",
-            "damagedNumbers",
             "damagedRoot",
             "damagedConfig",
             "permissions",

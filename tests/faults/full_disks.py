@@ -86,7 +86,7 @@ def _attempts(bench: Bench, filled: _Filling, left: int, before: bytes, after: b
                 raise AssertionError(f"{name} with {left} left: {error!r}") from error
             else:
                 same(bench.read(), wanted, f"{name} with {left} left")
-        kept = [path for path in leftovers(bench.folder) if "journal/" not in path and not path.endswith("intent")]
+        kept = [path for path in leftovers(bench.folder) if "journal/" not in path]
         holds(not kept, f"{name} with {left} left leaves {kept}")
         # with space again, it is done
         operation()

@@ -152,11 +152,9 @@ class Sweep:
                 say(failed=error.kind)
                 if not injector.happened and fault is not None and not self._report.read_text():
                     raise
-                # of an operation that began, the next one makes an end; what is in the journal is in use
                 if scenario.killed is None:
-                    going_on = "intent|" if "apply.commit" in injector.came else ""
-                    # a mirror has a journal as well
-                    used = re.compile(rf"{going_on}(mirrors/[0-9a-f]+/)?journal/")
+                    # what is in the journal is in use; a mirror has a journal as well
+                    used = re.compile(r"(mirrors/[0-9a-f]+/)?journal/")
                     say(aside=[path for path in leftovers(self.folder) if not used.match(_inside(path))])
                 elif fault is not None and fault.point.startswith("apply."):
                     say(left=True)
@@ -381,7 +379,7 @@ def recoveries(sweep: Sweep, scenario: Scenario, per_point: int) -> list[tuple[S
     """Kills in the recovery from kills."""
     found = []
     for point, nth in chosen(sweep.hits(scenario), sweep.dice, 1):
-        if point.startswith(("apply.", "writer.", "intent.", "database.", "timeline.", "journal.", "log.")):
+        if point.startswith(("apply.", "writer.", "database.", "timeline.", "journal.", "log.")):
             first = Fault("kill", point, nth)
             hits = sweep.recovery_hits(scenario, first)
             found += [

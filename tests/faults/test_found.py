@@ -75,8 +75,8 @@ def test_an_operation_that_was_refused_is_not_done_by_the_next_process(
 
     def listen(name: str) -> None:
         came.append(name)
-        # the name of the intent is there, and cannot be made durable
-        if name == "durable.names" and "writer.intend" in came and came.count("failed") == 0:
+        # the intent is written, and cannot be made durable
+        if name == "journal.sync" and "writer.intend" in came and came.count("failed") == 0:
             came.append("failed")
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
@@ -97,9 +97,11 @@ def test_an_operation_whose_intent_cannot_be_read_now_is_ended_later(tmp_path: P
     fail("apply.names")
     with pytest.raises(IoError):
         bench.restore(old)
-    fail("intent.read")
+    bench.close()
+    fail("journal.replay")
     with pytest.raises(IoError):
-        bench.track()
+        bench.open()
+    bench.open()
     assert bench.track() == old
     assert bench.read() == OLD
 

@@ -84,9 +84,17 @@ class Steps:
 
     def kill(self, where: Path | None = None) -> None:
         """Ends its process without a close; goes on with the store at another place, if one is given."""
-        self.store._ownership.release()
+        self.leave()
         self.path = where or self.path
         self.open()
+
+    def leave(self) -> None:
+        """Ends its process without a close."""
+        self.store._ownership.release()
+        database = self.store.timeline._database
+        if database is not None:
+            # what was not written yet is lost
+            database.connection.close()
 
     def store_files(self, files: Files) -> ObjectId:
         """Stores files and records nothing."""

@@ -212,8 +212,8 @@ def some_file(steps: Steps, kind: str) -> Path:
     """A loose object, the pack or its index, of a store with something small that a repair has to mend."""
     steps.take(MANY)
     steps.store.close()
-    (steps.path / "notifications").write_bytes(b"x")
-    (steps.path / "notifications").chmod(0o600)
+    (steps.path / "root.json").write_bytes(b"x")
+    (steps.path / "root.json").chmod(0o600)
     if kind == "loose":
         return loose(steps.path, blob_id(step(0)["a"]))
     (found,) = steps.path.glob(f"objects/pack/*.{kind}")
@@ -259,7 +259,7 @@ def test_what_the_disk_could_not_read_once_is_read_again(
     with monkeypatch.context() as patch:
         failing(patch, "pread" if kind == "pack" else "open", path, range(at, at + 1), errno.EIO)
         found = closed(steps)
-    assert [problem.kind for problem in found.repaired] == ["damagedNumbers"]
+    assert [problem.kind for problem in found.repaired] == ["damagedRoot"]
     assert not list(steps.path.glob(f"quarantine/*/*{path.name}"))
     steps.open()
     steps.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import shutil
@@ -19,6 +20,7 @@ from snapd.model.errors import FileNotInSnapshot, SnapdError, StorageFull, Store
 from snapd.model.snapshot import ObjectId
 from snapd.store import store as store_module
 from snapd.store.files import durable
+from snapd.store.journal import journal
 from snapd.store.store import Store
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Executable, Item, Items, Symlink, git_tree_hash, make
@@ -261,22 +263,25 @@ def test_an_unrecorded_look_does_not_fool_the_next(tmp_path: Path, monkeypatch: 
 def test_no_space_for_the_store(tmp_path: Path, items: Items, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     bench = make(tmp_path, FEW)
     first = bench.track()
-    # so that the next record has to begin a journal
-    bench.reopen()
     bench.become({**items, "new": b"1"})
     real = os.open
     hit = []
 
     def full(path: str | bytes, flags: int, *args: int, **rest: int) -> int:
         name = os.path.basename(os.fsdecode(path))
-        if name.isdecimal():
-            name = "journal"
         if flags & os.O_CREAT and kind in name and "snapd-tmp" not in name:
             hit.append(name)
             return real("/dev/full", flags & ~(os.O_CREAT | os.O_EXCL))
         return real(path, flags, *args, **rest)
 
-    monkeypatch.setattr(os, "open", full)
+    def full_journal(descriptor: int, _: bytes) -> None:
+        hit.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if kind == "journal":
+        monkeypatch.setattr(journal, "write_all", full_journal)
+    else:
+        monkeypatch.setattr(os, "open", full)
     if kind == "tmp_pack_" and items is FEW:
         bench.track()
         assert not hit

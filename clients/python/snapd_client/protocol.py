@@ -910,8 +910,6 @@ class Problem(TypedDict):
         "notKept",
         "damagedJournal",
         "damagedTimeline",
-        "damagedIntent",
-        "damagedNumbers",
         "damagedRoot",
         "damagedConfig",
         "permissions",

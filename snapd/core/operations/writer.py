@@ -67,7 +67,7 @@ class Writer:
         self._texts = texts
         self.edits = Edits(work_tree, editors, store, self._append_edit, self.span, lambda: self._head_at)
         self._looked_at = self._head_at = 0.0
-        self.event_log = EventLog(store.timeline.reserve)
+        self.event_log = EventLog(store.reserve)
         self.attendance = Attendance()
         self.files: int | None = None
         self._lock = threading.Lock()
@@ -351,14 +351,14 @@ class Writer:
         if plan.is_empty and not is_recorded and not finished(operation, plan.foretold()).turned:
             self.record_look(before)
             return Outcome(True, before.tree, before.tree, plan.foretold(), details)
-        self._store.record(before, "before", operation.operation_id)
-        call.check()
+        recorded = self._store.recorded(before, "before", operation_id=operation.operation_id)
         intent = intent_of(plan, operation, prepared.forced, step_id)
         if plan.is_empty:
+            self._store.append(recorded)
             call.commit()
             results = plan.foretold()
         else:
-            results = self._apply(plan, intent, call)
+            results = self._apply(plan, recorded, intent, call)
         after = self._conclude(intent, results, call, arriving)
         outcome = Outcome(True, before.tree, after.tree, results, details)
         self.notify_snapshot(notice_of(intent, outcome, after))
@@ -399,9 +399,9 @@ class Writer:
 
     # -- the timeline
 
-    def _apply(self, plan: Plan, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
+    def _apply(self, plan: Plan, before: Event, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
         failpoint("writer.intend")
-        self._store.intend(intent)
+        self._store.intend(before, intent)
         # if anything fails from here on, the next turn finishes the operation first
         self._settled = False
         failpoint("writer.apply")
@@ -411,7 +411,7 @@ class Writer:
         except BaseException:
             if not call.is_committed:
                 # no file was touched
-                self._store.forget_intent(is_recorded=False)
+                self._store.forget_intent()
                 self._settled = True
             raise
 
@@ -443,11 +443,8 @@ class Writer:
         if not isinstance(events[-1].what, Operated):
             events += self._left_besides(after, is_base, events[-1].seq + 1)
         failpoint("writer.tell")
-        self._store.append(*events)
+        self._store.conclude(*events)
         self._head_at = self._looked_at
-        failpoint("writer.forget")
-        # what arrives brings events of its own, none of which names the operation
-        self._store.forget_intent(is_recorded=arriving is None)
         self._settled = True
         return after
 

@@ -23,15 +23,24 @@ from snapd.store.files.durable import Damaged, WrittenByNewer, files_below, read
 from snapd.store.files.quarantine import QUARANTINE
 from snapd.store.fsck.holdings import UNINDEXED, Holdings, Pack
 from snapd.store.fsck.walk import Chain, Named, Scan, scan, walk
-from snapd.store.journal.journal import JOURNAL, decode_frames, has_gap, journal_numbers, newer_format, replayed
+from snapd.store.journal.journal import (
+    INTENT,
+    JOURNAL,
+    decode_frames,
+    has_gap,
+    journal_numbers,
+    newer_format,
+    noted,
+    replayed,
+)
 from snapd.store.maintenance.repack import PACKING
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import PACKED, References, read_references
 from snapd.store.repository import check_version
 from snapd.store.timeline.chain import SNAPSHOTS, Link, effect_blobs, snapshots
+from snapd.store.timeline.codec import decode_intent
 from snapd.store.timeline.database import NAME as TIMELINE
 from snapd.store.timeline.database import closed, rows_of
-from snapd.store.timeline.small_files import INTENT, NUMBERS, decode_file, decode_numbers
 
 from .rebuild import lost_references, ours_to_rebuild
 
@@ -69,19 +78,6 @@ def check_files(store: str) -> list[Problem]:
     root = _read(store, ROOT)
     if root is not None and not _is_root(root):
         found.append(Problem("damagedRoot", ROOT, "root.json does not say which folder this is; it is written again"))
-    intent = _read(store, INTENT)
-    if intent is not None:
-        try:
-            decode_file(intent)
-        except WrittenByNewer as error:
-            found.append(Problem("newerFormat", INTENT, f"{error.message}: repair it with that one"))
-        except (ValueError, RecursionError):
-            message = "the plan of an interrupted operation cannot be read; its files stay as they are"
-            found.append(Problem("damagedIntent", INTENT, message))
-    numbers = _read(store, NUMBERS)
-    if numbers is not None and decode_numbers(numbers) is None:
-        message = "the number of the next notification cannot be read; the clock gives the numbers from now on"
-        found.append(Problem("damagedNumbers", NUMBERS, message))
     if _is_other(os.path.join(store, JOURNAL)):
         found.append(Problem("damagedJournal", JOURNAL, "journal is not a directory; a repair replaces it"))
     for name, data in journal_files(store):
@@ -92,6 +88,14 @@ def check_files(store: str) -> list[Problem]:
         elif data == _UNREADABLE or has_gap(data):
             message = "a part of the journal is damaged; the objects that are lost with it are listed too"
             found.append(Problem("damagedJournal", name, message))
+        elif (intent := noted(decode_frames(data)).get(INTENT)) is not None:
+            try:
+                decode_intent(intent)
+            except WrittenByNewer as error:
+                found.append(Problem("newerFormat", name, f"{error.message}: repair it with that one"))
+            except (ValueError, RecursionError):
+                # no damage of the disk, which the checksum of the frame would show; the next use drops it
+                continue
     return found
 
 

@@ -25,7 +25,6 @@ from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_writer import PackWriter, encode_index
 from snapd.store.refs.database import PACKED, ReferenceDatabase
 from snapd.store.repository import write_config
-from snapd.store.timeline.small_files import Numbers
 
 from .examine import ROOT, Examination, is_needed, is_only_in_flawed
 from .holdings import Holdings, Pack, RebuiltIndex, Sources
@@ -52,17 +51,14 @@ def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine
             _make_private(path)
         elif problem.kind == "damagedConfig":
             _make_way(path, problem.message, quarantine)
-        elif problem.kind == "damagedIntent" or problem.subject == ROOT:
+        elif problem.subject == ROOT:
             quarantine.move(path, problem.message)
         elif problem.kind == "damagedJournal":
             quarantine.keep(path, problem.message)
             if problem.subject == JOURNAL or os.path.isdir(path):
                 # nothing in it can be replayed
                 remove(path)
-            # otherwise the next step replays its undamaged frames, and removes it
-        elif problem.kind == "damagedNumbers":
-            _make_way(path, problem.message, quarantine)
-            Numbers(store).reserve(1)
+            # otherwise its undamaged frames are replayed next, and it is removed
     if any(problem.kind == "damagedConfig" for problem in problems):
         make_directories(os.path.join(store, "info"))
         write_config(store)

@@ -6,6 +6,10 @@ crash the frames are written into the repository again. So every object of the r
 journal.
 
 From time to time a new journal file is begun; a thread syncs the files that the old one covers, and removes it.
+
+What must last beside objects and references is a *note*: a few bytes with a name, such as what an operation is about to
+do to the folder. A frame sets and drops notes together with all else that it has, and every file begins with the notes
+that are in force. So the journal of a store that is closed is one small file.
 """
 
 from __future__ import annotations
@@ -18,7 +22,8 @@ import secrets
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 import attrs
 
@@ -31,17 +36,21 @@ from snapd.store.files.durable import (
     make_directories,
     names_if_there,
     read_if_there,
+    remove_any,
     remove_if_there,
     sync_data,
     sync_directory,
     sync_if_there,
     write_all,
+    write_file,
 )
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.objects.loose import kind_of, loose_files, object_path, write_loose
 from snapd.store.refs.database import ReferenceDatabase
 
-_FORMAT = b"snapdJ1\n"
+_FORMAT = b"snapdJ2\n"
+_READABLE = (b"snapdJ1\n", _FORMAT)
+"""In format 1, frames have no notes."""
 _ANY_FORMAT = re.compile(rb"snapdJ([1-9][0-9]{0,8})\n")
 FORMAT_BYTES = 16
 _TOKEN_BYTES = 8
@@ -50,6 +59,21 @@ _LENGTH = struct.Struct(">I")
 _HEADER = struct.Struct(f">{_TOKEN_BYTES}sII")
 _OBJECT = struct.Struct(">20sI")
 _NAME = struct.Struct(">H")
+_DROPPED = 0xFFFFFFFF
+"""Stands for the length of a note that is dropped."""
+
+INTENT = "intent"
+"""The note of what an operation is about to do to the folder, from before the first change until it is recorded."""
+NUMBERS = "notifications"
+"""The note with the next number that no notification has; without it, see `Store.reserve`."""
+SWEEP = "sweep"
+"""The note that references are removed whose objects have to go: `PARTLY`, or `WHOLLY` if no pack may keep them."""
+LINEAGE = "handovers"
+"""The note with the last handovers of the folder to another machine, and from there."""
+
+
+Notes = Mapping[str, bytes | None]
+"""Changes of notes, by name; None for one that is dropped."""
 
 
 @attrs.frozen
@@ -59,10 +83,12 @@ class Frame:
     Attributes:
         objects: the bytes of the loose files, by id.
         references: the new targets, by name.
+        notes: what they are from now on, by name; None for one that is dropped.
     """
 
-    objects: Mapping[ObjectId, bytes]
-    references: Mapping[str, ObjectId]
+    objects: Mapping[ObjectId, bytes] = attrs.field(factory=dict)
+    references: Mapping[str, ObjectId] = attrs.field(factory=dict)
+    notes: Notes = attrs.field(factory=dict)
 
 
 def file_start() -> bytes:
@@ -80,16 +106,19 @@ def encode_frame(start: bytes, frame: Frame) -> bytes:
     for name, oid in frame.references.items():
         raw = name.encode("ascii")
         parts += (_NAME.pack(len(raw)), raw, oid)
+    parts.append(_LENGTH.pack(len(frame.notes)))
+    for name, data in frame.notes.items():
+        raw = name.encode("ascii")
+        parts += (_NAME.pack(len(raw)), raw, _LENGTH.pack(_DROPPED if data is None else len(data)), data or b"")
     payload = b"".join(parts)
     return _HEADER.pack(start[len(_FORMAT) :], len(payload), _checksum(payload)) + payload
 
 
 def decode_frames(data: bytes) -> Iterator[Frame]:
     """The undamaged frames of a journal file, in order; torn and damaged ones are skipped."""
-    if len(data) < _START_BYTES or not data.startswith(_FORMAT):
-        return
-    for _, payload in _payloads(data):
-        yield _decode(payload)
+    if len(data) >= _START_BYTES and data.startswith(_READABLE):
+        for _, payload in _payloads(data):
+            yield _decode(payload)
 
 
 def newer_format(data: bytes) -> int | None:
@@ -100,7 +129,7 @@ def newer_format(data: bytes) -> int | None:
     """
     found = _ANY_FORMAT.match(data)
     number = int(found[1]) if found else 0
-    return number if number > 1 else None
+    return number if number > len(_READABLE) else None
 
 
 def has_gap(data: bytes) -> bool:
@@ -109,16 +138,22 @@ def has_gap(data: bytes) -> bool:
     A power cut leaves a file empty, torn at its end, or with zeros in place of bytes that were never written. So damage
     is anything before an undamaged frame, and a start that is neither ours nor followed only by zeros.
     """
-    if not data.startswith(_FORMAT):
-        return bool(data.strip(b"\0")) and not _FORMAT.startswith(data.rstrip(b"\0"))
+    if not data.startswith(_READABLE):
+        begun = data.rstrip(b"\0")
+        return bool(data.strip(b"\0")) and not any(known.startswith(begun) for known in _READABLE)
     if len(data) < _START_BYTES:
         return False
-    expected = _START_BYTES
+    return _end(data) is None
+
+
+def _end(data: bytes) -> int | None:
+    """Where the last frame of a journal file ends; None if anything but frames is before."""
+    end = _START_BYTES
     for at, payload in _payloads(data):
-        if at != expected:
-            return True
-        expected = at + _HEADER.size + len(payload)
-    return False
+        if at != end:
+            return None
+        end = at + _HEADER.size + len(payload)
+    return end
 
 
 def _payloads(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -166,7 +201,31 @@ def _decode(payload: bytes) -> Frame:
         at += length
         references[name] = payload[at : at + 20]
         at += 20
-    return Frame(objects, references)
+    notes: dict[str, bytes | None] = {}
+    (count,) = _LENGTH.unpack_from(payload, at) if at < len(payload) else (0,)
+    at += _LENGTH.size
+    for _ in range(count):
+        (length,) = _NAME.unpack_from(payload, at)
+        at += _NAME.size
+        name = payload[at : at + length].decode("ascii")
+        at += length
+        (length,) = _LENGTH.unpack_from(payload, at)
+        at += _LENGTH.size
+        notes[name] = None if length == _DROPPED else payload[at : at + length]
+        at += len(notes[name] or b"")
+    return Frame(objects, references, notes)
+
+
+def noted(frames: Iterable[Frame], notes: Mapping[str, bytes] = MappingProxyType({})) -> dict[str, bytes]:
+    """The notes that are in force after some frames of a file that begins with `notes`."""
+    found = dict(notes)
+    for frame in frames:
+        for name, data in frame.notes.items():
+            if data is None:
+                found.pop(name, None)
+            else:
+                found[name] = data
+    return found
 
 
 Before = Callable[[ObjectId], ObjectId | None]
@@ -229,7 +288,7 @@ class _File:
         objects: the objects in its frames.
         references: the names of the references that its frames move.
         frames: their number.
-        size: of the frames, in bytes.
+        size: of the file, in bytes.
         doubted: whether a sync failed once. A later sync that succeeds proves nothing then, so everything in the file
             is written to the repository again.
     """
@@ -243,6 +302,11 @@ class _File:
     size: int = 0
     doubted: bool = False
 
+    @property
+    def has_only_notes(self) -> bool:
+        """Whether it has nothing but the notes that were in force when it was begun."""
+        return self.frames <= 1 and not self.objects and not self.references
+
 
 class Journal:
     """Makes small steps durable. Safe to use from several threads.
@@ -252,10 +316,12 @@ class Journal:
         references: the references of the repository.
 
     Attributes:
+        notes: those that are in force, by name; only to be read.
         loose_written: the number of loose objects that were written since the repository was opened.
     """
 
     def __init__(self, path: str, references: ReferenceDatabase) -> None:
+        self.notes: dict[str, bytes] = {}
         self._references = references
         self._objects = os.path.join(path, "objects")
         self._store = path
@@ -296,20 +362,21 @@ class Journal:
             self._waiting.update(objects)
             self._waiting_bytes += sum(map(len, objects.values()))
 
-    def flush(self, references: Mapping[str, ObjectId] | None = None) -> None:
-        """Makes the added objects durable, and moves references.
+    def flush(self, references: Mapping[str, ObjectId] | None = None, notes: Notes | None = None) -> None:
+        """Makes the added objects durable, moves references, and changes notes.
 
         Args:
             references: the new targets, by name.
+            notes: what to change of the notes.
 
         Raises:
-            StorageFull, IoError: the references did not move, and their new commits are dropped; the other objects wait
-                for the next flush. (If the disk fails more than once here, some references may have moved, or may move
-                when the store is next opened after a crash.)
+            StorageFull, IoError: the references did not move, and their new commits are dropped; the notes are as they
+                were; the other objects wait for the next flush. (If the disk fails more than once here, some of this
+                may be done, or may be done when the store is next opened after a crash.)
         """
         with self._lock:
-            frame = Frame(self._waiting, references or {})
-            if not frame.objects and not frame.references:
+            frame = Frame(self._waiting, references or {}, notes or {})
+            if not (frame.objects or frame.references or frame.notes):
                 return
             try:
                 with os_errors(self._directory):
@@ -327,10 +394,21 @@ class Journal:
             self.loose_written += len(frame.objects)
             self._waiting = {}
             self._waiting_bytes = 0
-            if file.frames >= FILE_FRAMES or file.size >= FILE_BYTES:
-                self._retire()
-                # a second thread of these finds nothing left to do
-                threading.Thread(target=self._settle_in_background, name="snapd journal", daemon=True).start()
+            self._done(file, frame)
+
+    def note(self, notes: Notes) -> None:
+        """Changes notes, durably, and nothing else; raises `StorageFull`, `IoError` if they are as they were."""
+        frame = Frame(notes=notes)
+        with self._lock, os_errors(self._directory):
+            file, _ = self._append(frame)
+            self._done(file, frame)
+
+    def _done(self, file: _File, frame: Frame) -> None:
+        self.notes = noted([frame], self.notes)
+        if file.frames >= FILE_FRAMES or file.size >= FILE_BYTES:
+            self._retire()
+            # a second thread of these finds nothing left to do
+            threading.Thread(target=self._settle_in_background, name="snapd journal", daemon=True).start()
 
     def discard(self) -> frozenset[ObjectId]:
         """Drops the objects that wait; returns their ids. Some may be in the repository nevertheless."""
@@ -338,16 +416,25 @@ class Journal:
             waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
         return frozenset(waiting)
 
-    def checkpoint(self) -> None:
-        """Makes everything durable in the repository itself, and removes the journal.
+    def checkpoint(self, *, anew: bool = False) -> None:
+        """Makes everything durable in the repository itself, and removes the journal but for the notes.
+
+        Args:
+            anew: whether to write the notes anew though the journal has nothing else.
 
         Raises:
             StorageFull, IoError: the rest is still in a journal.
         """
         self.flush()
         with self._lock:
-            self._retire()
+            if anew or (self._file is not None and not self._file.has_only_notes):
+                self._retire()
         self._settle_old()
+
+    def close(self) -> None:
+        """Closes the file that is open; what is added later goes to a new one."""
+        with self._lock:
+            self._retire()
 
     # -- writing
 
@@ -355,33 +442,33 @@ class Journal:
         """Writes a frame; returns its file and its offset there."""
         file = self._file or self._begin()
         assert file.descriptor is not None
+        at = file.size
         data = encode_frame(file.start, frame)
         try:
             failpoint("journal.append")
-            write_all(file.descriptor, data if file.frames else file.start + data)
+            write_all(file.descriptor, data)
             failpoint("journal.sync")
             sync_data(file.descriptor)
         except BaseException:
             # nobody knows which part is on the disk, and a second sync would prove nothing; a part of a frame must not
             # go on taking space on a full disk
             with contextlib.suppress(OSError):
-                os.ftruncate(file.descriptor, len(file.start) + file.size if file.frames else 0)
+                os.ftruncate(file.descriptor, at)
             self._retire()
             raise
         file.objects |= frame.objects.keys()
         file.references |= frame.references.keys()
-        at = len(file.start) + file.size
         file.frames += 1
-        file.size += len(data)
+        file.size = at + len(data)
         return file, at
 
     def _take_back(self, file: _File, at: int, frame: Frame) -> None:
-        """Overwrites a frame by one that moves no reference: its objects that are loose files already need a frame."""
+        """Overwrites a frame by one that has objects alone: those that are loose files already need a frame."""
         assert file.descriptor is not None
         gone = self._remove(_heads(frame))
         file.objects -= gone
         objects = {oid: compressed for oid, compressed in frame.objects.items() if oid not in gone}
-        data = encode_frame(file.start, Frame(objects, {}))
+        data = encode_frame(file.start, Frame(objects))
         try:
             failpoint("journal.take_back")
             # it is shorter than the frame that it replaces, so it needs no space
@@ -417,18 +504,22 @@ class Journal:
             self._waiting_bytes -= len(self._waiting.pop(oid))
 
     def _begin(self) -> _File:
+        """Begins a file with the notes that are in force; it is not synced yet."""
         make_directories(self._directory)
         path = os.path.join(self._directory, str(self._number + 1))
         failpoint("journal.begin")
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
         self._number += 1
-        self._file = _File(path, file_start(), descriptor)
+        file = self._file = _File(path, file_start(), descriptor)
         try:
             sync_directory(self._directory)
+            data = file.start + (encode_frame(file.start, Frame(notes=self.notes)) if self.notes else b"")
+            write_all(descriptor, data)
         except BaseException:
             self._retire()
             raise
-        return self._file
+        file.frames, file.size = bool(self.notes), len(data)
+        return file
 
     def _retire(self) -> None:
         """Lets the next frame begin a new file."""
@@ -461,11 +552,26 @@ class Journal:
                     except BaseException:
                         file.doubted = True
                         raise
+                    self._carry_notes_over()
                     failpoint("journal.remove")
                     remove_if_there(file.path)
                     sync_directory(self._directory)
                 with self._lock:
                     self._old.pop(0)
+
+    def _carry_notes_over(self) -> None:
+        """Has the notes in a newer file than those that are complete, one of which is about to be removed."""
+        with self._lock:
+            if not self.notes or self._file is not None:
+                return
+            file = self._begin()
+            assert file.descriptor is not None
+            try:
+                failpoint("journal.carry")
+                sync_data(file.descriptor)
+            except BaseException:
+                self._retire()
+                raise
 
     def _settle(self, file: _File) -> None:
         failpoint("journal.settle")
@@ -491,7 +597,7 @@ class Journal:
     # -- opening
 
     def replay(self, before: Before) -> None:
-        """Writes the journal that a crash left into the repository; called once, before anything else.
+        """Writes the journal that a crash left into the repository; called before anything else.
 
         Args:
             before: returns the parent of a commit.
@@ -501,29 +607,46 @@ class Journal:
             StorageFull, IoError: the journal is still there.
         """
         refuse_newer_journal(self._store)
-        with os_errors(self._directory):
+        with self._lock, os_errors(self._directory):
+            self._retire()
+            self._old.clear()
+            self.notes = {}
             moving: dict[str, ObjectId] = {}
+            data = b""
             for number in journal_numbers(self._store):
                 failpoint("journal.replay")
                 file = _File(os.path.join(self._directory, str(number)))
                 data = read_if_there(file.path) or b""
+                is_damaged = has_gap(data)
                 # a file with a second name is in quarantine already: a repair opens the store
-                if has_gap(data) and os.stat(file.path).st_nlink == 1:
+                if is_damaged and os.stat(file.path).st_nlink == 1:
                     logger.warning(
                         "%s is damaged: its readable frames are replayed, and the file is kept in quarantine", file.path
                     )
                     Quarantine(self._store).keep(file.path, "a part of the journal is damaged")
-                for frame in decode_frames(data):
+                frames = list(decode_frames(data))
+                for frame in frames:
                     file.objects |= frame.objects.keys()
                     file.references |= frame.references.keys()
                     moving.update(frame.references)
                     # the files of the repository may be in the page cache only, so all objects are written again
                     for oid, compressed in frame.objects.items():
                         write_loose(self._objects, oid, compressed, durable=True)
+                # a file begins with the notes that are in force, unless its first frame is lost
+                self.notes = noted(frames, self.notes if is_damaged or not frames else {})
+                if is_damaged:
+                    # those that were given out last may be lost
+                    self.notes.pop(NUMBERS, None)
                 self._old.append(file)
                 self._number = number
+                file.frames = len(frames)
             if moving:
                 self._move(moving, before)
+            if self._old and self._old[-1].has_only_notes and data.startswith(_FORMAT) and _end(data) == len(data):
+                # as the store was closed: nothing has to be written
+                self._file = self._old.pop()
+                self._file.start, self._file.size = data[:_START_BYTES], len(data)
+                self._file.descriptor = os.open(self._file.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         self._settle_old()
 
     def _move(self, moving: Mapping[str, ObjectId], before: Before) -> None:
@@ -571,3 +694,33 @@ def refuse_newer_journal(store: str) -> None:
                     f"{name} in {store} was written by a newer snapd (journal format {newer}): use that one",
                     object=name,
                 )
+
+
+def keep_only(store: str, names: Collection[str]) -> None:
+    """Writes the journal of a store anew, with some of its notes and nothing else, durably.
+
+    Args:
+        store: its directory, which this process owns.
+        names: of the notes.
+
+    Raises:
+        StorageFull, IoError: more may be left of it.
+    """
+    directory = os.path.join(store, JOURNAL)
+    with os_errors(directory):
+        if not os.path.isdir(directory):
+            remove_any(directory)
+            return
+        notes: dict[str, bytes] = {}
+        old = names_if_there(directory)
+        for number in journal_numbers(store):
+            frames = list(decode_frames(read_if_there(os.path.join(directory, str(number))) or b""))
+            notes = noted(frames, {} if frames else notes)
+        kept = {name: data for name, data in notes.items() if name in names}
+        if kept:
+            start = file_start()
+            new = str(max(journal_numbers(store)) + 1)
+            write_file(os.path.join(directory, new), start + encode_frame(start, Frame(notes=kept)))
+        for name in old:
+            remove_any(os.path.join(directory, name))
+        sync_directory(directory)

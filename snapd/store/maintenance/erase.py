@@ -20,6 +20,7 @@ from snapd.store.files.durable import (
     write_file,
 )
 from snapd.store.files.quarantine import QUARANTINE
+from snapd.store.journal.journal import NUMBERS, keep_only
 
 NOTE = "erasing"
 
@@ -29,14 +30,9 @@ MIRRORS = "mirrors"
 MIRROR_INDEX = "mirrors.db"
 """The file of a store with the names of that."""
 
-LINEAGE = "handovers.json"
-"""The file of the handovers that the folder made and took over."""
-
-_DIRECTORIES = ("journal", "packing", QUARANTINE, "logs", MIRRORS)
+_DIRECTORIES = ("packing", QUARANTINE, "logs", MIRRORS)
 _FILES = (
     "packed-refs",
-    "intent",
-    "unswept",
     "worktree",
     "timeline.db",
     "timeline.db.sha1",
@@ -45,7 +41,6 @@ _FILES = (
     "timeline.db-shm",
     "mirrors.db",
     "mirrors.db-journal",
-    LINEAGE,
 )
 
 
@@ -77,6 +72,8 @@ def erase_noted(path: str) -> bool:
     with os_errors(path):
         if not os.path.exists(note):
             return False
+        # no number of a notification is given twice
+        keep_only(path, (NUMBERS,))
         # references first, so that nothing refers to a removed object
         for name in (*_FILES, *_below(path, "refs/snapd"), *_DIRECTORIES, *_below(path, "objects")):
             if name != "objects/pack":

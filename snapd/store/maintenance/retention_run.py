@@ -8,17 +8,15 @@ are gone that these are to be swept: without it, a crash would leave objects unt
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Sequence
 from itertools import accumulate
 
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
-from snapd.model.errors import os_errors
 from snapd.model.retention import Limits, Removal, droppable, expired, union
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.durable import read_if_there, remove_if_there, sync_directory, write_file
 from snapd.store.files.quarantine import remove_quarantine
+from snapd.store.journal.journal import SWEEP
 from snapd.store.maintenance.sweep import own_bytes, sizes
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.timeline import Timeline
@@ -28,51 +26,9 @@ from .repack import drop_packing, drop_unindexed
 from .scheduler import MaintenanceScheduler
 from .sweep import expire, reach, remove_tempfiles
 
-NAME = "unswept"
-
-_PARTLY = b"partly\n"
-_WHOLLY = b"wholly\n"
+PARTLY, WHOLLY = b"partly", b"wholly"
 
 logger = logging.getLogger(__name__)
-
-
-class PendingSweep:
-    """The note of a store.
-
-    Args:
-        directory: the store's, which the caller owns.
-    """
-
-    def __init__(self, directory: str) -> None:
-        self._directory = directory
-        self._path = os.path.join(directory, NAME)
-
-    def note(self, *, wholly: bool) -> None:
-        """Notes durably that references are about to be removed.
-
-        Args:
-            wholly: whether no pack may keep their objects, whatever it costs to rewrite it.
-
-        Raises:
-            StorageFull, IoError: the note was not written.
-        """
-        write_file(self._path, _WHOLLY if wholly or self.wholly else _PARTLY)
-
-    def __bool__(self) -> bool:
-        """Whether a sweep is pending; raises `IoError`."""
-        with os_errors(self._path):
-            return os.path.exists(self._path)
-
-    @property
-    def wholly(self) -> bool:
-        """Whether a sweep is pending that was noted with `wholly`; raises `IoError`."""
-        return read_if_there(self._path) == _WHOLLY
-
-    def forget(self) -> None:
-        """Removes the note, after a sweep; raises `IoError`."""
-        with os_errors(self._path):
-            remove_if_there(self._path)
-            sync_directory(self._directory)
 
 
 class Maintenance:
@@ -88,7 +44,6 @@ class Maintenance:
         self._repository = repository
         self._timeline = timeline
         self._scheduler = scheduler
-        self._pending_sweep = PendingSweep(repository.path)
 
     def clean(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
         """Drops snapshots and events beyond the limits, and repacks the rest.
@@ -146,12 +101,16 @@ class Maintenance:
 
     def note_wholly(self) -> None:
         """Notes durably that references are about to be removed, and that none of their objects may stay."""
-        self._pending_sweep.note(wholly=True)
+        self._repository.journal.note({SWEEP: WHOLLY})
 
     @property
     def is_unpurged(self) -> bool:
         """Whether the sweep that `note_wholly` announced is not finished."""
-        return self._pending_sweep.wholly
+        return self._pending == WHOLLY
+
+    @property
+    def _pending(self) -> bytes | None:
+        return self._repository.journal.notes.get(SWEEP)
 
     def _begin(self) -> None:
         self._scheduler.stop()
@@ -163,20 +122,20 @@ class Maintenance:
         return self._drop(expired(self._timeline.inventory(), limits, _trees(keep)), keep, call)
 
     def _drop(self, gone: Removal, keep: ObjectId | None, call: Call) -> int:
-        if not gone and not self._pending_sweep:
+        if not gone and self._pending is None:
             return 0
         call.commit()
         removed = 0
         if gone:
             removed = self._timeline.inventory().count(gone)
-            self._pending_sweep.note(wholly=False)
+            self._repository.journal.note({SWEEP: self._pending or PARTLY})
             failpoint("expire.timeline")
             self._timeline.drop(gone.chains, gone.snapshots)
         self._sweep(keep, call)
         return removed
 
     def _sweep(self, keep: ObjectId | None, call: Call) -> None:
-        repository, wholly = self._repository, self._pending_sweep.wholly
+        repository, wholly = self._repository, self.is_unpurged
         if wholly:
             # temporary files and the quarantine may hold contents that must go
             remove_tempfiles(repository.path, at_once=True)
@@ -187,7 +146,7 @@ class Maintenance:
         roots = [root for _, _, root in self._timeline.roots()]
         expire(repository, roots, keep, call, wholly=wholly)
         if drop_unindexed(repository) or not wholly:
-            self._pending_sweep.forget()
+            repository.journal.note({SWEEP: None})
 
     def _pack(self, call: Call) -> None:
         call.check()

@@ -32,7 +32,6 @@ from .chain import NO_OBJECT, Chains, Link, chain_of, walk
 from .codec import encode_event
 from .database import NAME, Database, fresh, is_sealed, remove, rows_of, seal, unseal
 from .queries import TimelineQueries
-from .small_files import Numbers
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +104,6 @@ class Timeline(TimelineView):
     def __init__(self, repository: ShadowRepository) -> None:
         self._repository = repository
         self._path = os.path.join(repository.path, NAME)
-        self._numbers = Numbers(repository.path)
         self._lock = threading.RLock()
         self._chains: Chains | None = None
         self._database: Database | None = None
@@ -263,17 +261,13 @@ class Timeline(TimelineView):
         link = Link(chain, NO_OBJECT, NO_OBJECT, event, payload)
         self._add(link, lambda database: database.add(link, previous))
 
-    # -- summaries and numbers
+    # -- summaries
 
     def keep_summary(self, step_id: StepId, summary: Summary, next_seq: int) -> None:
         """Keeps the summary of a step; see `TimelineView`."""
         with self._lock:
             if self.next_seq == next_seq:
                 self._ask(lambda database: database.keep_summary(step_id, summary))
-
-    def reserve(self, count: int) -> int:
-        """Reserves numbers for notifications, durably; returns the first. Raises `StorageFull`, `IoError`."""
-        return self._numbers.reserve(count)
 
     # -- checking
 

@@ -24,10 +24,12 @@ from snapd.model.errors import (
     StorageFull,
 )
 from snapd.store import store as store_module
+from snapd.store.journal.journal import INTENT, SWEEP
 from snapd.store.maintenance import erase, scheduler
 from snapd.store.maintenance.purge import PurgePlan
-from snapd.store.maintenance.retention_run import PendingSweep
+from snapd.store.maintenance.retention_run import PARTLY
 from snapd.store.objects.loose import encode_loose
+from snapd.store.repository import ShadowRepository
 from snapd.store.timeline import chain
 from snapd.store.usage import usage as catalog
 from tests.support.failures import Killed, at_failpoint, killed_at
@@ -89,7 +91,7 @@ def test_an_operation_that_fails_after_its_files_were_moved(
         results = apply(*arguments)
         if where == "sync":
             raise Interrupted
-        monkeypatch.setattr(*((work_tree, "capture") if where == "look" else (store, "append")), fail)
+        monkeypatch.setattr(*((work_tree, "capture") if where == "look" else (store, "conclude")), fail)
         return results
 
     monkeypatch.setattr(work_tree, "apply", apply_and_fail)
@@ -138,13 +140,12 @@ def killed(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
         shutil.copytree(bench.root, bench.folder / "as-it-was", symlinks=True)
         raise Interrupted
 
-    intent = Path(bench.store) / "intent"
     kept: list[bytes] = []
     work_tree = bench.workspace.work_tree
     apply = work_tree.apply
 
     def watched(*arguments: object) -> object:
-        kept.append(intent.read_bytes())
+        kept.append(bench.workspace.store.repository.journal.notes[INTENT])
         results = apply(*arguments)
         assert at == "end"
         return die(results)
@@ -159,7 +160,7 @@ def killed(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     # the process had no time to clear up
     shutil.rmtree(bench.root)
     os.rename(bench.folder / "as-it-was", bench.root)
-    intent.write_bytes(kept[0])
+    ShadowRepository(bench.store).journal.note({INTENT: kept[0]})
     bench.open()
 
 
@@ -432,7 +433,7 @@ def test_a_forced_file_is_not_stored_again_by_a_look(tmp_path: Path) -> None:
 def test_a_misspelt_name_is_not_told_as_purged(tmp_path: Path) -> None:
     bench = make(tmp_path, {".env": SECRET})
     bench.track()
-    PendingSweep(bench.store).note(wholly=False)
+    bench.workspace.store.repository.journal.note({SWEEP: PARTLY})
     with pytest.raises(FileNotInSnapshot):
         purge(bench, ".evn")
 

@@ -24,7 +24,6 @@ from snapd.model.timeline import Step as TimelineStep
 from snapd.store.journal.journal import Journal
 from snapd.store.refs.database import ReferenceDatabase
 from snapd.store.store import Store
-from snapd.store.timeline.small_files import IntentFile
 from snapd.store.timeline.timeline import Timeline
 from snapd.worktree.apply.applier import Applier
 from snapd.worktree.apply.directories import DirectoryChanges
@@ -524,10 +523,9 @@ class Machine:
 POINTS = [
     *((Applier, name) for name in ("_stage", "_delete", "_move")),
     *((DirectoryChanges, name) for name in ("_remove", "_make", "sync")),
-    *((Store, name) for name in ("intend", "append")),
-    *((Journal, name) for name in ("flush", "_append")),
+    *((Store, name) for name in ("intend", "append", "conclude")),
+    *((Journal, name) for name in ("flush", "note", "_append")),
     (ReferenceDatabase, "move"),
-    *((IntentFile, name) for name in ("keep", "forget")),
 ]
 """Where a process can be killed."""
 

@@ -209,8 +209,7 @@ def test_each_sync_of_one_file_has_its_reason(tmp_path: Path, monkeypatch: pytes
 
         def call(descriptor: int) -> None:
             path = os.path.relpath(os.readlink(f"/proc/self/fd/{descriptor}"), tmp_path)
-            parts = path.split("/")
-            synced.append("store" if parts[-2] == "snapshot" else parts[-1].partition(".")[0] or "aside")
+            synced.append(path.split("/")[-1].partition(".")[0] or "aside")
             real(descriptor)
 
         return call
@@ -220,11 +219,8 @@ def test_each_sync_of_one_file_has_its_reason(tmp_path: Path, monkeypatch: pytes
     bench.revert((tree, ["d/a"]))
     journal = synced[0]
     assert synced == [
-        # the snapshot before
+        # the snapshot before and the intent, before the first file moves
         journal,
-        # the intent, before the first file moves, and its name
-        "intent",
-        "store",
         # the new file, before it takes its name
         "aside",
         # its name, before the event says that it has it

@@ -1,0 +1,299 @@
+"""What must last beside events: the intent of an operation, the numbers of notifications, and other notes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import attrs
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from snapd.model.call import Call
+from snapd.model.errors import StorageFull
+from snapd.model.snapshot import REGULAR, Entry
+from snapd.model.timeline import Effect, Event, Intent, Operated, SnapshotId, StepsLeft
+from snapd.store.journal import journal
+from snapd.store.journal.journal import INTENT as INTENT_NOTE
+from snapd.store.journal.journal import NUMBERS, Frame, encode_frame
+from snapd.store.store import Store
+from tests.store.journal.test_journal import settle_behind
+from tests.store.steps import Disk, Steps
+from tests.store.timeline.telling import Telling
+from tests.store.timeline.test_model import some_history
+
+HERE = SnapshotId(b"t" * 20, b"c" * 20)
+INTENT = Intent(
+    Operated("operation", "undo", "one", HERE),
+    (Effect(b"raw \xff", Entry(REGULAR, b"o" * 20), None),),
+    (b"made",),
+    (b"gone",),
+    (b"forced",),
+)
+NEW = attrs.evolve(INTENT, operation=attrs.evolve(INTENT.operation, operation_id="new"))
+
+
+@pytest.fixture
+def telling(tmp_path: Path) -> Iterator[Telling]:
+    teller = Telling(tmp_path / "told")
+    yield teller
+    teller.store.close()
+
+
+def operation(telling: Telling) -> Operated:
+    """The operation of `NEW`, as it would be recorded."""
+    assert telling.model.head is not None
+    return attrs.evolve(NEW.operation, before=telling.model.head)
+
+
+def before(telling: Telling) -> Event:
+    """The event that records the state before an operation."""
+    return telling.store.recorded(telling.store.load(telling.edit()), "before")
+
+
+# -- intents
+
+
+def test_an_intent_is_there_until_it_is_dropped(telling: Telling) -> None:
+    assert telling.store.intent() is None
+    telling.store.intend(before(telling), INTENT)
+    assert telling.store.intent() == INTENT
+    other = attrs.evolve(INTENT, forced=())
+    telling.store.intend(before(telling), other)
+    telling.kill()
+    assert telling.store.intent() == other
+    telling.store.forget_intent()
+    assert telling.store.intent() is None
+    telling.reopen()
+    assert telling.store.intent() is None
+
+
+def test_an_intent_and_its_event_and_blobs_are_one_sync(
+    telling: Telling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # so that the directories are there
+    telling.store.append(before(telling))
+    event, merged = before(telling), telling.blob(b"merged by nobody")
+    intent = attrs.evolve(INTENT, files=(Effect(b"x", None, Entry(REGULAR, merged)),))
+    disk = Disk(telling.path, monkeypatch)
+    telling.store.intend(event, intent)
+    assert disk.syncs == 1
+    store = Store(str(disk.after_a_cut(tmp_path / "found", names_stay=False)), None)
+    assert store.intent() == intent
+    assert store.read_blob(merged) == b"merged by nobody"
+    assert store.timeline.last == event.seq
+    store.close()
+    telling.store.forget_intent()
+    store = Store(str(disk.after_a_cut(tmp_path / "later", names_stay=False)), None)
+    assert store.intent() is None
+    store.close()
+    disk.close()
+
+
+@pytest.mark.parametrize("names_stay", [False, True])
+def test_an_operation_and_its_intent_end_together(
+    telling: Telling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_stay: bool
+) -> None:
+    some_history(telling)
+    telling.store.intend(before(telling), NEW)
+    # so that the directories are there
+    telling.store.append(Event(telling.store.timeline.next_seq, telling.now, telling.model.head, None, StepsLeft(())))
+    disk = Disk(telling.path, monkeypatch)
+    seq = telling.store.timeline.next_seq
+    telling.store.conclude(Event(seq, telling.now, telling.model.head, None, operation(telling)))
+    assert disk.syncs == 1
+    store = Store(str(disk.after_a_cut(tmp_path / "found", names_stay)), None)
+    assert store.repository.journal.notes.get(INTENT_NOTE) is None
+    assert store.timeline.operation("new") is not None
+    store.close()
+    disk.close()
+
+
+def test_an_intent_whose_operation_is_recorded_is_done_with(telling: Telling) -> None:
+    """The frame with the operation may be damaged, and its reference may have moved all the same."""
+    some_history(telling)
+    telling.store.intend(before(telling), NEW)
+    telling.reopen()
+    assert telling.store.intent() == NEW
+    seq = telling.store.timeline.next_seq
+    telling.store.append(Event(seq, telling.now, telling.model.head, None, operation(telling)))
+    telling.kill()
+    assert telling.store.intent() is None
+    assert INTENT_NOTE not in telling.store.repository.journal.notes
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"operation": 1}', b"\xff", b"[" * 100_000])
+def test_an_intent_that_cannot_be_read_keeps_nobody_out(
+    telling: Telling, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    telling.store.repository.journal.note({INTENT_NOTE: data})
+    telling.reopen()
+    assert telling.store.intent() is None
+    assert "cannot be read" in caplog.text
+    (kept,) = telling.path.glob("quarantine/*/*-journal/*")
+    assert data in kept.read_bytes()
+    telling.reopen()
+    assert INTENT_NOTE not in telling.store.repository.journal.notes
+
+
+# -- numbers
+
+
+def test_no_number_is_given_out_twice(telling: Telling) -> None:
+    given: list[int] = []
+    for count, end in ((1, "go on"), (5, "kill"), (100, "reopen"), (3, "kill"), (1, "go on")):
+        first = telling.store.reserve(count)
+        given += range(first, first + count)
+        if end == "kill":
+            telling.kill()
+        elif end == "reopen":
+            telling.reopen()
+    assert given == list(range(1, 111))
+
+
+def test_numbers_outlast_a_power_cut_and_a_lost_database(
+    telling: Telling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert telling.store.reserve(1) == 1
+    some_history(telling)
+    disk = Disk(telling.path, monkeypatch)
+    telling.store.reserve(99)
+    found = disk.after_a_cut(tmp_path / "found", names_stay=False)
+    disk.close()
+    (found / "timeline.db").unlink(missing_ok=True)
+    store = Store(str(found), None)
+    assert store.reserve(1) == 101
+    store.close()
+
+
+def _lose_the_journal(store: Path) -> None:
+    shutil.rmtree(store / "journal")
+
+
+def _damage_the_last_note(store: Path) -> None:
+    (path,) = (store / "journal").iterdir()
+    whole = path.read_bytes()
+    at = whole.rindex(NUMBERS.encode())
+    start = whole[:16]
+    path.write_bytes(whole[:at] + b"x" + whole[at + 1 :] + encode_frame(start, Frame(notes={"later": b"note"})))
+
+
+def _have_no_number(store: Path) -> None:
+    opened = Store(str(store), None)
+    opened.repository.journal.note({NUMBERS: b"-1"})
+    opened.close()
+
+
+@pytest.mark.parametrize("damage", [_lose_the_journal, _damage_the_last_note, _have_no_number])
+def test_lost_numbers_go_on_above_all_that_were_given(telling: Telling, damage: Callable[[Path], None]) -> None:
+    some_history(telling)
+    telling.store.reserve(100)
+    telling.store.close()
+    damage(telling.path)
+    telling.store = Store(str(telling.path), None)
+    first = telling.store.reserve(10)
+    assert first > 1_600_000_000_000
+    telling.reopen()
+    assert telling.store.reserve(1) == first + 10
+
+
+def test_no_number_is_given_out_where_that_cannot_be_kept(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+    telling.store.reserve(5)
+    event = before(telling)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "fdatasync", full)
+    with pytest.raises(StorageFull):
+        telling.store.reserve(5)
+    with pytest.raises(StorageFull):
+        telling.store.intend(event, INTENT)
+    monkeypatch.undo()
+    assert telling.store.reserve(5) == 6
+    assert telling.store.intent() is None
+    telling.kill()
+    assert telling.store.intent() is None
+
+
+# -- all notes
+
+
+NAMES = st.sampled_from(["intent", "sweep", "handovers", "other"])
+VALUES = st.none() | st.binary(max_size=60) | st.just(b"x" * 100)
+ACTIONS = st.one_of(
+    st.tuples(st.just("note"), st.dictionaries(NAMES, VALUES, min_size=1, max_size=3)),
+    st.tuples(st.sampled_from(["take", "checkpoint", "reopen", "kill", "tear", "fail"]), st.none()),
+)
+
+
+@settings(max_examples=80, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(actions=st.lists(ACTIONS, max_size=15), frames=st.integers(2, 6))
+def test_notes_are_as_they_were_set_last(tmp_path_factory: pytest.TempPathFactory, actions: list, frames: int) -> None:  # type: ignore[type-arg]
+    """Against a dict, with kills, torn ends, failed syncs and journals that are replaced at every turn."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal, "FILE_FRAMES", frames)
+        steps = Steps(tmp_path_factory.mktemp("notes") / "store")
+        model: dict[str, bytes] = {}
+        for number, (action, changes) in enumerate(actions):
+            if action == "note":
+                steps.store.repository.journal.note(changes)
+                model = {name: data for name, data in {**model, **changes}.items() if data is not None}
+            elif action == "take":
+                steps.take({"a": b"%d" % number})
+            elif action == "checkpoint":
+                steps.store.repository.journal.checkpoint()
+                settle_behind()
+                assert len(list((steps.path / "journal").glob("[0-9]*"))) <= 1
+            elif action == "reopen":
+                steps.reopen()
+            elif action == "kill":
+                steps.kill()
+            elif action == "tear":
+                # the process was killed while it wrote one more frame
+                steps.leave()
+                for path in sorted((steps.path / "journal").glob("[0-9]*"), key=lambda path: int(path.name))[-1:]:
+                    path.write_bytes(path.read_bytes() + path.read_bytes()[8:16] + b"\0\0")
+                steps.open()
+            else:
+                with pytest.MonkeyPatch.context() as failing:
+                    failing.setattr(os, "fdatasync", _fail)
+                    with pytest.raises(StorageFull):
+                        steps.store.repository.journal.note({"other": b"refused"})
+            settle_behind()
+            assert steps.store.repository.journal.notes == model
+        steps.reopen()
+        assert steps.store.repository.journal.notes == model
+        steps.check()
+        steps.store.close()
+
+
+def _fail(_: int) -> None:
+    raise OSError(errno.ENOSPC, "full")
+
+
+def test_an_erased_store_keeps_its_numbers_and_nothing_else(telling: Telling) -> None:
+    telling.store.reserve(100)
+    some_history(telling)
+    telling.store.repository.journal.note({"handovers": b"secret names"})
+    telling.store.erase(Call())
+    assert telling.store.repository.journal.notes == {NUMBERS: b"101"}
+    assert telling.store.reserve(1) == 101
+    telling.store.close()
+    assert not [path for path in telling.path.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
+    store = Store(str(telling.path), None)
+    assert store.reserve(1) == 102
+    store.close()
+
+
+def test_loading_and_naming_a_snapshot(telling: Telling) -> None:
+    found = telling.edit()
+    snapshot = telling.store.load(found)
+    assert telling.store.identify(snapshot) == found
+    assert not telling.store.knows(found.tree)
+    telling.store.record(snapshot, "track")
+    assert telling.store.find(found.tree) == snapshot
