@@ -106,7 +106,8 @@ def encode_frame(start: bytes, frame: Frame) -> bytes:
     for name, oid in frame.references.items():
         raw = name.encode("ascii")
         parts += (_NAME.pack(len(raw)), raw, oid)
-    parts.append(_LENGTH.pack(len(frame.notes)))
+    if frame.notes:
+        parts.append(_LENGTH.pack(len(frame.notes)))
     for name, data in frame.notes.items():
         raw = name.encode("ascii")
         parts += (_NAME.pack(len(raw)), raw, _LENGTH.pack(_DROPPED if data is None else len(data)), data or b"")

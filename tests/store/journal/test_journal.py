@@ -308,8 +308,7 @@ def test_a_torn_last_frame(tmp_path: Path, steps: Steps, monkeypatch: pytest.Mon
     assert len(list(decode_frames(data))) == 2
     for end in range(whole, len(data)):
         for torn in (data[:end], data[:end] + b"\0" * (len(data) - end)):
-            # its last bytes are zeros
-            assert torn == data or list(decode_frames(torn)) == list(decode_frames(data))[:1]
+            assert list(decode_frames(torn)) == list(decode_frames(data))[:1]
     do_not_sync(monkeypatch)
     for end in range(whole, len(data), 31):
         for tail in (b"", b"\0" * (len(data) - end)) if end % 7 == 0 else (b"",):
