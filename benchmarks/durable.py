@@ -15,7 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from snapd.library import Snapshot
-from snapd.store.journal.journal import FILE_FRAMES, Frame, decode_frames
+from snapd.store.journal.frames import Frame, decode_frames
+from snapd.store.journal.journal import FILE_FRAMES
 from snapd.store.objects.loose import write_loose
 from snapd.store.repository import ShadowRepository
 

@@ -11,7 +11,8 @@ import attrs
 from snapd.core.seams import Listed
 from snapd.model.errors import InvalidParams
 from snapd.model.handover import HandedOver
-from snapd.store.journal.journal import LINEAGE, Journal
+from snapd.store.journal.frames import LINEAGE
+from snapd.store.journal.journal import Journal
 from snapd.store.sharing.formats import HANDOVERS
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from snapd.model.timeline import Event, Intent, OperationId, Recorded, RecordKin
 from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.files.space import ensure_space_to_record
-from snapd.store.journal.journal import INTENT, JOURNAL, NUMBERS, Notes, refuse_newer_journal
+from snapd.store.journal.frames import INTENT, NUMBERS, Notes
+from snapd.store.journal.journal import JOURNAL, refuse_newer_journal
 from snapd.store.maintenance.erase import erase_noted, note_erasing
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.maintenance.retention_run import Maintenance

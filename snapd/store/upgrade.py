@@ -36,7 +36,7 @@ from snapd.model.timeline import (
 )
 from snapd.store.files.durable import WrittenByNewer, read_if_there, remove_if_there, sync_directory
 from snapd.store.files.quarantine import Quarantine
-from snapd.store.journal.journal import INTENT, LINEAGE, NUMBERS, SWEEP
+from snapd.store.journal.frames import INTENT, LINEAGE, NUMBERS, SWEEP
 from snapd.store.object_store import ObjectBatch
 from snapd.store.refs.database import read_references
 from snapd.store.repository import FORMAT_VERSION, ShadowRepository, version_of, write_config

@@ -12,7 +12,7 @@ from benchmarks.bench import Bench, Counts, Pair
 from benchmarks.git_algorithm import make_project
 from benchmarks.measure import WrongResult
 from benchmarks.rows.storage import disk_use, settled, store
-from snapd.store.journal.journal import Frame, encode_frame, file_start
+from snapd.store.journal.frames import Frame, encode_frame, file_start
 from tests.support.places import make_folder
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from snapd.model.call import Call
-from snapd.store.journal.journal import JOURNAL, LINEAGE, NUMBERS, decode_frames
+from snapd.store.journal.frames import LINEAGE, NUMBERS, decode_frames
+from snapd.store.journal.journal import JOURNAL
 from tests.support import workspace
 from tests.support.git import run_git
 from tests.support.processes import descriptors

@@ -18,8 +18,8 @@ from snapd.model.errors import StorageFull
 from snapd.model.snapshot import REGULAR, Entry
 from snapd.model.timeline import Effect, Event, Intent, Operated, SnapshotId, StepsLeft
 from snapd.store.journal import journal
-from snapd.store.journal.journal import INTENT as INTENT_NOTE
-from snapd.store.journal.journal import NUMBERS, Frame, encode_frame
+from snapd.store.journal.frames import INTENT as INTENT_NOTE
+from snapd.store.journal.frames import NUMBERS, Frame, encode_frame
 from snapd.store.store import Store
 from tests.store.journal.test_journal import settle_behind
 from tests.store.steps import Disk, Steps

@@ -23,16 +23,8 @@ from snapd.store.files.durable import Damaged, WrittenByNewer, files_below, read
 from snapd.store.files.quarantine import QUARANTINE
 from snapd.store.fsck.holdings import UNINDEXED, Holdings, Pack
 from snapd.store.fsck.walk import Chain, Named, Scan, scan, walk
-from snapd.store.journal.journal import (
-    INTENT,
-    JOURNAL,
-    decode_frames,
-    has_gap,
-    journal_numbers,
-    newer_format,
-    noted,
-    replayed,
-)
+from snapd.store.journal.frames import INTENT, decode_frames, has_gap, newer_format, noted
+from snapd.store.journal.journal import JOURNAL, journal_numbers, replayed
 from snapd.store.maintenance.repack import PACKING
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import PACKED, References, read_references

@@ -20,7 +20,8 @@ from snapd.store.files.durable import (
     write_file,
 )
 from snapd.store.files.quarantine import QUARANTINE
-from snapd.store.journal.journal import NUMBERS, keep_only
+from snapd.store.journal.frames import NUMBERS
+from snapd.store.journal.journal import keep_only
 
 NOTE = "erasing"
 

@@ -16,7 +16,7 @@ from snapd.model.call import Call
 from snapd.model.retention import Limits, Removal, droppable, expired, union
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.quarantine import remove_quarantine
-from snapd.store.journal.journal import SWEEP
+from snapd.store.journal.frames import SWEEP
 from snapd.store.maintenance.sweep import own_bytes, sizes
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.timeline import Timeline

@@ -24,7 +24,7 @@ from snapd.model.errors import (
     StorageFull,
 )
 from snapd.store import store as store_module
-from snapd.store.journal.journal import INTENT, SWEEP
+from snapd.store.journal.frames import INTENT, SWEEP
 from snapd.store.maintenance import erase, scheduler
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.maintenance.retention_run import PARTLY

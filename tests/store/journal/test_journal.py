@@ -36,7 +36,7 @@ from snapd.model.timeline import Event, SessionStarted
 from snapd.store import store as store_module
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.journal import journal
-from snapd.store.journal.journal import Frame, decode_frames, encode_frame, file_start
+from snapd.store.journal.frames import Frame, decode_frames, encode_frame, file_start
 from snapd.store.objects.codec import encode_commit, object_id
 from snapd.store.objects.loose import encode_loose, object_path
 from snapd.store.timeline import timeline

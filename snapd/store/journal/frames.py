@@ -1,0 +1,194 @@
+"""The frames of a journal file, as bytes: what becomes durable at once."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+import attrs
+
+from snapd.model.snapshot import ObjectId
+
+FORMAT = b"snapdJ2\n"
+_READABLE = (b"snapdJ1\n", FORMAT)
+"""In format 1, frames have no notes."""
+_ANY_FORMAT = re.compile(rb"snapdJ([1-9][0-9]{0,8})\n")
+FORMAT_BYTES = 16
+_TOKEN_BYTES = 8
+START_BYTES = len(FORMAT) + _TOKEN_BYTES
+_LENGTH = struct.Struct(">I")
+_HEADER = struct.Struct(f">{_TOKEN_BYTES}sII")
+_OBJECT = struct.Struct(">20sI")
+_NAME = struct.Struct(">H")
+_DROPPED = 0xFFFFFFFF
+"""Stands for the length of a note that is dropped."""
+
+INTENT = "intent"
+"""The note of what an operation is about to do to the folder, from before the first change until it is recorded."""
+NUMBERS = "notifications"
+"""The note with the next number that no notification has; without it, see `Store.reserve`."""
+SWEEP = "sweep"
+"""The note that references are removed whose objects have to go: `PARTLY`, or `WHOLLY` if no pack may keep them."""
+LINEAGE = "handovers"
+"""The note with the last handovers of the folder to another machine, and from there."""
+
+
+Notes = Mapping[str, bytes | None]
+"""Changes of notes, by name; None for one that is dropped."""
+
+
+@attrs.frozen
+class Frame:
+    """What becomes durable at once.
+
+    Attributes:
+        objects: the bytes of the loose files, by id.
+        references: the new targets, by name.
+        notes: what they are from now on, by name; None for one that is dropped.
+    """
+
+    objects: Mapping[ObjectId, bytes] = attrs.field(factory=dict)
+    references: Mapping[str, ObjectId] = attrs.field(factory=dict)
+    notes: Notes = attrs.field(factory=dict)
+
+
+def file_start() -> bytes:
+    """The first bytes of a new journal file."""
+    # random, so that the contents of a captured file cannot look like a frame after a damaged one
+    return FORMAT + secrets.token_bytes(_TOKEN_BYTES)
+
+
+def encode_frame(start: bytes, frame: Frame) -> bytes:
+    """The bytes of a frame in the file that begins with `start`."""
+    parts = [_LENGTH.pack(len(frame.objects))]
+    for oid, compressed in frame.objects.items():
+        parts += (_OBJECT.pack(oid, len(compressed)), compressed)
+    parts.append(_LENGTH.pack(len(frame.references)))
+    for name, oid in frame.references.items():
+        raw = name.encode("ascii")
+        parts += (_NAME.pack(len(raw)), raw, oid)
+    if frame.notes:
+        parts.append(_LENGTH.pack(len(frame.notes)))
+    for name, data in frame.notes.items():
+        raw = name.encode("ascii")
+        parts += (_NAME.pack(len(raw)), raw, _LENGTH.pack(_DROPPED if data is None else len(data)), data or b"")
+    payload = b"".join(parts)
+    return _HEADER.pack(start[len(FORMAT) :], len(payload), _checksum(payload)) + payload
+
+
+def decode_frames(data: bytes) -> Iterator[Frame]:
+    """The undamaged frames of a journal file, in order; torn and damaged ones are skipped."""
+    if len(data) >= START_BYTES and data.startswith(_READABLE):
+        for _, payload in _payloads(data):
+            yield _decode(payload)
+
+
+def newer_format(data: bytes) -> int | None:
+    """The format of a journal file that only a newer snapd can read; None for any other file.
+
+    Args:
+        data: the first `FORMAT_BYTES` of the file, or more.
+    """
+    found = _ANY_FORMAT.match(data)
+    number = int(found[1]) if found else 0
+    return number if number > len(_READABLE) else None
+
+
+def has_gap(data: bytes) -> bool:
+    """Whether a journal file is damaged in a way that no crash explains.
+
+    A power cut leaves a file empty, torn at its end, or with zeros in place of bytes that were never written. So damage
+    is anything before an undamaged frame, and a start that is neither ours nor followed only by zeros.
+    """
+    if not data.startswith(_READABLE):
+        begun = data.rstrip(b"\0")
+        return bool(data.strip(b"\0")) and not any(known.startswith(begun) for known in _READABLE)
+    if len(data) < START_BYTES:
+        return False
+    return end_of(data) is None
+
+
+def end_of(data: bytes) -> int | None:
+    """Where the last frame of a journal file ends; None if anything but frames is before."""
+    end = START_BYTES
+    for at, payload in _payloads(data):
+        if at != end:
+            return None
+        end = at + _HEADER.size + len(payload)
+    return end
+
+
+def _payloads(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The payloads of the undamaged frames, with the offsets of the frames."""
+    token = data[len(FORMAT) : START_BYTES]
+    at = data.find(token, START_BYTES)
+    while at >= 0:
+        payload = _payload(data, at)
+        if payload is None:
+            at = data.find(token, at + 1)
+            continue
+        yield at, payload
+        at = data.find(token, at + _HEADER.size + len(payload))
+
+
+def _checksum(payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(_LENGTH.pack(len(payload))))
+
+
+def _payload(data: bytes, at: int) -> bytes | None:
+    start = at + _HEADER.size
+    if start > len(data):
+        return None
+    _, length, checksum = _HEADER.unpack_from(data, at)
+    payload = data[start : start + length]
+    return payload if len(payload) == length and _checksum(payload) == checksum else None
+
+
+def _decode(payload: bytes) -> Frame:
+    objects: dict[ObjectId, bytes] = {}
+    references: dict[str, ObjectId] = {}
+    (count,) = _LENGTH.unpack_from(payload)
+    at = _LENGTH.size
+    for _ in range(count):
+        oid, length = _OBJECT.unpack_from(payload, at)
+        at += _OBJECT.size
+        objects[oid] = payload[at : at + length]
+        at += length
+    (count,) = _LENGTH.unpack_from(payload, at)
+    at += _LENGTH.size
+    for _ in range(count):
+        (length,) = _NAME.unpack_from(payload, at)
+        at += _NAME.size
+        name = payload[at : at + length].decode("ascii")
+        at += length
+        references[name] = payload[at : at + 20]
+        at += 20
+    notes: dict[str, bytes | None] = {}
+    (count,) = _LENGTH.unpack_from(payload, at) if at < len(payload) else (0,)
+    at += _LENGTH.size
+    for _ in range(count):
+        (length,) = _NAME.unpack_from(payload, at)
+        at += _NAME.size
+        name = payload[at : at + length].decode("ascii")
+        at += length
+        (length,) = _LENGTH.unpack_from(payload, at)
+        at += _LENGTH.size
+        notes[name] = None if length == _DROPPED else payload[at : at + length]
+        at += len(notes[name] or b"")
+    return Frame(objects, references, notes)
+
+
+def noted(frames: Iterable[Frame], notes: Mapping[str, bytes] = MappingProxyType({})) -> dict[str, bytes]:
+    """The notes that are in force after some frames of a file that begins with `notes`."""
+    found = dict(notes)
+    for frame in frames:
+        for name, data in frame.notes.items():
+            if data is None:
+                found.pop(name, None)
+            else:
+                found[name] = data
+    return found
