@@ -72,16 +72,13 @@ class IndexedSignature:
 
 
 class MirrorSignatures:
-    """The signatures of one mirror.
+    """The signatures of one mirror; every method raises `StoreCorrupt`, `StorageFull`, `IoError`.
 
     Args:
         repository: has the tags of those that sign something of what they came with, under the names that they have at
             the remote. Of others, only the index knows.
         index: of all mirrors.
         mirror: the name of this one in the index.
-
-    Raises:
-        StoreCorrupt, StorageFull, IoError: from every method: something cannot be read or written.
     """
 
     def __init__(self, repository: ShadowRepository, index: SessionIndex, mirror: str) -> None:
