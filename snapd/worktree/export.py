@@ -35,7 +35,7 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 def export(
     directory: int, path: bytes, plan: Plan, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call
 ) -> int:
-    """Writes files and symlinks, and makes directories.
+    """Writes files and symlinks, and makes directories; gives the size of all files, bytes.
 
     Args:
         directory: descriptor of the directory that the plan's paths are relative to.
@@ -44,9 +44,6 @@ def export(
         umask: of the user; limits the permissions of the files.
         chunks: returns a blob's bytes.
         call: the request; may be cancelled at any time.
-
-    Returns:
-        The size of all files, bytes.
 
     Raises:
         StoreCorrupt: a blob is missing or damaged, or a path is none that a folder can have.
@@ -299,7 +296,7 @@ class _Noted(NamedTuple):
 
 
 class Scratch:
-    """A folder with exported files, in a private one that is made for it.
+    """A folder with exported files, in a private one that is made for it; raises `IoError`, `StorageFull`.
 
     Args:
         above: an existing directory, absolute, to make it in.
@@ -307,9 +304,6 @@ class Scratch:
 
     Attributes:
         path: of the folder with the files, absolute; it does not exist before the first export.
-
-    Raises:
-        IoError, StorageFull: it cannot be made.
     """
 
     def __init__(self, above: bytes, name: bytes) -> None:
@@ -332,7 +326,7 @@ class Scratch:
                 self._note(directories, path)
 
     def clear(self, differing: Iterable[RelPath], *, keep: bool) -> set[RelPath]:
-        """Removes what the next snapshot does not have as it is.
+        """Removes what the next snapshot does not have as it is; raises `IoError`.
 
         Args:
             differing: what differs between the snapshot that was exported and the next one, relative to `path`.
@@ -340,9 +334,6 @@ class Scratch:
 
         Returns:
             The files of `differing`, and all that are not as they were exported: none of them exists now.
-
-        Raises:
-            IoError: something cannot be looked at or removed.
         """
         wrong = {self._inside(path) for path in differing}
         with os_errors(self.path), _Opened(self._private) as directories:

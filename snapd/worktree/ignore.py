@@ -91,14 +91,11 @@ class RuleSource:
         return tuple(self._folders), None
 
     def read(self, exclude: Iterable[str], include: Iterable[str] = ()) -> WorkspaceRules:
-        """The rules as they are now.
+        """The rules as they are now; the same object as last time, if they are the same.
 
         Args:
             exclude: snapd's own patterns for this workspace.
             include: patterns of what is captured although git ignores it.
-
-        Returns:
-            The same object as last time, if they are the same.
 
         Raises:
             InvalidParams: the settings have too many patterns.
@@ -325,8 +322,6 @@ class DirectoryRules:
     """What decides, with the user's own index and the request's forced paths, whether a name is ignored.
 
     Attributes:
-        scope: what is captured here.
-        stack: the ignore files in force.
         nested: the indexes of repositories inside the workspace that may hold files here.
         key: a digest of `stack` and `nested`: while it stays the same, so do the decisions.
     """
@@ -342,13 +337,7 @@ class DirectoryRules:
 
 
 class RuleEvaluator:
-    """The rules of one look.
-
-    Args:
-        rules: what is ignored in the workspace.
-        source: where they come from; reads the repositories inside the workspace.
-        forced: ignored files or directories to capture anyway.
-    """
+    """The rules of one look, which `forced` files and directories override; the source reads nested repositories."""
 
     def __init__(self, rules: WorkspaceRules, source: RuleSource, forced: tuple[RelPath, ...]) -> None:
         self.prefix = rules.prefix
@@ -361,15 +350,12 @@ class RuleEvaluator:
     def entering(
         self, path: RelPath, above: DirectoryRules | None, before: DirectoryRules | None
     ) -> DirectoryRules | None:
-        """The rules for a directory, without its own `.gitignore`.
+        """The rules for a directory, without its own `.gitignore`; None if it is ignored now.
 
         Args:
             path: the directory.
             above: the rules of the directory above; None for the root, or if they are not known yet.
             before: the rules of the directory as of the last look, if there was one.
-
-        Returns:
-            None if the directory is ignored now.
         """
         if above is None:
             return self.root

@@ -53,14 +53,7 @@ class Applier:
         self._torn: set[RelPath] = set()
 
     def apply(self, plan: Plan, call: Call) -> tuple[FileOutcome, ...]:
-        """Applies the plan.
-
-        Args:
-            plan: what to do.
-            call: may be cancelled until the first file is moved.
-
-        Returns:
-            The outcome for each file of the plan, ordered by path.
+        """Applies the plan; gives the outcome for each of its files, ordered by path.
 
         Raises:
             StorageFull, StoreCorrupt, IoError, Cancelled: nothing was changed.
@@ -301,7 +294,8 @@ class Applier:
         """Changes names, each group in one thread.
 
         A local file system changes a name in its memory: one thread is quicker than several that wait for the
-        interpreter. Another one may ask its server for each name.
+        interpreter.
+        Another one may ask its server for each name.
         """
         if can_sync_together(self._root):
             for group in groups:

@@ -39,15 +39,12 @@ _T = TypeVar("_T")
 def in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Callable[[int], None]) -> None:
     """Does some work on each item, on many items in threads: a disk syncs eight files in the time of three.
 
-    If one fails, or `progress` does, it starts no other and waits for those under way.
+    If one fails, or `progress` does, it starts no other, waits for those under way, and raises that.
 
     Args:
         work: what to do; may be called from several threads.
         items: in the order in which they are begun.
         progress: called in this thread with the number of items done.
-
-    Raises:
-        BaseException: what `work` or `progress` raises.
     """
     if len(items) < PARALLEL_FROM:
         for done, item in enumerate(items):
@@ -88,10 +85,7 @@ def by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile | None
     """Puts together what changes names of one file: each name that goes changes the file's ctime.
 
     A thread that compares the bytes of a file because its ctime changed must not see that happen again and again.
-
-    Args:
-        items: writes or deletes, in order.
-        captured_of: gives the file that one replaces or deletes.
+    `captured_of` gives the file that a write or a delete replaces or deletes.
     """
     groups: dict[tuple[str, int], list[_T]] = {}
     for at, item in enumerate(items):

@@ -83,13 +83,7 @@ def _rename(source: int, old: bytes, target: int, new: bytes, flag: int) -> bool
 
 
 def rename_no_replace(source: int, old: bytes, target: int, new: bytes) -> None:
-    """Moves a file to a free name.
-
-    Args:
-        source: descriptor of the directory that `old` is in.
-        old: the name there.
-        target: descriptor of the directory to move it to.
-        new: the name there.
+    """Moves a file to a free name, each of them in an open directory.
 
     Raises:
         FileExistsError: the name is taken; nothing moved.

@@ -19,15 +19,12 @@ _WORD = struct.Struct(">I")
 
 
 def read_bitmap(data: bytes, at: int, bound: int) -> tuple[list[int], int]:
-    """Reads one EWAH bitmap.
+    """Reads one EWAH bitmap: the positions of the bits that are set, ascending, and the offset of its end.
 
     Args:
         data: the bytes that contain it.
         at: the offset of its beginning.
         bound: every position must be less than this.
-
-    Returns:
-        The positions of the bits that are set, ascending, and the offset of the bitmap's end.
 
     Raises:
         OverflowError: a position is too great.
@@ -132,9 +129,7 @@ class _BrokenError(Exception):
 def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
     """Reads an index file, and the shared index beside it that it may rest on.
 
-    Args:
-        path: the index file.
-        hash_size: size of an object id, bytes: 20 for SHA-1, 32 for SHA-256.
+    The size of an object id is in bytes: 20 for SHA-1, 32 for SHA-256.
 
     Raises:
         MalformedIndex: the file or its shared index is damaged, or has an unknown format.
@@ -341,11 +336,6 @@ class TrackedPaths:
     In a sparse index, a directory may stand for everything in it. Only the objects of the repository say whether one
     file in it is tracked: `holds` then says no and `below` says yes.
 
-    Args:
-        files: files and symlinks, in any order.
-        links: as the attribute.
-        sparse: as the attribute.
-
     Attributes:
         paths: every path once, ascending: those of files and symlinks, `links` and `sparse`.
         links: nested repositories that the index holds as a commit (gitlinks).
@@ -365,10 +355,9 @@ class TrackedPaths:
     def from_index(cls, index: GitIndex, *, strip: bytes = b"", add: bytes = b"") -> TrackedPaths:
         """The paths of an index relative to a workspace.
 
-        Args:
-            index: the index.
-            strip: the workspace relative to the repository, b"" for its root; entries outside of it do not count.
-            add: the repository relative to the workspace, b"" for its root.
+        `strip` is the workspace relative to the repository, outside of which no entry counts; `add` is the reverse. b""
+        stands
+        for the root of either.
         """
         cut = strip + b"/" if strip else b""
         front = add + b"/" if add else b""

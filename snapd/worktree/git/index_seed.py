@@ -44,9 +44,8 @@ class Conversions:
     The answers err on the side of "may": a line that unsets an attribute is ignored.
 
     Each line is looked at once, and once more when an attribute that it sets turns out to be a macro that sets one.
-
-    Args:
-        fold: whether git ignores case in names here (`core.ignoreCase`).
+    With
+    `fold`, git ignores case in names here (`core.ignoreCase`).
     """
 
     def __init__(self, fold: bool) -> None:
@@ -61,11 +60,9 @@ class Conversions:
         return bool(self._files or self._whole)
 
     def add(self, text: bytes | None, base: bytes) -> None:
-        """Takes in an attribute file.
+        """Takes in the bytes of an attribute file, None for one that cannot be read.
 
-        Args:
-            text: its bytes; None if it cannot be read.
-            base: the directory that its patterns are rooted in, relative to the repository; b"" for its root.
+        The `base` of its patterns is relative to the repository; b"" for its root.
         """
         if text is None or len(text) > ATTRIBUTES_BYTES:
             self._add_all(base)
@@ -171,7 +168,7 @@ class IndexSeed:
         strip: bytes = b"",
         index: GitIndex | None = None,
     ) -> IndexSeed | None:
-        """Reads the index and the attributes of a repository, and the sizes of its blobs.
+        """Reads the index and the attributes of a repository, and the sizes of its blobs; raises `IoError`.
 
         Args:
             repository: with SHA-1 objects; any other gives None.
@@ -183,9 +180,6 @@ class IndexSeed:
         Returns:
             None if nothing can be trusted: the index cannot be read, a configuration is damaged, or filters are
             configured that may convert a file without a trace.
-
-        Raises:
-            IoError: the disk is in trouble.
         """
         if repository.hash_size != 20:
             return None

@@ -40,11 +40,7 @@ class _Watcher:
 
 
 def main(descriptors: str) -> None:
-    """Serves standard input and output.
-
-    Args:
-        descriptors: decimal numbers: the directory that paths are relative to, then the clock's queues, if any.
-    """
+    """Serves standard input and output; the descriptors are that of the root of paths, then the clock's queues."""
     root, *queues = map(int, descriptors.split())
     watcher = _Watcher(os.fstat(root).st_dev, queues)
     data = b""

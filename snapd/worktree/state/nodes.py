@@ -300,7 +300,6 @@ class SavedState:
     Attributes:
         tree: a snapshot with all the objects that the state counts on.
         rules_digest: of what decided, beside the ignore files in the tree, which names are captured.
-        root: the workspace.
         looked_at: see `TreeState`.
         uncaptured: see `UncapturedFiles.known`.
     """

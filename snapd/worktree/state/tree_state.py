@@ -332,10 +332,6 @@ class TreeState:
 class CoverageKeeper:
     """Knows what a snapshot of a state has beside its tree, and computes anew only what may have changed.
 
-    Args:
-        state: the state.
-        umask: of the user.
-
     Attributes:
         origins: the names that files and directories had before, the last one last, by path: of what was not captured
             before it got its name, and of directories that were moved. An empty name is one outside what looks see.
