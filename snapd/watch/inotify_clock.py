@@ -47,10 +47,8 @@ class TransientNames:
     """Follows each name from the event that brings it to the event that removes it, until a look has seen the rest.
 
     Errs on the safe side: two renames do not show that two names were exchanged, so a name that came once counts as
-    new until the end.
-
-    Args:
-        is_own: whether a name belongs to a file that snapd made for itself, and so is no name of another file.
+    new until the end. `is_own` says whether a name belongs to a file that snapd made for itself, and so is no name of
+    another file.
     """
 
     def __init__(self, is_own: Callable[[bytes], object]) -> None:
@@ -114,14 +112,7 @@ def reports_all_changes(file_system: str | None) -> bool:
 
 
 class Mounts:
-    """Notices mounts and unmounts below a folder, which raise no event. Linux only.
-
-    Args:
-        root: the folder, absolute.
-
-    Raises:
-        OSError: there is no `/proc`.
-    """
+    """Notices mounts and unmounts below a folder, which raise no event; raises `OSError` where there is no `/proc`."""
 
     def __init__(self, root: bytes) -> None:
         self._below = (root.rstrip(b"/") or b"") + b"/"

@@ -99,10 +99,7 @@ def _last_error(call: str) -> OSError:
 
 
 class Inotify:
-    """One queue.
-
-    Args:
-        descriptor: of an existing queue; None for a new one.
+    """One queue; that of a descriptor, or a new one.
 
     Raises:
         Unsupported: there is no inotify here.
@@ -238,10 +235,7 @@ class Marker:
 
 
 class Fanotify:
-    """One queue of writes in marked directories.
-
-    Args:
-        layout: of the file handles of the directories' file system.
+    """One queue of writes in marked directories, by the layout of the file handles of their file system.
 
     Raises:
         Unsupported: this system has no fanotify.
