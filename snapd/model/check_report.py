@@ -32,12 +32,7 @@ ProblemKind = Literal[
 
 @attrs.frozen
 class TouchedFile:
-    """A file that a problem affects.
-
-    Attributes:
-        path: the file; the directory, if the object is a tree.
-        snapshots: the trees of the snapshots that have it there, ordered.
-    """
+    """A file that a problem affects, or a directory; and the trees of the snapshots that have it there, ordered."""
 
     path: RelPath
     snapshots: tuple[ObjectId, ...]
@@ -80,12 +75,7 @@ class Problem:
 
 @attrs.frozen
 class Leftovers:
-    """Files that crashes left; they do no harm, and the next cleanup removes them.
-
-    Attributes:
-        files: how many there are.
-        bytes: their size.
-    """
+    """Files that crashes left, and their size in bytes; they do no harm, and the next cleanup removes them."""
 
     files: int
     bytes: int
@@ -125,12 +115,7 @@ class CheckReport:
 
 
 def after_repair(first: CheckReport, last: CheckReport) -> CheckReport:
-    """Makes the report of a repair: what was repaired, and what is still wrong.
-
-    Args:
-        first: the report of the repair itself.
-        last: the report of the check after it.
-    """
+    """Makes the report of a repair from that of the repair itself and that of the check after it."""
     left = {problem.key for problem in last.problems}
     gone = tuple(problem for problem in first.problems if problem.key not in left)
     return attrs.evolve(last, repaired=(*gone, *first.repaired), quarantine=first.quarantine)

@@ -24,8 +24,6 @@ class Write:
     """Writes a file or symlink.
 
     Attributes:
-        path: where.
-        entry: what to write.
         captured: the file that it replaces; None if nothing may be there.
         merged: whether the blob is a merge, and not what the target snapshot has.
     """
@@ -183,11 +181,7 @@ class Plan:
 
 
 class LinkedFiles:
-    """Groups of paths; each group is changed as a whole or not at all.
-
-    Args:
-        pairs: two paths each that belong together; pairs that share a path belong to one group.
-    """
+    """Groups of paths; each group is changed as a whole or not at all. Pairs that share a path belong to one group."""
 
     def __init__(self, pairs: Iterable[tuple[RelPath, RelPath]] = ()) -> None:
         self._groups: dict[RelPath, set[RelPath]] = {}

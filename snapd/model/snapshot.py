@@ -43,12 +43,7 @@ class Entry:
 
 @attrs.frozen
 class FullLook:
-    """A look at all files of a work tree.
-
-    Attributes:
-        at: when it began, milliseconds since 1970.
-        why: why a look at the changed files was not enough.
-    """
+    """A look at all files, begun `at` milliseconds since 1970; `why` one at the changed files was not enough."""
 
     at: int
     why: str
@@ -98,12 +93,7 @@ class Skip:
 
 @attrs.frozen
 class UncapturedChange:
-    """What happened to a file that no snapshot has, because it is ignored or was skipped.
-
-    Attributes:
-        path: the file, or an ignored directory.
-        deleted: whether it is gone; otherwise it was changed.
-    """
+    """A file that no snapshot has, or an ignored directory, was changed, or is gone if `deleted`."""
 
     path: RelPath
     deleted: bool
@@ -132,10 +122,9 @@ class RuleText:
 
 @attrs.frozen
 class Origin:
-    """A name that a captured file or directory had before.
+    """A name that a captured file or directory had before; empty for one outside of what was looked at.
 
     Attributes:
-        path: the name; empty for one outside of what was looked at.
         uncaptured: whether nothing was captured under that name, so that no earlier snapshot has what is there.
     """
 
@@ -188,15 +177,7 @@ class Snapshot:
 
 @attrs.frozen(slots=True)
 class Signature:
-    """The part of a file's `lstat` result that changes whenever its bytes may have changed.
-
-    Attributes:
-        mode: `st_mode`, type and permission bits.
-        ino: inode number.
-        size: bytes.
-        mtime_ns: nanoseconds.
-        ctime_ns: nanoseconds.
-    """
+    """The part of a file's `lstat` result that changes whenever its bytes may have changed."""
 
     mode: int
     ino: int
@@ -223,11 +204,10 @@ OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", 
 
 @attrs.frozen
 class FileOutcome:
-    """What became of one file in an operation, with the reason if it is not what was asked for.
+    """What became of one file in an operation.
 
     Attributes:
         path: where it is, or was.
-        outcome: what became of it.
         reason: why, if that is not what was asked for.
         renamed_from: where it was before the operation moved it; that path has an outcome of its own, "deleted".
         branch: the branch of the project's git that has the change, if the reason is "onBranch".
@@ -260,9 +240,6 @@ class ChangedBy:
 
     Attributes:
         milliseconds: when, since 1970; None if that is not known.
-        step_id: the step that did.
-        session_id: the session of that step.
-        agent: the agent of that session.
         kind: of the operation that did.
         cause: whether the conflict is about this change; the others are elsewhere in the file.
         is_unknown: whether nobody knows: the file belongs to another history.
@@ -338,7 +315,7 @@ class Outcome:
         applied: False for a dry run and for a refusal under `onConflict: "fail"`.
         before: the tree of the snapshot taken before it.
         after: the tree of the workspace after it.
-        files: the outcome for each file, ordered by path.
+        files: ordered by path.
         details: more about it; None if that was not asked for.
         plan: names exactly what would be done; None if it was done, or if nobody asked.
     """
@@ -375,8 +352,6 @@ class DriftQuery:
 
     Attributes:
         base: the tree of a snapshot.
-        read_tree: gives the entries of a stored tree.
-        settings: what to capture.
         forced: ignored paths to capture all the same: those of the snapshot.
         max_files: differing files to report, at most.
         max_bytes: bytes of contents to read, at most.
@@ -392,12 +367,10 @@ class DriftQuery:
 
 @attrs.frozen
 class DriftedFile:
-    """A file that differs, or may differ, from a snapshot.
+    """A file that differs, or may differ, from a snapshot; None stands for no file.
 
     Attributes:
-        path: the file.
-        old: the file in the snapshot; None for no file.
-        new: the file now; None for no file. If `data` has its bytes, its blob is not stored.
+        new: the file now. If `data` has its bytes, its blob is not stored.
         data: the bytes of the file now, if they were read for this; they may equal those of `old`.
     """
 

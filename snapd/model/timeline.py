@@ -27,9 +27,7 @@ OWN_KINDS = ("restore", "revert", "hunks")
 class SnapshotId:
     """Identifies a snapshot: one tree can be recorded with several coverages, such as with other empty directories.
 
-    Attributes:
-        tree: its tree.
-        coverage: the blob of its coverage, as `Store.identify` gives it.
+    `coverage` is the blob of its coverage, as `Store.identify` gives it.
     """
 
     tree: ObjectId
@@ -72,9 +70,7 @@ class Recorded:
     Attributes:
         kind: why: a client asked for it, the folder was compared with something, or an operation was about to change it
             or has changed it.
-        snapshot: what was recorded.
         is_base: whether what changes from now on is compared with it: it was asked for, or an operation left all of it.
-        operation_id: the operation.
     """
 
     kind: RecordKind
@@ -104,7 +100,6 @@ class MessageSent:
     """Somebody sent a message to the agent of a session, and so began a turn.
 
     Attributes:
-        session_id: the session.
         message_id: the message, by the agent's own id.
         text: the prompt; None if it is not kept. An older text of the same message stays then.
     """
@@ -119,8 +114,6 @@ class StepBegun:
     """A step was begun on the snapshot in `Event.head`.
 
     Attributes:
-        step_id: a new name.
-        session_id: its session.
         index: its place among the steps of the session, from 0.
         parent: the step that it is a part of.
         message_id: the message that it belongs to.
@@ -145,11 +138,7 @@ class StepBegun:
 
 @attrs.frozen
 class StepsLeft:
-    """The client that worked in some steps is gone; the steps stay open.
-
-    Attributes:
-        steps: the steps, in the order in which they were begun.
-    """
+    """The client that worked in some steps is gone; they stay open. They are in the order in which they were begun."""
 
     steps: tuple[StepId, ...]
 
@@ -246,8 +235,6 @@ class Undone:
     """What an operation took back of a step, or of another operation, and was not done again since.
 
     Attributes:
-        name: of the step, or of the other operation.
-        operation_id: the operation that took it back.
         rest: only these paths of its effects, because the others were done again; None for all.
     """
 
@@ -360,7 +347,6 @@ class Event:
         milliseconds: when it happened, since 1970. Order is by `seq`, because clocks jump.
         head: the work tree at this event; None before the first capture.
         seen: what changed since the event before; None if nothing did.
-        what: what happened.
     """
 
     seq: int
@@ -375,7 +361,6 @@ class Session:
     """A session as the events leave it.
 
     Attributes:
-        session_id: its name.
         agent: who works in it.
         title: for people.
         started: milliseconds since 1970.
@@ -396,8 +381,6 @@ class Message:
     """A message of a session as the events leave it: the beginning of a turn.
 
     Attributes:
-        session_id: the session.
-        message_id: the message.
         text: the prompt; None if it is not known.
         started: when it was sent, or its first step was begun: milliseconds since 1970.
     """
@@ -438,12 +421,7 @@ class FileSummary:
 
 @attrs.frozen
 class Summary:
-    """What a step itself changed, without its parts.
-
-    Attributes:
-        files: ordered by path.
-        directories: how many empty directories came or went.
-    """
+    """What a step itself changed, without its parts: files by path, and how many empty directories came or went."""
 
     files: tuple[FileSummary, ...]
     directories: int
@@ -501,7 +479,6 @@ class Operation:
     """An operation that can be taken back, as the events leave it.
 
     Attributes:
-        operated: its record.
         milliseconds: when it was done, since 1970.
         after: the snapshot that it left.
         state: "undone" if all of it was taken back, "partly" if some of it was.
@@ -583,7 +560,6 @@ class Touched:
     """A file that an event changed.
 
     Attributes:
-        path: the file.
         seq: the number of the event.
         part: which part of it.
         old: the file before; None for no file.
@@ -602,9 +578,7 @@ class Touched:
 def around(steps: Iterable[StepId], parents: Mapping[StepId, StepId | None]) -> set[StepId]:
     """Finds the steps that some steps are parts of: the step above each, the one above that, and so on.
 
-    Args:
-        steps: the parts.
-        parents: the step above each step that counts; the search ends at a step that is not a key.
+    The search ends at a step that is not a key of `parents`.
     """
     found: set[StepId] = set()
     for step in steps:
