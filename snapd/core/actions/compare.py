@@ -35,13 +35,7 @@ _MOST = 100
 class KnownSnapshots:
     """Finds snapshots by their trees; every method raises `UnknownSnapshot` if none has that tree.
 
-    Those of the folder come first, then those on which steps of fetched sessions began or ended.
-
-    Args:
-        elsewhere: the other machines.
-
-    Attributes:
-        store: of the folder.
+    Those of the folder come first, then those on which steps of sessions fetched from elsewhere began or ended.
     """
 
     store: Store
@@ -81,14 +75,7 @@ class KnownSnapshots:
 def take_over(
     store: Store, fetched: Fetched, trees: Iterable[ObjectId], others: Iterable[ObjectId], call: Call
 ) -> None:
-    """Has the store of a folder get objects of elsewhere.
-
-    Args:
-        store: gets them.
-        fetched: has them.
-        trees: these directories, with everything in them.
-        others: more objects.
-        call: the request.
+    """Has the store of a folder get directories, with everything in them, and other objects of elsewhere.
 
     Raises:
         StoreCorrupt: one is missing.
@@ -118,12 +105,7 @@ class Comparison:
 
     Every method compares the snapshot `old` with the snapshot `new`, or for None with the work tree as it is now, both
     given by their trees. It raises `UnknownSnapshot` if there is no such snapshot, and `StoreCorrupt` if an object is
-    missing or damaged.
-
-    Args:
-        writer: captures the work tree where it is one of the two sides.
-        known: finds the snapshots.
-        texts: compares texts.
+    missing or damaged. With `renames`, a moved file is one; `only` has files or directories, none for all.
     """
 
     def __init__(self, writer: Writer, known: KnownSnapshots, texts: TextDiffer) -> None:
@@ -147,19 +129,7 @@ class Comparison:
         renames: bool = False,
         binary: bool = False,
     ) -> tuple[bytes, ...]:
-        """Writes the unified diff of the files and directories in `only`; of all if it is empty.
-
-        Args:
-            old: the snapshot to start from.
-            new: the other snapshot, or None.
-            only: the files or directories to compare; empty for all.
-            call: the request.
-            renames: whether to show a moved file as one.
-            binary: as of `unified`.
-
-        Returns:
-            A part for each file.
-        """
+        """Writes the unified diff, a part for each file; `binary` is as of `unified`."""
         objects, before, now = self._sides(old, new, call)
         parts = []
         for change, source in self._files(objects, before, now, only, call, renames=renames):
@@ -181,15 +151,9 @@ class Comparison:
     ) -> DeltaPage:
         """Gives each file that differs, before and after, page by page.
 
-        Args:
-            old: the snapshot to start from.
-            new: the other snapshot, or None.
-            call: the request.
-            only: the files or directories to compare; empty for all.
-            contents: whether to include the texts.
-            renames: whether to detect moved files and show each as one file.
-            after: the path where the page before ended; None for the first page.
-            limit: files on this page, at most.
+        `contents` says whether to include the texts; `after` is the path where the page before ended, None for the
+        first page;
+        and `limit` is the number of files on this page, at most.
         """
         objects, before, now = self._sides(old, new, call)
 
@@ -297,15 +261,7 @@ def first_page(
 
 @attrs.define(eq=False)
 class NetChanges:
-    """Compares each file before and after the steps of a session, or after one step.
-
-    Args:
-        objects: holds the snapshots.
-        timeline: of the workspace.
-        step_changes: says what steps changed.
-        sessions: of the workspace.
-        texts: compares texts.
-    """
+    """Compares each file before and after the steps of a session, or after one step."""
 
     _objects: ObjectStore
     _timeline: TimelineView
@@ -326,19 +282,9 @@ class NetChanges:
         after: RelPath | None,
         limit: int | None,
     ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
-        """Shows what the applied steps of a session changed in all, file by file.
+        """Shows what the applied steps of a session changed in all, ordered by path; and the last file if more follow.
 
-        Args:
-            session_id: the session.
-            message_id: only the steps of this message.
-            step_id: only this step and its parts.
-            call: the request.
-            contents: whether the texts are wanted.
-            after: the path where the page before ended.
-            limit: files on this page, at most.
-
-        Returns:
-            The files, ordered by path; and the last of them where there are more.
+        Arguments as of `deltas`. Only the steps of a message, or a step and its parts, if one is named.
 
         Raises:
             UnknownSession, UnknownStep: there is no such session, or the step is not one of its steps.
@@ -364,23 +310,13 @@ class NetChanges:
     def step(
         self, step_id: StepId, only: Collection[RelPath], call: Call, *, binary: bool = False
     ) -> tuple[bytes, ...]:
-        """Writes the unified diff of what a step and its parts changed, even if it was taken back.
+        """Writes the unified diff of what a step and its parts changed, even if it was taken back, by files.
 
-        What others changed in the same files meanwhile is not in it. A moved file is one.
-
-        Args:
-            step_id: the step.
-            only: the files or directories to show, by the old name or the new one; empty for all.
-            call: the request.
-            binary: as of `unified`.
-
-        Returns:
-            A part for each file, ordered by path.
+        What others changed in the same files meanwhile is not in it. A moved file is one; `only` may have either name.
 
         Raises:
             UnknownStep: there is no such step.
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: the texts were not compared.
+            StoreCorrupt, IoError, Cancelled: the texts were not compared.
         """
         parts = []
         for change, source in self._step_changes.net_with_moves(self._sessions.known_step(step_id), call):

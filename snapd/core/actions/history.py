@@ -37,12 +37,7 @@ _AT_ONCE = 200
 
 
 def newest_first(timeline: Timeline, before: int | None = None) -> Iterator[Event]:
-    """Yields the events of a timeline, the newest first.
-
-    Args:
-        timeline: of the workspace.
-        before: the `seq` to begin below; None begins with the latest event.
-    """
+    """Yields the events of a timeline, the newest first, below a number or from the latest on."""
     while True:
         events = timeline.events(before, _AT_ONCE)
         yield from events
@@ -69,12 +64,7 @@ class HistoryQuery:
 
 @attrs.frozen
 class HistoryPosition:
-    """Where a page of the history ended.
-
-    Attributes:
-        seq: the number of the last event on it.
-        names: older names of the files that were asked for.
-    """
+    """Where a page of the history ended: its last event, and older names of the files that were asked for."""
 
     seq: int
     names: frozenset[RelPath] = frozenset()
@@ -91,12 +81,10 @@ class HistoryEntry:
         before: the work tree before it.
         after: the work tree after it; None while the step is open.
         files: what it changed, ordered by path.
-        step: the step, for the entry of a step.
         session_id: the session of a message, or the one that an operation was about.
         turned: the steps that an operation took back or did again.
         state: of an operation, if it was taken back as a whole or in part.
         operations: the operations that an operation took back or did again.
-        message: the message, for the entry of a message.
         is_unknown: whether some of the files belong to another history, so that it may not have been the user.
     """
 
@@ -124,13 +112,7 @@ class HistoryPage:
 
 
 class History:
-    """Lists the history of a workspace.
-
-    Args:
-        timeline: of the workspace.
-        step_changes: says what steps changed.
-        is_elsewhere: see `Workspace`.
-    """
+    """Lists the history of a workspace; for `is_elsewhere`, see `Workspace`."""
 
     def __init__(
         self, timeline: Timeline, step_changes: StepChanges, is_elsewhere: Callable[[RelPath], bool] = lambda _: False
@@ -140,17 +122,13 @@ class History:
         self._is_elsewhere = is_elsewhere
 
     def page(self, query: HistoryQuery, after: HistoryPosition | None, limit: int, call: Call) -> HistoryPage:
-        """Lists the latest entries, newest first.
+        """Lists the latest entries, newest first; raises `StoreCorrupt`, `IoError`, `Cancelled`.
 
         Args:
             query: which of them.
             after: where the page before ended; None for the first one.
             limit: entries, at most; a few more where one event has several entries.
             call: the request.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: the texts were not compared.
         """
         names = set(query.files if after is None else query.files | after.names)
         entries: list[HistoryEntry] = []
@@ -279,13 +257,7 @@ class MadeChange:
 
 
 class MadeChanges:
-    """Lists the changes of steps one by one.
-
-    Args:
-        store: of the workspace.
-        sessions: knows the steps.
-        step_changes: says what of a step is in force.
-    """
+    """Lists the changes of steps one by one."""
 
     def __init__(self, store: Store, sessions: Sessions, step_changes: StepChanges) -> None:
         self._store = store
@@ -299,20 +271,13 @@ class MadeChanges:
         """Lists the changes of the ended steps of some sessions, and of some steps, each with its parts.
 
         A step that was taken back is not there; nor are files of a step that were taken back alone. Of a file of which
-        hunks were taken back, the operation that did so is among the changes.
-
-        Args:
-            session_ids: the sessions.
-            step_ids: the steps.
-            call: the request.
-
-        Returns:
-            For each file its changes, the oldest first; ordered by path.
+        hunks were taken back, the operation that did so is among the changes. Gives for each file its changes, the
+        oldest
+        first; ordered by path.
 
         Raises:
             UnknownSession, UnknownStep: there is no such session or step.
-            StoreCorrupt: an object is missing or damaged.
-            Cancelled: the client does not want the answer any more.
+            StoreCorrupt, Cancelled: it cannot be told, or nobody wants it any more.
         """
         steps = self._asked(session_ids, step_ids)
         found: list[tuple[int, MadeChange, RelPath]] = []

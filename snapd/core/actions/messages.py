@@ -39,15 +39,7 @@ TEXT_LENGTH = 10_000
 
 
 class Messages:
-    """Records the messages of sessions, and lists them.
-
-    Args:
-        writer: captures the work tree and records events.
-        timeline: of the workspace.
-        sessions: knows the sessions.
-        step_changes: says what steps changed.
-        policy: says whether to keep the texts.
-    """
+    """Records the messages of sessions, and lists them; the policy says whether to keep the texts."""
 
     def __init__(
         self, writer: Writer, timeline: Timeline, sessions: Sessions, step_changes: StepChanges, policy: Policy
@@ -142,18 +134,10 @@ class _Told:
 
 
 class SessionNews:
-    """Says what others did to the work of a session.
+    """Says what others did to the work of a session, if the policy has agents told.
 
     What an agent was told until is kept in memory only: after a restart of the daemon, it counts as told when it last
-    began a step or got a message.
-
-    Args:
-        writer: captures the work tree.
-        store: of the workspace.
-        sessions: knows the sessions.
-        step_changes: says what steps changed.
-        policy: says whether to tell agents.
-        former: lists the histories that the folder may take.
+    began a step or got a message. `former` lists the histories that the folder may take.
     """
 
     def __init__(
@@ -176,10 +160,6 @@ class SessionNews:
 
     def tell(self, session_id: SessionId, call: Call) -> News:
         """Says what others did since the last time, and notes that the agent knows it now.
-
-        Args:
-            session_id: the session.
-            call: the request.
 
         Raises:
             UnknownSession: there is no such session.

@@ -22,7 +22,6 @@ class Origin:
     """Where a line comes from.
 
     Attributes:
-        writer: who wrote it.
         accepted: whether a person has accepted it; a person's own lines are.
         removed_by: the agent that removed it, if it was gone and came back; None if a person did.
     """
@@ -70,9 +69,7 @@ class Buried:
     def origins(self, lines: Sequence[bytes], otherwise: Origin) -> list[Origin]:
         """Says where lines come from that came back: the longest runs that went together, the last to go first.
 
-        Args:
-            lines: what came.
-            otherwise: where a line comes from that never went.
+        A line that never went comes from where it does `otherwise`.
         """
         found: list[Origin] = []
         while len(found) < len(lines):
@@ -95,14 +92,9 @@ class Buried:
 
 @attrs.frozen
 class Block:
-    """Lines that differ between the baseline and the file, with equal lines around them.
+    """Lines that differ between the baseline and the file: the first of each from 0, and that after the last.
 
-    Attributes:
-        start: the first line in the file, from 0.
-        end: the line after the last one.
-        base_start: the first line in the baseline, from 0.
-        base_end: the line after the last one.
-        steps: those that wrote these lines or removed them, the first to change the file first.
+    `steps` wrote or removed them, the first to change the file first. There are equal lines around them.
     """
 
     start: int
@@ -324,11 +316,7 @@ class Baseline:
             self.equal[block.end :] = [None if line is None else line + shift for line in self.equal[block.end :]]
 
     def blocks(self, writers: Sequence[LineWriter]) -> Iterator[Block]:
-        """Lists where the file differs from the baseline, from its first line to its last.
-
-        Args:
-            writers: of the lines of the file.
-        """
+        """Lists where the file, whose lines have these writers, differs from the baseline, in order."""
         order = {step: place for place, step in enumerate(self.steps)}
         at = base = 0
         while at < len(self.equal) or base < len(self.lines):
@@ -351,8 +339,6 @@ class Version:
     """A file as it was for a while.
 
     Attributes:
-        lines: of the file.
-        writers: who wrote each.
         since: when it was like this at the earliest, milliseconds since 1970; None if nobody knows.
         until: when it was like this at the latest; None if nobody knows, or if it still is.
     """
@@ -371,24 +357,20 @@ _FAR: _Distance = (1 << 62, 0)
 def writers_of(
     text: bytes, when: int | None, versions: Callable[[], Iterable[Version]], texts: Texts
 ) -> list[LineWriter]:
-    """Says who wrote each line of a text, such as one that somebody committed.
+    """Says who wrote each line of a text, such as one that somebody committed; raises `IoError`, `Cancelled`.
 
     The text is compared with all versions of its file. If one is the very text, that one counts. Else a line is by
     whoever wrote it in a version that has it: in the one that has the most lines of the text, for what somebody commits
     may be made of several versions. Of several that are as good, it is the one that was there at the time that the text
-    is from, else the latest. Line ends do not count: others may store them in another way.
+    is from, else the latest. Line ends do not count: others may store them in another way. A line that no version has
+    at
+    this place is by `UNKNOWN`.
 
     Args:
         text: what is asked about.
         when: the time that it is from, milliseconds since 1970; None if nobody knows.
         versions: gives those of the file, each later than the one before; called once more if none is the very text.
         texts: compares lines.
-
-    Returns:
-        The writer of each line; `UNKNOWN` for a line that no version has at this place.
-
-    Raises:
-        IoError, Cancelled: the texts were not compared.
     """
     wanted = without_ends(split_lines(text))
     # most often there is one, and to look for it takes no comparison

@@ -21,12 +21,7 @@ _TAKEN_BACK = 8
 
 @attrs.frozen
 class PendingHunk:
-    """A hunk between the baseline of a file and the file.
-
-    Attributes:
-        hunk: as `git diff` shows it.
-        owners: the steps that wrote or removed its lines.
-    """
+    """A hunk between the baseline of a file and the file; and the steps that wrote or removed its lines."""
 
     hunk: Hunk
     owners: tuple[StepId, ...]
@@ -37,7 +32,6 @@ class PendingFile:
     """A file with pending changes, without their texts.
 
     Attributes:
-        summary: what differs from the baseline.
         id: an opaque name of what is pending: of the baseline and the file.
         hunks: how many hunks; none for what is not text.
         owners: the steps whose changes are pending.
@@ -59,12 +53,9 @@ class PendingTexts:
     """The pending changes of a file, line by line.
 
     Attributes:
-        file: the file.
         hunks: what differs; none for what is not text. The text of a symlink is its target.
-        before: the bytes of the baseline; empty for what is not text.
-        after: the bytes of the file; empty for what is not text.
-        old_mode: of the baseline; None for no file.
-        new_mode: of the file; None for no file.
+        before: the bytes of the baseline; empty for what is not text, as is `after`.
+        old_mode: of the baseline; None for no file, as is `new_mode`.
         too_large: whether either side is over 10 MB.
     """
 
@@ -87,9 +78,7 @@ class Rested:
     """A file to which nothing happened for a while, without its texts: a thousand of these take little memory.
 
     Attributes:
-        path: where it is.
         baseline_path: where the baseline has it; None if nothing is pending.
-        is_gone: whether there is no file.
         pending: its pending changes; None if there are none.
     """
 
@@ -101,13 +90,7 @@ class Rested:
 
 @attrs.frozen
 class _State:
-    """A file at one time.
-
-    Attributes:
-        path: where it is.
-        entry: the file; None for no file.
-        pending: its baseline; None if all of it is accepted.
-    """
+    """A file at one time, None for no file; and its baseline, None if all of it is accepted."""
 
     path: RelPath
     entry: Entry | None
@@ -205,12 +188,7 @@ class FileFold:
         self._buried = buried
 
     def add(self, change: FileChange, texts: Texts) -> None:
-        """Adds the next change.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: the texts were not compared; the fold is of no use any more.
-        """
+        """Adds the next change; raises `StoreCorrupt`. After `IoError`, `Cancelled` the fold is useless."""
         self.shown = None
         if change.nature == "keep":
             self._keep(change, texts)
@@ -303,13 +281,7 @@ Formers = dict[tuple["RelPath", int], FileFold | None]
 
 
 class FileHistory:
-    """Folds the changes of files of one workspace.
-
-    Args:
-        timeline: of the workspace; the files of its events are listed.
-        attributor: says whose changes were.
-        is_reviewed: see `FileFold`.
-    """
+    """Folds the changes of files of one workspace, whose events are listed; every method raises as `FileFold.add`."""
 
     def __init__(self, timeline: Timeline, attributor: Attributor, *, is_reviewed: bool) -> None:
         self._timeline = timeline
@@ -317,12 +289,7 @@ class FileHistory:
         self._is_reviewed = is_reviewed
 
     def before(self, path: RelPath, seq: int, texts: Texts) -> FileFold | None:
-        """Folds all changes of a file by events with a number below `seq`; None if there are none.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: the texts were not compared.
-        """
+        """Folds all changes of a file by events with a number below `seq`; None if there are none."""
         formers: Formers = {}
         self._fold_all([(path, seq)], formers, texts)
         return formers[path, seq]
@@ -334,14 +301,7 @@ class FileHistory:
         replaced: Sequence[tuple[RelPath, int]],
         texts: Texts,
     ) -> FileFold | None:
-        """Adds changes of one event to a fold.
-
-        Args:
-            fold: is changed; None begins one.
-            changes: of the file, in their order.
-            replaced: see `Lineage`.
-            texts: reads and compares files.
-        """
+        """Adds changes of one event to a fold, which changes; None begins one. See `Lineage.replaced`."""
         formers: Formers = {}
         if fold is None:
             self._fold_all(replaced, formers, texts)

@@ -23,12 +23,7 @@ _DIGITS = 32
 
 
 def view(fold: FileFold, texts: Texts) -> PendingTexts:
-    """Shows the pending changes of a file that has some.
-
-    Raises:
-        StoreCorrupt: an object is missing or damaged.
-        IoError, Cancelled: the texts were not compared.
-    """
+    """Shows the pending changes of a file that has some; raises `StoreCorrupt`, `IoError`, `Cancelled`."""
     pending = fold.pending
     assert pending is not None
     is_text = fold.is_text and pending.is_text
@@ -177,9 +172,7 @@ class RememberedFiles:
     def rest(self, texts: Texts) -> None:
         """Drops the texts of the files that were changed longest ago, and those of them that have nothing pending.
 
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: texts were not compared; some files rest.
+        Raises as `view`; then some files rest.
         """
         while len(self._awake) > _WITH_TEXTS and self._lines > _WITH_LINES:
             path = next(iter(self._awake))
@@ -245,11 +238,6 @@ class PendingFiles:
 
     Once a step has ended, whose its changes were is settled; what follows from settled events is kept, and every
     question costs what happened since.
-
-    Args:
-        timeline: of the workspace.
-        objects: holds the snapshots.
-        attributor: says whose changes were.
     """
 
     def __init__(self, timeline: Timeline, objects: ObjectStore, attributor: Attributor) -> None:
@@ -261,16 +249,9 @@ class PendingFiles:
         self._settled = _Settled(-1)
 
     def at(self, last: int, unrecorded: Iterable[FileChange], texts: Texts) -> Mapping[RelPath, FileFold | Rested]:
-        """Gives the files with pending changes, by their paths.
+        """Gives the files with pending changes, by their paths; raises as `view`.
 
-        Args:
-            last: the number of the last event that counts.
-            unrecorded: what changed since that event.
-            texts: reads and compares files.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: texts were not compared.
+        `last` is the number of the last event that counts, and `unrecorded` what changed since.
         """
         with texts.call.holding(self._lock):
             list_files(self._timeline, self._objects, texts.call)
@@ -382,11 +363,9 @@ class PendingFiles:
 
 @attrs.define
 class _Settled:
-    """What follows from the events whose changes will not become somebody else's.
+    """What follows from the events, up to the number `seq`, whose changes will not become somebody else's.
 
     Attributes:
-        epoch: of the timeline.
-        seq: the number of the last of these events.
         files: the files with pending changes, and some that had any.
         left: the steps that were left, and how many spans each had then.
     """

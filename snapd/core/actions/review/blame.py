@@ -44,7 +44,6 @@ class BlamedLines:
     Attributes:
         start: the first line, from 1.
         count: how many lines.
-        writer: who wrote them.
         noted: of lines from before, the commit that brought them, and who wrote them by its note.
     """
 
@@ -61,12 +60,7 @@ class BlamedLines:
 
 @attrs.frozen
 class Blamed:
-    """Who wrote the lines of a file.
-
-    Attributes:
-        lines: in their order, without gaps.
-        problems: what notes in the project's git may say besides.
-    """
+    """Who wrote the lines of a file, without gaps; and what notes in the project's git may say besides."""
 
     lines: tuple[BlamedLines, ...]
     problems: tuple[NoteProblem, ...] = ()
@@ -77,13 +71,9 @@ def blamed_lines(
 ) -> tuple[BlamedLines, ...]:
     """Joins lines of one writer that follow each other.
 
-    Args:
-        path: the file.
-        writers: of all its lines.
-        lines: only these: the first, from 1, and how many; None for all.
-
-    Raises:
-        InvalidParams: the file has no such lines.
+    `lines` are those that count: the first, from 1, and how many; None for all. Raises `InvalidParams` if the file has
+    no
+    such lines.
     """
     first, count = lines or (1, len(writers))
     if first - 1 + count > len(writers):
@@ -112,27 +102,14 @@ def with_notes(blamed: Iterable[BlamedLines], noted: Mapping[int, NotedCommit]) 
 
 @attrs.frozen
 class GivenText:
-    """A text that a file had, or may have had.
-
-    Attributes:
-        data: the text.
-        milliseconds: when the file had it, since 1970; None if nobody knows.
-    """
+    """A text that a file had, or may have had; and when, milliseconds since 1970, None if nobody knows."""
 
     data: bytes
     milliseconds: int | None
 
 
 class TextBlame:
-    """Says who wrote the lines of texts of files of one workspace.
-
-    Args:
-        writer: gives the right to look at the work tree.
-        store: holds the snapshots and events.
-        looking: looks at the work tree.
-        attributor: says whose changes were.
-        texts: compares texts.
-    """
+    """Says who wrote the lines of texts of files of one workspace."""
 
     def __init__(
         self, writer: Writer, store: Store, looking: Looking, attributor: Attributor, texts: TextDiffer
@@ -148,16 +125,9 @@ class TextBlame:
     def lines(
         self, path: RelPath, text: GivenText, lines: tuple[int, int] | None, call: Call
     ) -> tuple[BlamedLines, ...]:
-        """Says who wrote the lines of a text, by all that the file was: see `writers_of`.
+        """Says who wrote the lines of a text, by all that the file was: see `writers_of` and `blamed_lines`.
 
-        Args:
-            path: the file; it need not be there any more.
-            text: what is asked about.
-            lines: only these: the first, from 1, and how many; None for all.
-            call: the request.
-
-        Returns:
-            The lines in their order, without gaps.
+        The file need not be there any more.
 
         Raises:
             InvalidParams: it is not text, or has no such lines.
@@ -268,12 +238,7 @@ class _Asked:
 
 @attrs.frozen
 class _Beginning:
-    """What snapd knew first of a file.
-
-    Attributes:
-        names: all that the file had since then, the newest first.
-        milliseconds: when the lines from before were there, since 1970; None if nobody knows.
-    """
+    """What snapd knew first of a file: its names since, the newest first; and when it was so, if anybody knows."""
 
     names: tuple[RelPath, ...]
     milliseconds: int | None
@@ -281,14 +246,7 @@ class _Beginning:
 
 @attrs.frozen
 class _Known:
-    """A file as it was after some of its changes, which will not become somebody else's.
-
-    Attributes:
-        epoch: of the timeline.
-        seq: the number of the last event that may have changed it.
-        fold: the file.
-        beginning: what snapd knew first of it.
-    """
+    """A file as events up to `seq` made it, which will not become somebody else's; `epoch` is the timeline's."""
 
     epoch: int
     seq: int
@@ -297,16 +255,7 @@ class _Known:
 
 
 class Blame:
-    """Says who wrote the lines of files of one workspace.
-
-    Args:
-        writer: gives the right to look at the work tree.
-        store: holds the snapshots and events.
-        looking: looks at it.
-        attributor: says whose changes were.
-        texts: compares texts.
-        attesting: says what is noted about lines from before.
-    """
+    """Says who wrote the lines of files of one workspace, and what is noted about lines from before."""
 
     def __init__(
         self,
@@ -328,16 +277,10 @@ class Blame:
         self._known: dict[RelPath, _Known] = {}
 
     def lines(self, path: RelPath, tree: ObjectId | None, lines: tuple[int, int] | None, call: Call) -> Blamed:
-        """Says who wrote the lines of a file.
+        """Says who wrote the lines of a file, in a snapshot or as it is in the work tree; see `blamed_lines`.
 
         A line that an undo, a redo or a restore brought back is still of whoever wrote it first. What changed while
         nobody watched is of nobody: it was there before.
-
-        Args:
-            path: the file.
-            tree: of the snapshot that has it; None for the work tree as it is.
-            lines: only these: the first, from 1, and how many; None for all.
-            call: the request.
 
         Raises:
             FileNotInSnapshot: there is no such file.
@@ -452,11 +395,7 @@ _NAMES = 4
 
 @attrs.frozen
 class Attesting:
-    """Says what is noted about lines from before.
-
-    Args:
-        notes: of the project.
-    """
+    """Says what the notes of the project say about lines from before."""
 
     _notes: Notes
 
@@ -468,10 +407,10 @@ class Attesting:
         milliseconds: int | None,
         texts: Texts,
     ) -> NotedLines:
-        """Says what is noted about lines of a file.
+        """Says what is noted about lines of a file, by their numbers from 0; raises `Cancelled`.
 
         The file is compared with what the newest commit has of it. What a commit brought later than the lines were
-        there is not noted of them: they only equal its lines.
+        there is not noted of them: they only equal its lines. If it cannot be told, a problem says why.
 
         Args:
             names: all that the file had, the newest first.
@@ -479,12 +418,6 @@ class Attesting:
             before: those of the lines, from 0, that were there before snapd watched; at least one.
             milliseconds: when they were there, since 1970; None if nobody knows.
             texts: compares texts.
-
-        Returns:
-            What is noted, by the numbers of the lines, from 0. If it cannot be told, a problem says why.
-
-        Raises:
-            Cancelled: the request was cancelled.
         """
         try:
             file = self._notes.of(names[:_NAMES], texts.call)
