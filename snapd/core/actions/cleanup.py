@@ -67,14 +67,14 @@ class Purged:
     remotes: Collection[str] = ()
 
 
+@attrs.frozen
 class Upkeep:
     """Cleans up the store of one workspace, purges files from it, checks and repairs it."""
 
-    def __init__(self, writer: Writer, store: Store, policy: Policy, elsewhere: Elsewhere) -> None:
-        self._writer = writer
-        self._store = store
-        self._policy = policy
-        self._elsewhere = elsewhere
+    _writer: Writer
+    _store: Store
+    _policy: Policy
+    _elsewhere: Elsewhere
 
     def cleanup(self, older_than_days: float | None, call: Call, *, dry_run: bool = False) -> tuple[int, int]:
         """Drops what retention does not keep, and packs the rest; gives how many snapshots went, and bytes freed.

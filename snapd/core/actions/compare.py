@@ -100,6 +100,7 @@ PAGE_BYTES = 32 << 20
 """Contents (bytes) that one page holds at most, unless a single file has more."""
 
 
+@attrs.define(eq=False)
 class Comparison:
     """Compares snapshots of one workspace.
 
@@ -108,12 +109,11 @@ class Comparison:
     missing or damaged. With `renames`, a moved file is one; `only` has files or directories, none for all.
     """
 
-    def __init__(self, writer: Writer, known: KnownSnapshots, texts: TextDiffer) -> None:
-        self._writer = writer
-        self._known = known
-        self.texts = texts
-        # the renames of the page before: the next page needs the same
-        self._renames: tuple[Snapshot, Snapshot, dict[RelPath, RelPath]] | None = None
+    _writer: Writer
+    _known: KnownSnapshots
+    texts: TextDiffer
+    # the renames of the page before: the next page needs the same
+    _renames: tuple[Snapshot, Snapshot, dict[RelPath, RelPath]] | None = attrs.field(default=None, init=False)
 
     def changed(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Change, ...]:
         """Lists what differs."""
@@ -159,16 +159,8 @@ class Comparison:
 
         def describe_file(file: tuple[Change, RelPath | None]) -> FileDelta:
             change, source = file
-            return describe(
-                objects,
-                change.path,
-                change.old,
-                change.new,
-                self.texts,
-                call,
-                contents=contents,
-                renamed_from=source,
-            )
+            sides = change.path, change.old, change.new
+            return describe(objects, *sides, self.texts, call, contents=contents, renamed_from=source)
 
         differing = self._files(objects, before, now, only, call, renames=renames, after=after)
         deltas, last = first_page(differing, describe_file, limit, partial(call.progress, "comparing"))

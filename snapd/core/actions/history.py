@@ -111,15 +111,13 @@ class HistoryPage:
     after: HistoryPosition | None
 
 
+@attrs.frozen
 class History:
     """Lists the history of a workspace; for `is_elsewhere`, see `Workspace`."""
 
-    def __init__(
-        self, timeline: Timeline, step_changes: StepChanges, is_elsewhere: Callable[[RelPath], bool] = lambda _: False
-    ) -> None:
-        self._timeline = timeline
-        self._step_changes = step_changes
-        self._is_elsewhere = is_elsewhere
+    _timeline: Timeline
+    _step_changes: StepChanges
+    _is_elsewhere: Callable[[RelPath], bool] = lambda _: False
 
     def page(self, query: HistoryQuery, after: HistoryPosition | None, limit: int, call: Call) -> HistoryPage:
         """Lists the latest entries, newest first; raises `StoreCorrupt`, `IoError`, `Cancelled`.
@@ -285,8 +283,9 @@ class MadeChanges:
             assert event.seen is not None
             found += [(event.seq, made, path) for path, made in self._in_span(event.seen, steps, call)]
         changed = {path for _, _, path in found}
-        for event in self._taken_back(steps):
-            found += [(event.seq, made, path) for path, made in self._by_operation(event, changed, call)]
+        for session_id in dict.fromkeys(step.session_id for step, _ in steps.values()):
+            for event in self._timeline.operations_about(session_id):
+                found += [(event.seq, made, path) for path, made in self._by_operation(event, changed, call)]
         # an operation comes after what its own event saw
         found.sort(key=lambda each: (each[0], not each[1].by))
         by_path: dict[RelPath, list[MadeChange]] = {path: [] for path in sorted(changed)}
@@ -300,14 +299,12 @@ class MadeChanges:
         for session_id in session_ids:
             named += self._timeline.steps(self._sessions.known(session_id).session_id)
         steps = {part.step_id: part for step in named for part in self._step_changes.with_parts(step)}
-        return {
-            name: (step, self._in_force(step)) for name, step in steps.items() if step.state in ("applied", "partly")
-        }
-
-    def _in_force(self, step: Step) -> frozenset[RelPath] | None:
-        if not self._timeline.undone(step.step_id):
-            return None
-        return frozenset(self._step_changes.in_force(step).files)
+        asked: dict[StepId, Asked] = {}
+        for name, step in steps.items():
+            if step.state in ("applied", "partly"):
+                is_whole = not self._timeline.undone(name)
+                asked[name] = step, None if is_whole else frozenset(self._step_changes.in_force(step).files)
+        return asked
 
     def _seen(self, steps: Collection[StepId], call: Call) -> Iterator[Event]:
         """The events in whose spans steps were at work, each once, in the order of time."""
@@ -337,10 +334,6 @@ class MadeChanges:
             (change.path, MadeChange(Delta(change.old, change.new, others), *trees, by, moves.get(change.path)))
             for change, by, others in made
         ]
-
-    def _taken_back(self, steps: dict[StepId, Asked]) -> Iterator[Event]:
-        for session_id in dict.fromkeys(step.session_id for step, _ in steps.values()):
-            yield from self._timeline.operations_about(session_id)
 
     def _by_operation(
         self, event: Event, changed: Collection[RelPath], call: Call

@@ -222,7 +222,9 @@ class Baseline:
         )
 
     def _change(self, edit: Edit, by: LineWriter, origins: Sequence[Origin], texts: Texts, *, accepts: bool) -> None:
-        first, last = self._gap(edit.start, edit.end)
+        # the lines of the baseline between those that are equal to the lines around the edit
+        first = next((line + 1 for line in reversed(self.equal[: edit.start]) if line is not None), 0)
+        last = next((line for line in self.equal[edit.end :] if line is not None), len(self.lines))
         removed = {line for line in self.equal[edit.start : edit.end] if line is not None}
         if accepts:
             self.entry = None
@@ -234,7 +236,9 @@ class Baseline:
         gone: list[LineWriter | None] = []
         equal: list[int | None] = []
         # what is accepted takes the place of what it replaces
-        pivot = min(removed) if removed else first if self._is_right_before_a_change(edit) else last
+        follows_equal = edit.start == 0 or self.equal[edit.start - 1] is not None
+        is_right_before_a_change = follows_equal and edit.end < len(self.equal) and self.equal[edit.end] is None
+        pivot = min(removed) if removed else first if is_right_before_a_change else last
         at = 0
         # a line that the baseline still has is the same line again
         script = texts.edits([self.lines[line] for line in left], list(edit.lines))
@@ -264,16 +268,6 @@ class Baseline:
         if shift:
             following = [None if line is None else line + shift for line in following]
         self.equal[edit.start :] = [*equal, *following]
-
-    def _gap(self, start: int, end: int) -> tuple[int, int]:
-        """The lines of the baseline between those that are equal to the lines around some lines of the file."""
-        first = next((line + 1 for line in reversed(self.equal[:start]) if line is not None), 0)
-        last = next((line for line in self.equal[end:] if line is not None), len(self.lines))
-        return first, last
-
-    def _is_right_before_a_change(self, edit: Edit) -> bool:
-        follows_equal = edit.start == 0 or self.equal[edit.start - 1] is not None
-        return follows_equal and edit.end < len(self.equal) and self.equal[edit.end] is None
 
     # -- what a person accepts
 

@@ -139,6 +139,7 @@ def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) 
     ]
 
 
+@attrs.frozen
 class Attributor:
     """Says whose the changes of files were.
 
@@ -148,10 +149,9 @@ class Attributor:
         is_elsewhere: whether a file belongs to another history, which knows who changed it where this one does not.
     """
 
-    def __init__(self, timeline: Timeline, authors: Authors, is_elsewhere: Callable[[RelPath], bool]) -> None:
-        self._timeline = timeline
-        self._authors = authors
-        self._is_elsewhere = is_elsewhere
+    _timeline: Timeline
+    _authors: Authors
+    _is_elsewhere: Callable[[RelPath], bool]
 
     def attributed(self, files: Iterable[Touched]) -> Iterator[tuple[Event, list[FileChange]]]:
         """Attributes what listed events did: gives each, in their order, with its changes; a move is one."""
@@ -212,31 +212,17 @@ def _joined(
         if other is not None and file.new is None:
             continue
         nature, by = whose(file.path)
-        if other is None:
-            went = file.new is None and file.other is not None
-            yield FileChange(
-                path=file.path,
-                old=file.old,
-                new=file.new,
-                nature=nature,
-                by=by,
-                operation=operation,
-                source=None,
-                went=went,
-                before=before,
-            )
-        else:
-            yield FileChange(
-                path=file.path,
-                old=other.old,
-                new=file.new,
-                nature=nature,
-                by=by,
-                operation=operation,
-                source=other.path,
-                went=False,
-                before=before,
-            )
+        yield FileChange(
+            path=file.path,
+            old=file.old if other is None else other.old,
+            new=file.new,
+            nature=nature,
+            by=by,
+            operation=operation,
+            source=None if other is None else other.path,
+            went=other is None and file.new is None and file.other is not None,
+            before=before,
+        )
 
 
 @attrs.frozen

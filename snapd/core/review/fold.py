@@ -96,9 +96,6 @@ class _State:
     entry: Entry | None
     pending: Baseline | None
 
-    def is_that_of(self, path: RelPath, entry: Entry | None) -> bool:
-        return (self.path, self.entry) == (path, entry)
-
 
 @attrs.define
 class FileFold:
@@ -159,18 +156,13 @@ class FileFold:
 
     def copy(self) -> FileFold:
         """A fold that goes on by itself."""
-        return FileFold(
-            path=self.path,
-            now=self.now,
+        return attrs.evolve(
+            self,
             lines=list(self.lines),
             writers=list(self.writers),
             removers=list(self.removers),
-            is_text=self.is_text,
-            is_reviewed=self.is_reviewed,
             pending=None if self.pending is None else self.pending.copy(),
-            is_own=self.is_own,
             buried=self._buried.copy(),
-            operations=self._operations,
         )
 
     def is_baseline(self, path: RelPath, entry: Entry | None, texts: Texts) -> bool:
@@ -217,7 +209,7 @@ class FileFold:
         for name, earlier, later in reversed(self._operations):
             # a restore may take back an operation without naming it
             is_meant = not operation.turned or name in operation.turned
-            if is_meant and later == before and earlier.is_that_of(self.path, self.now):
+            if is_meant and later == before and (earlier.path, earlier.entry) == (self.path, self.now):
                 self.pending = None if earlier.pending is None else earlier.pending.copy()
                 break
         self._operations = (*self._operations, (operation.name, before, self._state()))[-_TAKEN_BACK:]
@@ -226,7 +218,11 @@ class FileFold:
         found = texts.lines(change.new)
         made = texts.edits(self.lines, found or [])
         own = Origin(change.by, accepted=change.nature == "person")
-        origins = [self._origins(edit, change.operation, own) for edit in made]
+        # only an operation brings back what was there before
+        origins = [
+            [own] * len(edit.lines) if change.operation is None else self._buried.origins(edit.lines, own)
+            for edit in made
+        ]
         removers = [[] if change.operation is None else self.removers[edit.start : edit.end] for edit in made]
         is_new = (
             change.nature != "person"
@@ -245,10 +241,6 @@ class FileFold:
             self.writers[edit.start : edit.end] = [origin.writer for origin in came]
             self.removers[edit.start : edit.end] = [origin.removed_by for origin in came]
         self.now, self.is_text = change.new, found is not None
-
-    def _origins(self, edit: Edit, operation: UserOperation | None, own: Origin) -> list[Origin]:
-        """Where the new lines of an edit come from."""
-        return [own] * len(edit.lines) if operation is None else self._buried.origins(edit.lines, own)
 
     def _bury(self, made: list[Edit], remover: LineWriter | None) -> None:
         for edit in made:
@@ -280,13 +272,13 @@ class FileFold:
 Formers = dict[tuple["RelPath", int], FileFold | None]
 
 
+@attrs.frozen
 class FileHistory:
     """Folds the changes of files of one workspace, whose events are listed; every method raises as `FileFold.add`."""
 
-    def __init__(self, timeline: Timeline, attributor: Attributor, *, is_reviewed: bool) -> None:
-        self._timeline = timeline
-        self._attributor = attributor
-        self._is_reviewed = is_reviewed
+    _timeline: Timeline
+    _attributor: Attributor
+    _is_reviewed: bool = attrs.field(kw_only=True)
 
     def before(self, path: RelPath, seq: int, texts: Texts) -> FileFold | None:
         """Folds all changes of a file by events with a number below `seq`; None if there are none."""

@@ -108,19 +108,29 @@ class GivenText:
     milliseconds: int | None
 
 
-class TextBlame:
-    """Says who wrote the lines of texts of files of one workspace."""
+@attrs.define(eq=False)
+class _LineHistory:
+    """What it takes to say who wrote lines of files of one workspace."""
 
-    def __init__(
-        self, writer: Writer, store: Store, looking: Looking, attributor: Attributor, texts: TextDiffer
-    ) -> None:
-        self._writer = writer
-        self._store = store
-        self._looking = looking
-        self._attributor = attributor
-        self._history = FileHistory(store.timeline, attributor, is_reviewed=False)
-        self._texts = texts
-        self._lock = threading.Lock()
+    _writer: Writer
+    _store: Store
+    _looking: Looking
+    _attributor: Attributor
+    _texts: TextDiffer
+    _history: FileHistory = attrs.field(init=False)
+    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._history = FileHistory(self._store.timeline, self._attributor, is_reviewed=False)
+
+    def _listed(self, call: Call) -> Texts:
+        """Lists the files of all events; gives what reads and compares files."""
+        list_files(self._store.timeline, self._store, call)
+        return Texts(self._store, self._texts, call)
+
+
+class TextBlame(_LineHistory):
+    """Says who wrote the lines of texts of files of one workspace."""
 
     def lines(
         self, path: RelPath, text: GivenText, lines: tuple[int, int] | None, call: Call
@@ -138,8 +148,7 @@ class TextBlame:
         with self._writer.turn(call):
             look = self._looking.look(call)
         with call.holding(self._lock):
-            list_files(self._store.timeline, self._store, call)
-        texts = Texts(self._store, self._texts, call)
+            texts = self._listed(call)
         writers = writers_of(text.data, text.milliseconds, lambda: self._versions(path, look, texts), texts)
         return blamed_lines(path, writers, lines)
 
@@ -254,27 +263,12 @@ class _Known:
     beginning: _Beginning
 
 
-class Blame:
+@attrs.define(eq=False)
+class Blame(_LineHistory):
     """Says who wrote the lines of files of one workspace, and what is noted about lines from before."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        store: Store,
-        looking: Looking,
-        attributor: Attributor,
-        texts: TextDiffer,
-        attesting: Attesting,
-    ) -> None:
-        self._writer = writer
-        self._store = store
-        self._looking = looking
-        self._attributor = attributor
-        self._history = FileHistory(store.timeline, attributor, is_reviewed=False)
-        self._texts = texts
-        self._attesting = attesting
-        self._lock = threading.Lock()
-        self._known: dict[RelPath, _Known] = {}
+    _attesting: Attesting
+    _known: dict[RelPath, _Known] = attrs.field(factory=dict, init=False)
 
     def lines(self, path: RelPath, tree: ObjectId | None, lines: tuple[int, int] | None, call: Call) -> Blamed:
         """Says who wrote the lines of a file, in a snapshot or as it is in the work tree; see `blamed_lines`.
@@ -291,10 +285,9 @@ class Blame:
         asked = self._now(path, call) if tree is None else self._then(path, tree)
         if asked.entry is None:
             raise FileNotInSnapshot(f"{shown(path)} is not there", file=shown(path), skipped=False)
-        texts = Texts(self._store, self._texts, call)
         unrecorded = asked.unrecorded
         with call.holding(self._lock):
-            list_files(self._store.timeline, self._store, call)
+            texts = self._listed(call)
             # since the last event, it may have been moved
             source = next((change.source for change in unrecorded if change.source is not None), path)
             fold, beginning = self._fold(source, asked, texts)
