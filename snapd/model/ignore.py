@@ -185,15 +185,12 @@ class _Matcher:
         name = path[path.rfind(b"/") + 1 :]
         found = max(self.names.get(name, -1), self.paths.get(path, -1))
         if len(self.endings) > _FEW or name.endswith(self.endings):
-            found = max(found, self._last_suffix(name))
+            found = max(found, *[self.suffixes.get(name[len(name) - length :], -1) for length in self.lengths])
         if self.name_globs:
             found = max(found, self.name_globs.last(name))
         if self.path_globs:
             found = max(found, self.path_globs.last(path))
         return found
-
-    def _last_suffix(self, name: bytes) -> int:
-        return max([self.suffixes.get(name[len(name) - length :], -1) for length in self.lengths])
 
 
 @attrs.frozen

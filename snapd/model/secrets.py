@@ -362,13 +362,11 @@ class SecretRules:
                     place = _Place(rule, *match.span(1))
                     if any(place.start < other.end and other.start < place.end for other in taken):
                         continue
-                    if self._is_placeholder(match[1]) or not rule.believes(match):
+                    is_placeholder = self._placeholders is not None and self._placeholders.search(match[1])
+                    if is_placeholder or not rule.believes(match):
                         continue
                     taken.append(place)
                     yield place
-
-    def _is_placeholder(self, secret: bytes) -> bool:
-        return self._placeholders is not None and self._placeholders.search(secret) is not None
 
 
 @attrs.frozen

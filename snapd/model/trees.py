@@ -95,7 +95,7 @@ def _pairs(
     else:
         found = [*((entry, None) for entry in _read(read, old)), *((None, entry) for entry in _read(read, new))]
     prefix = path + b"/" if path else b""
-    keyed = [(_sort_key(*pair), *pair) for pair in found]
+    keyed = [((before or behind).sort_key, before, behind) for before, behind in found]  # type: ignore[union-attr]
     if after is not None:
         keyed = [one for one in keyed if not _is_passed(prefix + one[0], after)]
     for key, before, behind in sorted(keyed, key=itemgetter(0)):
@@ -106,10 +106,6 @@ def _compare(read: ReadTree, old: ObjectId, new: ObjectId) -> list[tuple[TreeEnt
     before, behind = ({entry.sort_key: entry for entry in read(oid)} for oid in (old, new))
     pairs = [(before.get(key), behind.get(key)) for key in before.keys() | behind.keys()]
     return [(ours, theirs) for ours, theirs in pairs if ours != theirs]
-
-
-def _sort_key(before: TreeEntry | None, behind: TreeEntry | None) -> bytes:
-    return (before or behind).sort_key  # type: ignore[union-attr]
 
 
 def _is_passed(name: bytes, after: RelPath) -> bool:

@@ -20,12 +20,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+import attrs
+
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, IoError, SnapdError, from_os_error, os_errors
 from snapd.model.paths import is_tree_name, parents, shown
 from snapd.model.plan import Plan
 from snapd.model.snapshot import EXECUTABLE, SYMLINK, Entry, ObjectId, RelPath, Signature, file_clock_ns
+from snapd.store.files.durable import write_all
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.stable_read import blob_id, is_racy, read_link, read_stable, signature
 
@@ -74,19 +77,17 @@ def export(
     return work.size
 
 
+@attrs.define
 class _Export:
     """What an export has made so far, below a directory that has this path; `size` is that of all files, bytes."""
 
-    def __init__(
-        self, directories: Directories, root: bytes, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]]
-    ) -> None:
-        self.size = 0
-        self._directories = directories
-        self._root = root
-        self._umask = umask
-        self._chunks = chunks
-        self._files: list[tuple[RelPath, tuple[int, int]]] = []
-        self._made: list[RelPath] = []
+    _directories: Directories
+    _root: bytes
+    _umask: int
+    _chunks: Callable[[ObjectId], Iterator[bytes]]
+    size: int = 0
+    _files: list[tuple[RelPath, tuple[int, int]]] = attrs.field(factory=list)
+    _made: list[RelPath] = attrs.field(factory=list)
 
     def write(self, path: RelPath, entry: Entry) -> None:
         """Writes a file or symlink, and makes the directories above it; raises as `export`."""
@@ -161,10 +162,8 @@ class _Export:
         try:
             self._files.append((path, _identity(os.fstat(descriptor))))
             for chunk in self._chunks(entry.oid):
-                view = memoryview(chunk)
-                self.size += len(view)
-                while view:
-                    view = view[os.write(descriptor, view) :]
+                self.size += len(chunk)
+                write_all(descriptor, chunk)
             os.fchmod(descriptor, (0o755 if entry.mode == EXECUTABLE else 0o644) & ~self._umask)
         finally:
             os.close(descriptor)

@@ -341,7 +341,8 @@ class RuleEvaluator:
 
     def __init__(self, rules: WorkspaceRules, source: RuleSource, forced: tuple[RelPath, ...]) -> None:
         self.prefix = rules.prefix
-        self.root = DirectoryRules(Scope.RULES, rules.stack, (), _root_key(rules))
+        texts = (part for text in rules.texts for part in (text.kind.encode(), text.base, text.text))
+        self.root = DirectoryRules(Scope.RULES, rules.stack, (), _key(b"", rules.prefix, *texts))
         self._tracked = rules.tracked
         self._source = source
         self._forced = frozenset(forced)
@@ -415,13 +416,6 @@ def digest(tracked: TrackedPaths, forced: tuple[RelPath, ...]) -> bytes:
 
 def _parts(tracked: TrackedPaths) -> tuple[bytes, ...]:
     return tuple(b"\0".join(sorted(paths)) for paths in (tracked.paths, tracked.links, tracked.sparse))
-
-
-def _root_key(rules: WorkspaceRules) -> bytes:
-    parts = [rules.prefix]
-    for text in rules.texts:
-        parts += [text.kind.encode(), text.base, text.text]
-    return _key(b"", *parts)
 
 
 def _key(above: bytes, *parts: bytes) -> bytes:

@@ -70,6 +70,7 @@ class Limits:
     seconds: int = 3600
 
 
+@attrs.define(eq=False)
 class Inspection:
     """Looks at sessions of one fetch.
 
@@ -80,22 +81,15 @@ class Inspection:
         call: the request.
     """
 
-    def __init__(
-        self,
-        repository: ShadowRepository,
-        complete: Callable[[Iterable[ObjectId]], frozenset[ObjectId]],
-        limits: Limits,
-        call: Call,
-    ) -> None:
-        self._repository = repository
-        self._complete = complete
-        self._limits = limits
-        self._call = call
-        self._trees: dict[ObjectId, tuple[TreeEntry, ...]] = {EMPTY_TREE: ()}
-        self._extents: dict[ObjectId, tuple[int, int]] = {}
-        self._blobs: set[ObjectId] = set()
-        self._coverages: set[ObjectId] = set()
-        self._bytes = 0
+    _repository: ShadowRepository
+    _complete: Callable[[Iterable[ObjectId]], frozenset[ObjectId]]
+    _limits: Limits
+    _call: Call
+    _trees: dict[ObjectId, tuple[TreeEntry, ...]] = attrs.field(factory=lambda: {EMPTY_TREE: ()}, init=False)
+    _extents: dict[ObjectId, tuple[int, int]] = attrs.field(factory=dict, init=False)
+    _blobs: set[ObjectId] = attrs.field(factory=set, init=False)
+    _coverages: set[ObjectId] = attrs.field(factory=set, init=False)
+    _bytes: int = attrs.field(default=0, init=False)
 
     def session(self, chain: str, head: ObjectId) -> None:
         """Looks at a session, by the name of its reference and its newest commit.

@@ -71,6 +71,7 @@ class IndexedSignature:
     verdict: Verdict | None = None
 
 
+@attrs.frozen
 class MirrorSignatures:
     """The signatures of one mirror; every method raises `StoreCorrupt`, `StorageFull`, `IoError`.
 
@@ -81,10 +82,9 @@ class MirrorSignatures:
         mirror: the name of this one in the index.
     """
 
-    def __init__(self, repository: ShadowRepository, index: SessionIndex, mirror: str) -> None:
-        self._repository = repository
-        self._index = index
-        self._mirror = mirror
+    _repository: ShadowRepository
+    _index: SessionIndex
+    _mirror: str
 
     def of(self, references: Collection[str]) -> dict[str, IndexedSignature]:
         """The signatures of sessions and handovers, by the names of the references of these."""

@@ -22,6 +22,7 @@ from snapd.model.call import Call
 from snapd.model.errors import from_os_error, os_errors
 from snapd.model.plan import CapturedFile, Plan, Write
 from snapd.model.snapshot import EXECUTABLE, SYMLINK, Entry, ObjectId, RelPath, Signature
+from snapd.store.files.durable import write_all
 from snapd.worktree.fs.directories import HeldDirectories, open_directory
 from snapd.worktree.fs.stable_read import blob_id, read_link, read_stable, signature
 from snapd.worktree.fs.system import can_sync_together, check_written, exchange, rename_no_replace, sync_together
@@ -196,10 +197,8 @@ class NewFiles:
             size = 0
             for chunk in self._chunks(entry.oid):
                 self._call.check()
-                view = memoryview(chunk)
-                size += len(view)
-                while view:
-                    view = view[os.write(descriptor, view) :]
+                size += len(chunk)
+                write_all(descriptor, chunk)
             os.fchmod(descriptor, permissions)
             # `sync` opens it again, and syncs one file system alone
             if self.is_together and permissions & stat.S_IRUSR and os.fstat(descriptor).st_dev == self._device:

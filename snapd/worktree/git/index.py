@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
+from snapd.model.paths import parents
 from snapd.worktree.fs.stable_read import read_bounded
 
 _WORD = struct.Struct(">I")
@@ -168,7 +169,9 @@ def _parse(data: bytes, hash_size: int, status: os.stat_result) -> _Raw:
     if version not in (2, 3, 4):
         raise _BrokenError(f"version {version} is not known")
     content, checksum = data[:-hash_size], data[-hash_size:]
-    _verify(content, checksum)
+    # git may be configured to write none (`index.skipHash`)
+    if any(checksum) and (hashlib.sha1 if hash_size == 20 else hashlib.sha256)(content).digest() != checksum:
+        raise _BrokenError("its checksum is wrong")
     size = _STAT.size + hash_size + _HALF.size
     # No entry is shorter, so a count that is beyond all reason costs nothing.
     if count * size > len(content):
@@ -177,15 +180,6 @@ def _parse(data: bytes, hash_size: int, status: os.stat_result) -> _Raw:
     paths, heads, end = read(content, count, size)
     extensions = dict(_extensions(content, end))
     return _Raw(paths, heads, status.st_mtime_ns, status.st_dev, checksum, extensions)
-
-
-def _verify(content: bytes, checksum: bytes) -> None:
-    """Compares the checksum, unless git is configured to write none (`index.skipHash`)."""
-    if not any(checksum):
-        return
-    actual = hashlib.sha1(content) if len(checksum) == 20 else hashlib.sha256(content)
-    if actual.digest() != checksum:
-        raise _BrokenError("its checksum is wrong")
 
 
 def _padded_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], list[bytes], int]:
@@ -389,16 +383,13 @@ class TrackedPaths:
 
         A gitlink counts as below itself. A sparse directory has something below it and below all its directories.
         """
-        if directory in self.links or (self.sparse and self._in_sparse(directory)):
+        if directory in self.links or (
+            self.sparse and not self.sparse.isdisjoint((directory, *parents(directory), b""))
+        ):
             return True
         front = directory + b"/" if directory else b""
         at = bisect_left(self.paths, front)
         return at < len(self.paths) and self.paths[at].startswith(front)
-
-    def _in_sparse(self, directory: bytes) -> bool:
-        while directory and directory not in self.sparse:
-            directory = directory.rpartition(b"/")[0]
-        return directory in self.sparse
 
 
 def _sparse_path(path: bytes, cut: bytes, front: bytes) -> bytes | None:

@@ -20,6 +20,7 @@ from collections import defaultdict
 from functools import cache
 
 from snapd.model.ignore import RULES_BYTES, IgnoreFile
+from snapd.model.paths import parents
 from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, ObjectId, RelPath
 from snapd.store.adopt import OpenBlobs, ProjectBlobs
 from snapd.worktree.fs.listing import SIGNATURE_BYTES, Listing
@@ -54,6 +55,7 @@ class Conversions:
         self._seen: set[tuple[bytes, bytes]] = set()
         self._waiting: dict[bytes, list[tuple[bytes, bytes]]] = defaultdict(list)
         self._files: dict[bytes, list[IgnoreFile]] = {}
+        # everything below one of these counts as converted: its attributes cannot be read
         self._whole: set[bytes] = set()
 
     def __bool__(self) -> bool:
@@ -65,7 +67,7 @@ class Conversions:
         The `base` of its patterns is relative to the repository; b"" for its root.
         """
         if text is None or len(text) > ATTRIBUTES_BYTES:
-            self._add_all(base)
+            self._whole.add(base)
         if text is None or (text, base) in self._seen or base in self._whole:
             return
         self._seen.add((text, base))
@@ -82,10 +84,6 @@ class Conversions:
                 self._waiting[attribute].append((name, base))
         for each, patterns in in_force.items():
             self._gather(list(patterns), each)
-
-    def _add_all(self, base: bytes) -> None:
-        """Treats everything below a directory as converted: its attributes cannot be read."""
-        self._whole.add(base)
 
     def may_convert(self, path: bytes) -> bool:
         """Whether a file, by its path in the repository, may have been converted."""
@@ -111,7 +109,7 @@ class Conversions:
     def _gather(self, patterns: list[bytes], base: bytes) -> None:
         file = IgnoreFile.parse(b"\n".join(patterns), base)
         if self._fold or file.unreadable or any(pattern.startswith((b'"', b"!")) for pattern in patterns):
-            self._add_all(base)
+            self._whole.add(base)
         else:
             self._files.setdefault(base, []).append(file)
 
@@ -197,7 +195,9 @@ class IndexSeed:
         for path in (*map(os.fsencode, settings.files), shared):
             conversions.add(read_small(path, most=ATTRIBUTES_BYTES, cut=True) or b"", b"")
         _add_tracked(conversions, index, repository.root, blobs)
-        _add_above(conversions, repository.root, strip)
+        # from the repository's root down to the workspace
+        for above in dict.fromkeys((b"", *reversed(parents(strip)), strip)):
+            _add_on_disk(conversions, repository.root, above)
         return cls(_records(index, strip, blobs), index.device, conversions, strip, directories)
 
     @property
@@ -300,13 +300,6 @@ def _add_tracked(conversions: Conversions, index: GitIndex, root: bytes, blobs: 
         if name == _ATTRIBUTES:
             conversions.add(blobs.read(index.heads[at][_OID], ATTRIBUTES_BYTES), base)
             _add_on_disk(conversions, root, base)
-
-
-def _add_above(conversions: Conversions, root: bytes, strip: bytes) -> None:
-    """Takes in the attribute files from the repository's root down to the workspace."""
-    parts = strip.split(b"/") if strip else []
-    for depth in range(len(parts) + 1):
-        _add_on_disk(conversions, root, b"/".join(parts[:depth]))
 
 
 def _add_on_disk(conversions: Conversions, root: bytes, base: bytes) -> None:

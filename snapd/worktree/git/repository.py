@@ -116,7 +116,9 @@ def _repository_at(root: bytes, stats: StatCache) -> Repository | None:
             raise _BadGitFileError
         return None
     common_dir = _common_dir(git_dir, stats)
-    return Repository(root, git_dir, common_dir, _hash_size(common_dir, stats))
+    config = os.fsdecode(os.path.join(common_dir, b"config"))
+    is_sha256 = last_value(config, "extensions.objectformat", None, stats) == "sha256"
+    return Repository(root, git_dir, common_dir, 32 if is_sha256 else 20)
 
 
 def _gitfile_target(path: bytes) -> bytes:
@@ -163,11 +165,6 @@ def _common_dir(git_dir: bytes, stats: StatCache) -> bytes:
             stats.refused[os.fsdecode(path)] = None
         return git_dir
     return resolved(os.path.join(git_dir, target.partition(b"\0")[0])) or git_dir
-
-
-def _hash_size(common_dir: bytes, stats: StatCache) -> int:
-    config = os.fsdecode(os.path.join(common_dir, b"config"))
-    return 32 if last_value(config, "extensions.objectformat", None, stats) == "sha256" else 20
 
 
 def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache | None = None) -> bytes | None:

@@ -387,7 +387,10 @@ class Walker:
         if same_rules and self._is_unchanged(node, listing):
             if visit.deep:
                 for name, child in node.directories.items():
-                    self._push_child(visit, name, child)
+                    assert child.rules is not None
+                    scope = child.rules.scope
+                    below = rules if scope is rules.scope else attrs.evolve(rules, scope=scope)
+                    self.classifier.pending.append(Visit(join(path, name), child, below, visit.deep))
             return
         if self.classifier.seed is not None and _holds(listing.names, b".gitattributes"):
             self._regard_attributes(path, self.classifier.seed.seed)
@@ -432,12 +435,6 @@ class Walker:
         if text is None or (known is not None and known.text == text and known.base == base):
             return known if text is not None else None
         return IgnoreFile.parse(text, base)
-
-    def _push_child(self, above: Visit, name: bytes, node: DirectoryNode) -> None:
-        assert node.rules is not None
-        scope = node.rules.scope
-        rules = above.rules if scope is above.rules.scope else attrs.evolve(above.rules, scope=scope)
-        self.classifier.pending.append(Visit(join(above.path, name), node, rules, above.deep))
 
     # -- before and after
 
