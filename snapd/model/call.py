@@ -20,8 +20,8 @@ class Call:
     """A running request, as the work for it sees it.
 
     Args:
-        report: called with a message, the units done and the units in all (None if unknown); may be called from
-            several threads, any number of times.
+        report: called with a message, the units done and the units in all (None if unknown); may be called from several
+            threads, any number of times.
         left_turn: called in the thread of the work each time that it gives back the right to write.
     """
 

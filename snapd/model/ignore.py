@@ -215,8 +215,7 @@ class IgnoreFile:
         Args:
             text: the bytes of the file.
             base: the directory that the patterns are rooted in, relative to the root of the paths that will be matched;
-                b""
-                for that root itself.
+                b"" for that root itself.
             bounded: whether it may be unreadable.
         """
         patterns: tuple[_Pattern, ...] = ()
@@ -242,8 +241,7 @@ class IgnoreFile:
         """Matches one path, relative to the same root as the base, without regard to the directories above it.
 
         A symlink is no directory. True if the last pattern that matches ignores the path, False if it is a negated one,
-        None
-        if no pattern matches or the path is not below the base.
+        None if no pattern matches or the path is not below the base.
         """
         if not path.startswith(self._prefix):
             return None
@@ -268,10 +266,10 @@ class IgnoreStack:
     """All the ignore files that apply in one directory.
 
     Attributes:
-        outer: Files that hold for the whole tree, the weakest first: the user's global excludes, then the
-            repository's info/exclude.
-        own: Files that override all others where they ignore a path. Each is separate: a negated pattern only
-            affects what the same file ignores.
+        outer: Files that hold for the whole tree, the weakest first: the user's global excludes, then the repository's
+            info/exclude.
+        own: Files that override all others where they ignore a path. Each is separate: a negated pattern only affects
+            what the same file ignores.
         per_dir: The ignore files of the directories from the root down, the outermost first.
         included: Files that say what is not ignored whatever `outer` and `per_dir` say, also below a directory that
             these ignore.
@@ -314,8 +312,7 @@ class IgnoreStack:
         """Whether a path, or a directory above it, is ignored by this stack and the ignore files on the way down.
 
         The root is never ignored. `gitignores` gives the ignore file of a directory, or None if it has none. It is
-        called for
-        the root first, then for each directory on the way down until one is ignored.
+        called for the root first, then for each directory on the way down until one is ignored.
         """
         if not path:
             return False

@@ -17,8 +17,8 @@ _URI_SAFE = "/-._~!$&'()*+,;=:@"
 def is_tree_name(name: bytes) -> bool:
     """Whether git accepts this name of a directory entry in a tree.
 
-    Git refuses `.git` in every spelling that some file system treats as `.git` (`.GIT`, `git~1`, `.git .`), so
-    that a checkout elsewhere cannot write into a repository (git's `verify_path`).
+    Git refuses `.git` in every spelling that some file system treats as `.git` (`.GIT`, `git~1`, `.git .`), so that a
+    checkout elsewhere cannot write into a repository (git's `verify_path`).
     """
     return _DOT_GIT.fullmatch(name) is None
 

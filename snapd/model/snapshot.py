@@ -107,11 +107,11 @@ class RuleText:
     """Ignore patterns that were in force for a snapshot and are not in its tree.
 
     Attributes:
-        kind: the user's global excludes, the repository's `info/exclude`, a `.gitignore` that is not in the tree
-            (of a folder above, or itself ignored), snapd's own excludes, or what is captured although git ignores it.
+        kind: the user's global excludes, the repository's `info/exclude`, a `.gitignore` that is not in the tree (of a
+            folder above, or itself ignored), snapd's own excludes, or what is captured although git ignores it.
             "unreadable": a file that was too large or too odd to be read, so that it had no effect.
-        base: the directory that the patterns are rooted in, relative to the repository root; of an unreadable file,
-            its path.
+        base: the directory that the patterns are rooted in, relative to the repository root; of an unreadable file, its
+            path.
         text: the text of the file; empty for an unreadable one.
     """
 

@@ -45,9 +45,9 @@ class Span:
     Attributes:
         before: the work tree at the first capture.
         after: the work tree at the second.
-        steps: the steps that were at work in between, innermost ones and those that these are parts of, in the order
-            in which they were begun, and those that had just ended, if something was done to the files that they claim.
-            If there is none, it was the user, who may have saved a file in an editor while steps were open.
+        steps: the steps that were at work in between, innermost ones and those that these are parts of, in the order in
+            which they were begun, and those that had just ended, if something was done to the files that they claim. If
+            there is none, it was the user, who may have saved a file in an editor while steps were open.
         left: the other open steps, whose client was gone, except those around one of `steps`. Once somebody ends such a
             step by name, the changes are its own as well; then it is among `steps` too, if it is an innermost one.
     """
@@ -261,8 +261,8 @@ class Operated:
         part_id: the part of that message.
         after: the work tree that it left, where others had changed files that are in `Event.head` without that; None
             for that head.
-        is_base: whether what changes from now on is compared with what it left. It is not where somebody's change of
-            a file stayed, which must not pass for the operation's.
+        is_base: whether what changes from now on is compared with what it left. It is not where somebody's change of a
+            file stayed, which must not pass for the operation's.
     """
 
     operation_id: OperationId
@@ -524,8 +524,8 @@ class StepQuery:
         parent: only parts of this step; None for all.
         message_id: only steps of this message; None for all.
         is_open: only open steps.
-        hash: only steps that began or ended on a snapshot whose hash begins with it; empty for all. The timeline of
-            the folder does not look at it.
+        hash: only steps that began or ended on a snapshot whose hash begins with it; empty for all. The timeline of the
+            folder does not look at it.
     """
 
     prefix: str

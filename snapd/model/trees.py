@@ -27,8 +27,7 @@ def changes(
 
     Paths are ordered as bytes. Git's order of a tree, in which a directory's name ends in a slash, gives just that:
     everything below `a/` comes together, after `a-b` and `a.b` and before `a0`. Raises `StoreCorrupt` from what it is
-    given
-    to read with.
+    given to read with.
 
     Args:
         read: gives the entries of a tree.

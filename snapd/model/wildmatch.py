@@ -180,8 +180,8 @@ def _split(tokens: Sequence[bytes], separators: Iterable[bytes]) -> list[list[by
 def _atomic(regex: bytes, groups: Iterator[int]) -> bytes:
     """Restricts a regex to its first way to match.
 
-    If another asterisk follows, the first way in which an asterisk and the bytes after it match is enough.
-    Without the other ways, the time of a match does not grow with a power of the number of asterisks.
+    If another asterisk follows, the first way in which an asterisk and the bytes after it match is enough. Without the
+    other ways, the time of a match does not grow with a power of the number of asterisks.
     """
     group = next(groups)
     return b"(?=(?P<a%d>%s))(?P=a%d)" % (group, regex, group)
@@ -225,8 +225,7 @@ def rooted_regex(glob: bytes, groups: Iterator[int]) -> bytes:
 
     Git compares the bytes before the first special one separately and gives only the rest to the glob matcher, so '**'
     after such a prefix counts as '**' at the start. No other regex in the same combined one may have used the numbers
-    of
-    the groups. Raises `NeverMatches`.
+    of the groups. Raises `NeverMatches`.
     """
     head = literal_head(glob)
     if len(head) > _LONGEST:

@@ -184,8 +184,7 @@ def serve(work: Callable[[dict[str, Any], Report], Any]) -> None:
     """Does the one job that standard input asks for. What anything prints goes to standard error.
 
     The work is called with the question, and a function that reports progress; it returns its result as an attrs
-    object.
-    Every `SnapdError` that it raises is raised in the process that asked.
+    object. Every `SnapdError` that it raises is raised in the process that asked.
     """
     with open(os.dup(1), "wb") as answers:
         os.dup2(2, 1)

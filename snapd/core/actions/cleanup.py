@@ -124,8 +124,7 @@ class Upkeep:
         """Removes files from every snapshot and every event, and the words of messages from every event.
 
         Removes all contents that the files ever had, at whatever path. Sessions that were fetched with any of it are
-        dropped. A snapshot with any of them is replaced by one
-        without, which has another id; sessions go on with that.
+        dropped. A snapshot with any of them is replaced by one without, which has another id; sessions go on with that.
 
         Args:
             paths: files and directories.
@@ -135,8 +134,8 @@ class Upkeep:
 
         Raises:
             FileNotInSnapshot: a file is in no snapshot; nothing was changed.
-            InvalidParams: the folder still has such a file, which the next snapshot would capture again; or there is
-                no such message; nothing was changed.
+            InvalidParams: the folder still has such a file, which the next snapshot would capture again; or there is no
+                such message; nothing was changed.
             StoreCorrupt, StorageFull, IoError: nothing was changed; or no snapshot has the files any more, and some of
                 their contents are still on the disk: the same request again removes them.
             Cancelled: nothing was changed.

@@ -152,8 +152,7 @@ class Comparison:
         """Gives each file that differs, before and after, page by page.
 
         `contents` says whether to include the texts; `after` is the path where the page before ended, None for the
-        first page;
-        and `limit` is the number of files on this page, at most.
+        first page; and `limit` is the number of files on this page, at most.
         """
         objects, before, now = self._sides(old, new, call)
 

@@ -270,8 +270,7 @@ class MadeChanges:
 
         A step that was taken back is not there; nor are files of a step that were taken back alone. Of a file of which
         hunks were taken back, the operation that did so is among the changes. Gives for each file its changes, the
-        oldest
-        first; ordered by path.
+        oldest first; ordered by path.
 
         Raises:
             UnknownSession, UnknownStep: there is no such session or step.

@@ -357,8 +357,7 @@ def writers_of(
     whoever wrote it in a version that has it: in the one that has the most lines of the text, for what somebody commits
     may be made of several versions. Of several that are as good, it is the one that was there at the time that the text
     is from, else the latest. Line ends do not count: others may store them in another way. A line that no version has
-    at
-    this place is by `UNKNOWN`.
+    at this place is by `UNKNOWN`.
 
     Args:
         text: what is asked about.

@@ -68,8 +68,7 @@ def differing_entries(
     """The entries in which two trees, each an id with its bytes, differ: each as (old, new), in no order.
 
     Entries are compared as stored, and decoded only if they differ: most are the same. Raises `StoreCorrupt` if the
-    bytes
-    of either are not a tree.
+    bytes of either are not a tree.
     """
     before, after = _lines(*old), _lines(*new)
     if len(before) == len(after):

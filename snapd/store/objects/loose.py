@@ -323,8 +323,7 @@ def _checked(file: BinaryIO, oid: ObjectId, size: int | None = None) -> Iterator
     """The bytes of an object without its header, piece by piece, the last one only if all of them match the id.
 
     The file is at its beginning; the object must have `size` bytes, unless that is None. The iterator raises `Damaged`
-    if
-    these are not the bytes of the object, and `OSError`.
+    if these are not the bytes of the object, and `OSError`.
     """
     digest = hashlib.sha1()
     start: bytes | None = b""

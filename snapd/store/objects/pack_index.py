@@ -76,8 +76,7 @@ class PackIndex:
         """Reads an `.idx` file, and checks that it belongs to its `.pack` file.
 
         The sizes, the counts and the checksum in both are compared; the objects are not read. Raises `IoError` if there
-        are too
-        few file descriptors or too little memory.
+        are too few file descriptors or too little memory.
 
         Args:
             index: the `.idx` file.
@@ -373,8 +372,7 @@ class PackIndexes:
         """The type and the bytes of an object that some pack has; None without an undamaged copy.
 
         Known packs are tried before the directory is checked for new ones. The object is compared with its id, so it is
-        right
-        even if the pack was removed. An object of more than `most` bytes is not read. Raises as `PackIndex.read`.
+        right even if the pack was removed. An object of more than `most` bytes is not read. Raises as `PackIndex.read`.
         """
         seen = self._seen
         found = None if seen is None else _read_first(seen, oid, most)

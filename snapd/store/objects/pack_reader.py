@@ -113,8 +113,7 @@ class PackReader:
         """The types and sizes in bytes that the pack states for the objects at some offsets; None for no object.
 
         Their bytes are not read, and one thing alone is checked: every chain of deltas ends in a whole object.
-        Ascending
-        offsets are fastest. The iterator raises as `read`.
+        Ascending offsets are fastest. The iterator raises as `read`.
         """
         known: dict[int, ObjectKind | None] = {}
         for offset in offsets:

@@ -289,8 +289,7 @@ def look_at_trees(path: str, commits: Iterable[ObjectId]) -> None:
     By default it looks only at what the commits to send go on from, and a session goes on from no commit of the
     project. In a shallow repository, git looks at the trees of everything that both sides have
     (`--objects-edge-aggressive` of git-rev-list(1)): then a session costs what it changed. The commits are of the
-    project,
-    and the other side may have them. Raises `IoError`, `StorageFull`.
+    project, and the other side may have them. Raises `IoError`, `StorageFull`.
     """
     first = next(iter(sorted(commits)), None)
     if first is not None:

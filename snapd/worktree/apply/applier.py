@@ -294,8 +294,7 @@ class Applier:
         """Changes names, each group in one thread.
 
         A local file system changes a name in its memory: one thread is quicker than several that wait for the
-        interpreter.
-        Another one may ask its server for each name.
+        interpreter. Another one may ask its server for each name.
         """
         if can_sync_together(self._root):
             for group in groups:

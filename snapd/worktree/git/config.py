@@ -107,8 +107,8 @@ def _mentions_include(path: str, *, conditional: bool = False) -> bool:
 def includes_only_files(path: str, home: str) -> bool:
     """Whether all that libgit2 opens for a configuration file is regular files, or missing, and not too much of it.
 
-    libgit2 waits forever for a pipe that nobody writes to, and reads a file as often as others include it.
-    Every key `path` counts, in any section: one too many does no harm. `~/` stands for `home`. Raises `OSError`.
+    libgit2 waits forever for a pipe that nobody writes to, and reads a file as often as others include it. Every key
+    `path` counts, in any section: one too many does no harm. `~/` stands for `home`. Raises `OSError`.
     """
     pending = [(path, 0)]
     count = size = 0

@@ -28,8 +28,7 @@ def read_bitmap(data: bytes, at: int, bound: int) -> tuple[list[int], int]:
         bound: every position must be less than this.
 
     Raises:
-        OverflowError: a position is too great.
-        struct.error: the bytes end too early.
+        OverflowError: a position is too great. struct.error: the bytes end too early.
     """
     _, count = struct.unpack_from(">II", data, at)
     at += 8
@@ -350,8 +349,7 @@ class TrackedPaths:
         """The paths of an index relative to a workspace.
 
         `strip` is the workspace relative to the repository, outside of which no entry counts; `add` is the reverse. b""
-        stands
-        for the root of either.
+        stands for the root of either.
         """
         cut = strip + b"/" if strip else b""
         front = add + b"/" if add else b""

@@ -41,12 +41,11 @@ _BLANK = re.compile(rb"[ \t\r]+")
 class Conversions:
     """Gathers the lines of attribute files that may set a conversion that keeps the size, see gitattributes(5).
 
-    Such are filters, other encodings, and `$Id$` keywords: a checkout may put another name of an object into them.
-    The answers err on the side of "may": a line that unsets an attribute is ignored.
+    Such are filters, other encodings, and `$Id$` keywords: a checkout may put another name of an object into them. The
+    answers err on the side of "may": a line that unsets an attribute is ignored.
 
     Each line is looked at once, and once more when an attribute that it sets turns out to be a macro that sets one.
-    With
-    `fold`, git ignores case in names here (`core.ignoreCase`).
+    With `fold`, git ignores case in names here (`core.ignoreCase`).
     """
 
     def __init__(self, fold: bool) -> None:

@@ -75,8 +75,7 @@ def find_repository(folder: bytes, stats: StatCache | None = None) -> Repository
 
     It ignores a directory `.git` that is no repository. A file `.git` that leads to none ends the search, as does the
     edge of the file system; and a folder inside a git directory has no work tree. Symlinks in the path are resolved
-    first;
-    `stats` notes the files that the answer rests on.
+    first; `stats` notes the files that the answer rests on.
     """
     stats = stats or StatCache()
     current = os.path.realpath(folder)
@@ -171,8 +170,7 @@ def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache
     """The text of the user's own ignore patterns, in the file that `core.excludesFile` names, or the default one.
 
     None if there is no such file, or it cannot be read. A malformed configuration file only causes a warning in the
-    log.
-    Sections `includeIf` have no effect. `stats` is as for `find_repository`.
+    log. Sections `includeIf` have no effect. `stats` is as for `find_repository`.
     """
     stats = stats or StatCache()
     configs = user.configs

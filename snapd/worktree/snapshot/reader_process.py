@@ -32,8 +32,7 @@ def main(argument: str) -> None:
     """Serves standard input and output.
 
     The argument has the descriptor of the root of paths, the size in bytes up to which files are captured, and the
-    module
-    with `packed_blob`.
+    module with `packed_blob`.
     """
     root, limit, packing = argument.split()
     packed_blob: _Packing = import_module(packing).packed_blob

@@ -60,10 +60,8 @@ class ListerPool(WorkerPool[T, Listing]):
     """Processes that list many directories at once: building objects from statuses needs the interpreter lock.
 
     Two take half the time of one; they live for one look. They get paths below an open directory, the `root`, and
-    follow no
-    symlink. They watch each directory before they list it, where the clock shares its queues with them. Raises
-    `OSError` if
-    no process can be started.
+    follow no symlink. They watch each directory before they list it, where the clock shares its queues with them.
+    Raises `OSError` if no process can be started.
     """
 
     def __init__(self, root: int, clock_queues: Sequence[int] = ()) -> None:

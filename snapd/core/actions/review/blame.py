@@ -72,8 +72,7 @@ def blamed_lines(
     """Joins lines of one writer that follow each other.
 
     `lines` are those that count: the first, from 1, and how many; None for all. Raises `InvalidParams` if the file has
-    no
-    such lines.
+    no such lines.
     """
     first, count = lines or (1, len(writers))
     if first - 1 + count > len(writers):
