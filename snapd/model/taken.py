@@ -62,7 +62,8 @@ def taken_by(event: Event, session_id: SessionId | None) -> tuple[Taken, ...]:
     what, head = event.what, event.head
 
     def took(kind: TakenKind, snapshot: SnapshotId, is_base: bool, **names: str | None) -> tuple[Taken, ...]:
-        return (Taken(event.seq * 2, event.seq, kind, snapshot, event.milliseconds, is_base, session_id, **names),)
+        names["session_id"] = session_id
+        return (Taken(event.seq * 2, event.seq, kind, snapshot, event.milliseconds, is_base, **names),)
 
     if isinstance(what, Recorded):
         return took(what.kind, what.snapshot, what.is_base, operation_id=what.operation_id)

@@ -190,10 +190,8 @@ class RuleSource:
         return [text for path, text in texts if path not in unreadable]
 
     def _is_foreign(self, repository: Repository, texts: list[RuleText]) -> bool:
-        prefix = _prefix(repository, self._root)
-        parts = prefix.split(b"/") if prefix else []
-        stack = stack_of(texts)
-        return any(stack.ignored(b"/".join(parts[:depth]), True) for depth in range(1, len(parts) + 1))
+        prefix, stack = _prefix(repository, self._root), stack_of(texts)
+        return bool(prefix) and any(stack.ignored(path, True) for path in (*reversed(parents(prefix)), prefix))
 
     def _read_index(
         self, repository: Repository, stats: StatCache, strip: bytes, add: bytes, *, keep: bool = False
@@ -298,9 +296,7 @@ def _above(repository: Repository, root: bytes, stats: StatCache) -> list[tuple[
     """The `.gitignore` files from the repository's root down to the workspace, outermost first."""
     texts = []
     prefix = _prefix(repository, root)
-    parts = prefix.split(b"/") if prefix else []
-    for depth in range(len(parts)):
-        base = b"/".join(parts[:depth])
+    for base in (b"", *reversed(parents(prefix))) if prefix else ():
         path = os.path.join(repository.root, base, b".gitignore")
         stats.stat(path, follow=False)
         # git does not follow a symlink here

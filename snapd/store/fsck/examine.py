@@ -325,9 +325,16 @@ class Examination:
 
 def _replayed(store: str, holdings: Holdings, moving: Mapping[str, ObjectId]) -> References:
     """The references as they are once the journal is in the repository."""
+
+    def before(commit: ObjectId) -> ObjectId | None:
+        try:
+            return decode_commit(holdings.commit(commit), commit)[1]
+        except StoreCorrupt:
+            return None
+
     on_disk = read_references(store)
     damaged = tuple(name for name in on_disk.damaged if name not in moving)
-    return References({**on_disk.targets, **replayed(on_disk.targets, moving, partial(_before, holdings))}, damaged)
+    return References({**on_disk.targets, **replayed(on_disk.targets, moving, before)}, damaged)
 
 
 def examine(
@@ -395,18 +402,8 @@ def examine(
 def _complete(found: Scan, holdings: Holdings, named: Named) -> None:
     """Adds commits that are only in the journal, and those of our format that somebody else made."""
     for oid in {*holdings.journal, *named.links} - found.commits.keys():
-        kind, data = holdings.read(oid) or ("", b"")
-        if kind == "commit":
+        if data := holdings.commit(oid):
             found.commits[oid] = data
-
-
-def _before(holdings: Holdings, commit: ObjectId) -> ObjectId | None:
-    """The parent of a commit; None if there is none, or it cannot be read."""
-    kind, data = holdings.read(commit) or ("", b"")
-    try:
-        return decode_commit(data, commit)[1] if kind == "commit" else None
-    except StoreCorrupt:
-        return None
 
 
 def _of_references(holdings: Holdings, references: References, lost: list[str], named: Named) -> Iterator[Problem]:

@@ -200,6 +200,11 @@ class Holdings:
                 break
         return found
 
+    def commit(self, oid: ObjectId) -> bytes:
+        """The bytes of a commit; none if it is no commit, or has no sound copy."""
+        kind, data = self.read(oid) or ("", b"")
+        return data if kind == "commit" else b""
+
     def loose_copy(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
         """As `read`, only from its loose file or the journal."""
         if oid not in self.damaged_loose:

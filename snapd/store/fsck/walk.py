@@ -268,8 +268,7 @@ class _Walker:
     def _commit(self, oid: ObjectId) -> bytes:
         self._call.check()
         self._need(oid)
-        found = self._holdings.read(oid)
-        return found[1] if found is not None and found[0] == "commit" else b""
+        return self._holdings.commit(oid)
 
     def _coverage(self, oid: ObjectId) -> None:
         if oid in self.named.missing or self._marks.seen(oid):

@@ -17,9 +17,9 @@ from operator import itemgetter
 
 import attrs
 
-from snapd.model.errors import StoreCorrupt, from_os_error, os_errors
+from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId, file_clock_ns
-from snapd.store.files.durable import EXHAUSTED, Damaged, reading, twice
+from snapd.store.files.durable import Damaged, ignoring_unreadable, reading, twice
 
 from .codec import ID_BYTES, ObjectKind
 from .compression import CHUNK_BYTES
@@ -87,17 +87,12 @@ class PackIndex:
             None if either is missing, unreadable or damaged, or the index is of another version than 2 (or 1), or has
             other ids than those of 20 bytes.
         """
-        try:
+        with ignoring_unreadable(), os_errors(index):
             data = _as_version_2(index) if is_old else _map(index)
             found = cls(data, pack) if data is not None else None
-            if found is None or not found._is_sized() or not _is_pack(pack, found.count, found.checksum):
-                return None
-        except OSError as error:
-            if error.errno in EXHAUSTED:
-                # that says nothing about the pack, so the pack must not count as unusable
-                raise from_os_error(error, index) from error
-            return None
-        return found
+            if found is not None and found._is_sized() and _is_pack(pack, found.count, found.checksum):
+                return found
+        return None
 
     @classmethod
     def load_or_raise(cls, path: str) -> PackIndex:
@@ -202,12 +197,8 @@ class PackIndex:
     def _opened(self) -> PackReader | None:
         """The open pack; None if it cannot be opened. Raises `IoError` as `read`."""
         if self._reader is None:
-            try:
+            with ignoring_unreadable(), os_errors(self._pack):
                 self._reader = PackReader(self._pack)
-            except OSError as error:
-                if error.errno in EXHAUSTED:
-                    raise from_os_error(error, self._pack) from error
-                return None
         return self._reader
 
     def _offset(self, position: int) -> int:
