@@ -176,7 +176,10 @@ def expired(inventory: Inventory, limits: Limits, keep: Collection[ObjectId] = (
 
 
 def droppable(inventory: Inventory, now: float, keep: Collection[ObjectId] = ()) -> list[Removal]:
-    """Lists what may be removed if the store is too large, piece by piece, oldest first; `keep` is as of `expired`."""
+    """Lists what may be removed if the store is too large, piece by piece, oldest first.
+
+    It is so many seconds since 1970; `keep` is as of `expired`.
+    """
     by_event = ages(inventory.times, now)
     free = _unlinked({chain.name for chain in _ended(inventory)}, inventory.links)
     groups = _groups(free, inventory.links)

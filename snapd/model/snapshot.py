@@ -177,7 +177,7 @@ class Snapshot:
 
 @attrs.frozen(slots=True)
 class Signature:
-    """The part of a file's `lstat` result that changes whenever its bytes may have changed."""
+    """The part of a file's `lstat` result that changes whenever its bytes may have changed; its size is in bytes."""
 
     mode: int
     ino: int

@@ -112,7 +112,7 @@ def reports_all_changes(file_system: str | None) -> bool:
 
 
 class Mounts:
-    """Notices mounts and unmounts below a folder, which raise no event; raises `OSError` where there is no `/proc`."""
+    """Notices mounts and unmounts below an absolute path, which raise no event; raises `OSError` without `/proc`."""
 
     def __init__(self, root: bytes) -> None:
         self._below = (root.rstrip(b"/") or b"") + b"/"

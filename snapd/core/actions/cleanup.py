@@ -100,7 +100,9 @@ class Upkeep:
     def keep_house(self, now: float) -> int | None:
         """Does some of the same while nobody else wants to write; stops as soon as somebody does.
 
-        Gives how many snapshots went; None where somebody was at work, or the workspace is closed. Raises as `cleanup`.
+        The time is in seconds since 1970. Gives how many snapshots went; None where somebody was at work, or the
+        workspace is
+        closed. Raises as `cleanup`.
         """
         try:
             with self._writer.idle_turn() as call:

@@ -135,23 +135,30 @@ class DirectoryChanges:
         staying: dict[RelPath, OSError] = {}
         for path in paths:
             self._call.check()
-            above, _, name = path.rpartition(b"/")
-            try:
-                descriptor = open_directory(self._root, above)
-            except OSError:
-                # it is gone
-                continue
-            try:
-                failpoint("apply.remove_directory")
-                os.rmdir(name, dir_fd=descriptor)
-                self.changed.add(above)
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            except OSError as error:
+            error = self._remove(path)
+            if error is not None:
                 staying[path] = error
-            finally:
-                os.close(descriptor)
         return staying
+
+    def _remove(self, path: RelPath) -> OSError | None:
+        """Removes a directory if it is empty; gives why it stays, None if it is gone."""
+        above, _, name = path.rpartition(b"/")
+        try:
+            descriptor = open_directory(self._root, above)
+        except OSError:
+            return None
+        try:
+            failpoint("apply.remove_directory")
+            os.rmdir(name, dir_fd=descriptor)
+            self.changed.add(above)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            return error
+        else:
+            return None
+        finally:
+            os.close(descriptor)
 
     def sync(self) -> None:
         """Makes the names in the changed directories durable; raises `StorageFull`, `IoError`, `Interrupted`."""

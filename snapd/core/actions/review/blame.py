@@ -246,7 +246,12 @@ class _Asked:
 
 @attrs.frozen
 class _Beginning:
-    """What snapd knew first of a file: its names since, the newest first; and when it was so, if anybody knows."""
+    """What snapd knew first of a file.
+
+    Attributes:
+        names: all that the file had since then, the newest first.
+        milliseconds: when the lines from before were there, since 1970; None if nobody knows.
+    """
 
     names: tuple[RelPath, ...]
     milliseconds: int | None
