@@ -52,9 +52,7 @@ class Problem:
     """Something that is wrong.
 
     Attributes:
-        kind: what is wrong.
         subject: an object's id in hex, a reference, or a file relative to the store.
-        message: a sentence for people.
         files: the files that it affects, ordered by path.
         snapshots: the trees of the snapshots that it affects as a whole, ordered.
         steps: the steps and operations that name these snapshots.
@@ -86,16 +84,13 @@ class CheckReport:
     """What a check found.
 
     Attributes:
-        store: the directory of the store.
         quick: whether it only looked at references, records and the ends of files.
         objects: how many objects were read, inflated and hashed; 0 for a quick check.
         bytes: the inflated size of these objects.
         snapshots: how many records of snapshots there are.
         events: how many events of the timeline there are.
-        problems: what is still wrong.
         repaired: what was wrong before the repair.
         broken: the trees of the snapshots that cannot be restored completely, ordered.
-        leftovers: the files that crashes left.
         is_cut: whether the report leaves out problems or what they affect; `broken` is complete in any case.
         quarantine: the directory with what this repair moved aside; None if it moved nothing.
     """

@@ -71,7 +71,6 @@ class Handover:
         name: by which others ask for it.
         host: the machine that hands over.
         milliseconds: when, since 1970.
-        sessions: the sessions that go with it.
         folder: all files, those included that no commit has; and the ignored ones that were asked for.
         commits: the commit that the work goes on from, and those before it, newest first; none without git.
         committed: `folder` as it would be with the first of `commits`; None without git.

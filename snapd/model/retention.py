@@ -63,8 +63,6 @@ class DatedSnapshot:
 
     Attributes:
         at: the place of the event in `Inventory.times`.
-        seq: the number of the event.
-        tree: its tree.
         chain: the chain of the event; None if it only records the snapshot, so that it may go by itself.
     """
 
@@ -100,7 +98,6 @@ class Inventory:
     Attributes:
         times: the time of each event, seconds since 1970, in the order of the events.
         snapshots: in the order in which they were recorded.
-        chains: the chains that expire as a whole.
         links: pairs of names of chains, one of which has an event that names something of the other.
         base: the event whose snapshot stays in any case, with its chain; None if there is none.
     """

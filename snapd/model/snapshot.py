@@ -276,7 +276,6 @@ class Contested:
     """A file that cannot be taken back without somebody else's work.
 
     Attributes:
-        path: where it is.
         name: of the step or operation to take back.
         reason: why it is a conflict.
         by: who changed the file since, the last first; if it is shared, with whom.
@@ -295,8 +294,6 @@ class Details:
     """What an operation changes, or would change.
 
     Attributes:
-        additions: lines added, in all files.
-        deletions: lines deleted, in all files.
         diff: all of it as a unified diff; None if that was not asked for.
         contested: the files of steps that are in conflict, even if they are overwritten.
     """
@@ -316,7 +313,6 @@ class Outcome:
         before: the tree of the snapshot taken before it.
         after: the tree of the workspace after it.
         files: ordered by path.
-        details: more about it; None if that was not asked for.
         plan: names exactly what would be done; None if it was done, or if nobody asked.
     """
 

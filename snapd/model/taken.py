@@ -32,8 +32,6 @@ class Taken:
     """A snapshot as it was taken.
 
     Attributes:
-        place: its place among the snapshots.
-        seq: the event that recorded it.
         milliseconds: when, since 1970.
         is_base: see `Recorded`.
         session_id: the session of the step, the message or the operation.

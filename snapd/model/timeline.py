@@ -43,8 +43,6 @@ class Span:
     """What changed between two captures of the work tree, other than by an operation.
 
     Attributes:
-        before: the work tree at the first capture.
-        after: the work tree at the second.
         steps: the steps that were at work in between, innermost ones and those that these are parts of, in the order in
             which they were begun, and those that had just ended, if something was done to the files that they claim. If
             there is none, it was the user, who may have saved a file in an editor while steps were open.
@@ -116,8 +114,6 @@ class StepBegun:
     Attributes:
         index: its place among the steps of the session, from 0.
         parent: the step that it is a part of.
-        message_id: the message that it belongs to.
-        part_id: the part of that message.
         tool: the tool that the agent uses in it.
         description: for people.
         detached: whether it goes on without the client that began it.
@@ -165,7 +161,6 @@ class StepEnded:
     """A step ended with the snapshot in `Event.head`.
 
     Attributes:
-        step_id: the step.
         claims: the files that its agent says that it wrote, None if the agent did not say. A directory stands for all
             files in it.
         changed: whether it changed anything: then what its session took back before cannot be done again.
@@ -198,10 +193,7 @@ class Turned:
 
     Attributes:
         step_id: the step; None for an operation.
-        state: its state afterwards.
         effects: what was done to files for that.
-        made_directories: empty directories that it made.
-        removed_directories: empty directories that it removed.
         left: for an undo, the files and empty directories of the step that are still in force, by the names that the
             step left them under. None for a redo, or if an older snapd wrote the event.
         again: for a redo, the operation whose undo was reversed; None for an undo, or for an older snapd's redo of the
@@ -248,8 +240,6 @@ class Operated:
     """An operation changed the work tree; `Event.head` is the snapshot that it left.
 
     Attributes:
-        operation_id: a new name.
-        kind: of the operation.
         session_id: the session that it was about; None if it was about no session.
         before: the snapshot taken first.
         turned: the steps and operations that it took back or did again, in that order.
@@ -290,7 +280,6 @@ class Intent:
 
     Attributes:
         operation: the record of the timeline, if all goes as planned.
-        files: what to do to each file.
         made_directories: empty directories to make, parents first.
         removed_directories: directories to remove if they are empty, the deepest first.
         forced: ignored paths that it looks at all the same.
@@ -361,11 +350,8 @@ class Session:
     """A session as the events leave it.
 
     Attributes:
-        agent: who works in it.
-        title: for people.
         started: milliseconds since 1970.
         ended: milliseconds since 1970; None while it goes on.
-        step_count: how many steps were begun in it.
     """
 
     session_id: SessionId
@@ -398,8 +384,6 @@ class FileSummary:
     Attributes:
         path: where it is, or was.
         status: what happened to it; "modified" for one that was moved.
-        additions: lines added.
-        deletions: lines deleted.
         binary: whether git takes either side for binary.
         shared_with: the steps of other sessions that may have changed it as well.
         renamed_from: where it was before it was moved. In a summary that is kept, a move is two files.
@@ -437,10 +421,8 @@ class Step:
     """A step as the events leave it.
 
     Attributes:
-        begun: how it was begun.
         started: milliseconds since 1970.
         ended: milliseconds since 1970; None while it is open.
-        from_: the snapshot that it was begun on.
         to: the snapshot that it ended with; if nobody spoke for it after its client was gone, the one when that left.
         state: "undone" if all of it was taken back, "partly" if some of it was.
         claims: see `StepEnded`.
@@ -480,7 +462,6 @@ class Operation:
 
     Attributes:
         milliseconds: when it was done, since 1970.
-        after: the snapshot that it left.
         state: "undone" if all of it was taken back, "partly" if some of it was.
     """
 
@@ -560,8 +541,6 @@ class Touched:
     """A file that an event changed.
 
     Attributes:
-        seq: the number of the event.
-        part: which part of it.
         old: the file before; None for no file.
         new: the file afterwards, or what was kept of it; None for no file.
         other: of a file that was moved, its other name: where it came from, or where it went.

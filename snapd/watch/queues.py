@@ -59,8 +59,6 @@ class Event(NamedTuple):
     """One event.
 
     Attributes:
-        watch: the number of its watch.
-        mask: what happened.
         name: in the directory; empty for the directory itself.
         cookie: the same for both names of a rename; else 0.
     """

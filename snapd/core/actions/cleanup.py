@@ -45,7 +45,6 @@ class Purged:
     """What a purge did, or would do.
 
     Attributes:
-        applied: whether it was done.
         snapshots: how many snapshots it changes or removes.
         sessions: how many sessions it removes.
         freed: the bytes that it freed.
@@ -101,8 +100,7 @@ class Upkeep:
         """Does some of the same while nobody else wants to write; stops as soon as somebody does.
 
         The time is in seconds since 1970. Gives how many snapshots went; None where somebody was at work, or the
-        workspace is
-        closed. Raises as `cleanup`.
+        workspace is closed. Raises as `cleanup`.
         """
         try:
             with self._writer.idle_turn() as call:

@@ -80,7 +80,6 @@ class HistoryEntry:
         milliseconds: when it began, since 1970; for "user", when snapd noticed it.
         before: the work tree before it.
         after: the work tree after it; None while the step is open.
-        files: what it changed, ordered by path.
         session_id: the session of a message, or the one that an operation was about.
         turned: the steps that an operation took back or did again.
         state: of an operation, if it was taken back as a whole or in part.
@@ -241,8 +240,6 @@ class MadeChange:
 
     Attributes:
         delta: the change; its `others` are the steps of other sessions that may have made it, and were not asked for.
-        before: the tree with the file before.
-        after: the tree with the file afterwards.
         by: those of the steps that were asked for that made it; none for an operation that took some of it back.
         moved_from: where the file was before, if it was moved.
     """

@@ -115,13 +115,10 @@ class Baseline:
     Attributes:
         path: where the baseline has the file: another path if an agent moved it.
         entry: the file, if it is still the one with which the first change began, or that was kept.
-        mode: of the file; None for no file.
-        lines: its lines.
         is_text: whether it is text; no file is.
         gone: for each line who removed it; None if the file has it.
         equal: for each line of the file its line in the baseline; None for a line that the baseline lacks.
         began: the work tree before the first change; None if nobody knows.
-        steps: all steps that changed the file since.
         is_mixed: whether a person changed something within the changes of agents.
     """
 

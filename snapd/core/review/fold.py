@@ -102,10 +102,8 @@ class FileFold:
     """One file, after all changes that were added so far.
 
     Attributes:
-        path: where it is.
         now: the file; None for no file.
         lines: its lines; none if it is no text.
-        writers: who wrote each line.
         removers: for each line that an operation brought back, the agent that had removed it.
         is_text: whether it is text; no file is.
         pending: what a person has accepted, if that is something else; None if all of it is accepted.

@@ -289,9 +289,7 @@ class Examination:
     Attributes:
         scan: what reading the objects found.
         named: what the references reach.
-        touched: the missing objects, and what they affect.
         broken_chains: the references whose chains must be rebuilt, and can be.
-        leftovers: temporary files that crashes left.
         is_quick: whether objects were not read.
     """
 

@@ -44,7 +44,6 @@ class Pack:
         index: of the pack; a rebuilt one if its own is missing or damaged.
 
     Attributes:
-        name: of the pack, without an ending.
         file: the open pack; None if it cannot be opened.
         damaged: the objects with a damaged entry.
         flaw: what is wrong with the pack as a whole; None if nothing is known.

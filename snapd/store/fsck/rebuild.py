@@ -35,7 +35,6 @@ class Rebuilt:
 
     Attributes:
         targets: the new targets of references, by name; None if nothing is left for one.
-        commits: the new commits, by their ids.
         left_out: the events that depend on a lost one.
     """
 

@@ -160,7 +160,6 @@ class Named:
     """Everything that is reachable.
 
     Attributes:
-        chains: the chains of events.
         links: the events, by their commits.
         sessions: the session of each chain; None if it has none.
         missing: the trees, blobs and coverages without a sound copy.

@@ -141,8 +141,6 @@ class SignatureTag:
         signed: the commit that is signed.
         seconds: when, since 1970, as the signer says.
         payload: the bytes that are signed.
-        signature: the signature, armored.
-        key: the fingerprint of the key.
     """
 
     reference: str

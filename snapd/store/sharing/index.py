@@ -108,8 +108,6 @@ class Entry:
         head: its newest commit.
         host: the machine that made that.
         newest: when that was, milliseconds since 1970.
-        session: what its events say of it.
-        steps: all of its steps.
     """
 
     chain: str

@@ -59,9 +59,7 @@ class FetchedHandover:
     """A handover that was fetched.
 
     Attributes:
-        handover: its record.
         events: what its sessions did, oldest first.
-        objects: the objects of its snapshots.
         directory: the git `objects` directory that holds them.
         newest: the commit of the newest event; None if there is none.
         signature: what is known of its signature; None if it has none, or nobody checked it yet.

@@ -150,7 +150,6 @@ class OutgoingRepository:
             of signatures, by their own names.
         commits: all commits of each session, and that of a handover, by the names of their references.
         identities: what each session has, by the same names; see `identities`.
-        snapshots: the trees of all snapshots.
         effects: the blobs that operations wrote, which have no name in the trees of events, each with its path.
     """
 

@@ -50,8 +50,6 @@ class IndexedSignature:
     """A signature that was fetched.
 
     Attributes:
-        reference: its own name.
-        tag: its tag.
         head: the newest commit of what it came with.
         covers: how much of that it signs: "all"; "part", what came first; "older" if it came with a version from before
             the one that was fetched last; or "none".

@@ -144,7 +144,6 @@ class SystemSync:
     """The calls of Linux that sync.
 
     Attributes:
-        syncfs: takes the descriptor of anything on the file system.
         fstatfs: takes a descriptor and a buffer, which begins with the type of the file system.
         sync_file_range: takes a descriptor, an offset, a length and flags.
     """

@@ -99,7 +99,6 @@ class GitIndex:
         heads: what stands before the path of each entry: 40 bytes of stat data and mode, the object id, two bytes of
             flags, and the two of the extended flags if the entry has them.
         mtime_ns: when the index file was last changed, nanoseconds since 1970.
-        device: number of the device that the index file lies on.
         sparse: whether entries may stand for whole directories.
     """
 

@@ -105,8 +105,6 @@ class Walker:
         clock: watches every directory before it is listed.
         classifier: takes in what the look finds.
         lister: the processes that list directories, where they are worth it; the look ends them.
-        visited: the directories that the look visited.
-        listings: each directory's listing.
         raced: something went away during the look.
         unfinished: changes went on throughout the look; what they marked has not been looked at.
     """

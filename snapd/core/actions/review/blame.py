@@ -43,7 +43,6 @@ class BlamedLines:
 
     Attributes:
         start: the first line, from 1.
-        count: how many lines.
         noted: of lines from before, the commit that brought them, and who wrote them by its note.
     """
 
