@@ -38,18 +38,7 @@ DIRECTORY = 0x40000000
 _ONLY_DIRECTORIES = 0x01000000
 
 # a write to a mapped file raises no event, but the end of its last mapping closes the file
-_CHANGES = (
-    MODIFY
-    | ATTRIB
-    | CLOSE_WRITE
-    | MOVED_FROM
-    | MOVED_TO
-    | CREATE
-    | DELETE
-    | DELETE_SELF
-    | MOVE_SELF
-    | _ONLY_DIRECTORIES
-)
+_CHANGES = MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | DELETE_SELF | MOVE_SELF
 
 _EVENT = struct.Struct("=iIII")
 _READ_BYTES = 1 << 18
@@ -122,7 +111,7 @@ class Inotify:
         Returns the number of the watch; one directory has one. Raises `OSError`: ENOSPC or ENOMEM where the user has no
         watch left (`fs.inotify.max_user_watches`).
         """
-        watch: int = self._add(self.descriptor, b"/proc/self/fd/%d" % directory, _CHANGES)
+        watch: int = self._add(self.descriptor, b"/proc/self/fd/%d" % directory, _CHANGES | _ONLY_DIRECTORIES)
         if watch < 0:
             raise _last_error("inotify_add_watch")
         return watch

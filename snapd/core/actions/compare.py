@@ -27,6 +27,9 @@ from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
 from snapd.store.timeline.timeline import TimelineView
 
+Sides = tuple[ObjectStore, Snapshot, Snapshot]
+"""Two snapshots that are compared, after what has the objects of both."""
+
 _MOST = 100
 """Fetched sessions that are looked at for one hash, or the beginning of one."""
 
@@ -48,7 +51,7 @@ class KnownSnapshots:
                 return fetched.objects, fetched.objects.load(snapshot)
         return self.store, self.store.find(tree)
 
-    def both(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[ObjectStore, Snapshot, Snapshot]:
+    def both(self, old: ObjectId, new: ObjectId, call: Call) -> Sides:
         """Two snapshots, and what has the objects of both; raises as `here`."""
         (objects, before), (others, after) = self.of(old), self.of(new)
         if objects is others:
@@ -117,7 +120,7 @@ class Comparison:
 
     def changed(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Change, ...]:
         """Lists what differs."""
-        return tuple(self._changes(*self._sides(old, new, call), (), call))
+        return tuple(_changes(self._sides(old, new, call), (), call))
 
     def diff(
         self,
@@ -130,10 +133,10 @@ class Comparison:
         binary: bool = False,
     ) -> tuple[bytes, ...]:
         """Writes the unified diff, a part for each file; `binary` is as of `unified`."""
-        objects, before, now = self._sides(old, new, call)
+        sides = self._sides(old, new, call)
         parts = []
-        for change, source in self._files(objects, before, now, only, call, renames=renames):
-            parts.append(unified(objects, change, self.texts, call, source, binary=binary))
+        for change, source in self._files(sides, only, call, renames=renames):
+            parts.append(unified(sides[0], change, self.texts, call, source, binary=binary))
             call.progress("comparing", len(parts))
         return tuple(parts)
 
@@ -154,20 +157,20 @@ class Comparison:
         `contents` says whether to include the texts; `after` is the path where the page before ended, None for the
         first page; and `limit` is the number of files on this page, at most.
         """
-        objects, before, now = self._sides(old, new, call)
+        sides = self._sides(old, new, call)
 
         def describe_file(file: tuple[Change, RelPath | None]) -> FileDelta:
             change, source = file
-            sides = change.path, change.old, change.new
-            return describe(objects, *sides, self.texts, call, contents=contents, renamed_from=source)
+            both = change.path, change.old, change.new
+            return describe(sides[0], *both, self.texts, call, contents=contents, renamed_from=source)
 
-        differing = self._files(objects, before, now, only, call, renames=renames, after=after)
+        differing = self._files(sides, only, call, renames=renames, after=after)
         deltas, last = first_page(differing, describe_file, limit, partial(call.progress, "comparing"))
         if renames and last is None:
             self._renames = None
-        return DeltaPage(deltas, now.tree, last)
+        return DeltaPage(deltas, sides[2].tree, last)
 
-    def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[ObjectStore, Snapshot, Snapshot]:
+    def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> Sides:
         """What has the objects of both sides, and the two; captures the work tree where that is meant."""
         if new is not None:
             return self._known.both(old, new, call)
@@ -175,48 +178,32 @@ class Comparison:
             before = self._known.here(old, call)
             return self._known.store, before, self._writer.look_and_record(before.coverage.forced, call)
 
-    def _changes(
-        self,
-        objects: ObjectStore,
-        old: Snapshot,
-        new: Snapshot,
-        only: Sequence[RelPath],
-        call: Call,
-        after: RelPath | None = None,
-    ) -> Iterator[Change]:
-        for change in objects.changes(old, new, after=after, only=only):
-            call.check()
-            yield change
-
     def _files(
-        self,
-        objects: ObjectStore,
-        old: Snapshot,
-        new: Snapshot,
-        only: Sequence[RelPath],
-        call: Call,
-        *,
-        renames: bool,
-        after: RelPath | None = None,
+        self, sides: Sides, only: Sequence[RelPath], call: Call, *, renames: bool, after: RelPath | None = None
     ) -> Iterator[tuple[Change, RelPath | None]]:
         """What differs; where a moved file is to be shown as one, also where it was, and what it was there."""
-        moved = self._moved(objects, old, new) if renames else {}
-        # a file that moves across the edge of `only` counts as added or deleted
-        moved = {path: source for path, source in moved.items() if is_among(path, only) and is_among(source, only)}
+        objects, old, new = sides
+        moved: dict[RelPath, RelPath] = {}
+        if renames:
+            known = self._renames
+            if known is None or known[:2] != (old, new):
+                known = self._renames = (old, new, objects.renames(old, new))
+            # a file that moves across the edge of `only` counts as added or deleted
+            moved = {to: source for to, source in known[2].items() if is_among(to, only) and is_among(source, only)}
         sources = set(moved.values())
-        for change in self._changes(objects, old, new, only, call, after):
+        for change in _changes(sides, only, call, after):
             source = moved.get(change.path)
             if source is not None:
                 yield attrs.evolve(change, old=file_at(objects.entry_in, old.tree, source)), source
             elif change.path not in sources:
                 yield change, None
 
-    def _moved(self, objects: ObjectStore, old: Snapshot, new: Snapshot) -> dict[RelPath, RelPath]:
-        """The old path of each moved file, by its new one."""
-        renames = self._renames
-        if renames is None or renames[:2] != (old, new):
-            renames = self._renames = (old, new, objects.renames(old, new))
-        return renames[2]
+
+def _changes(sides: Sides, only: Sequence[RelPath], call: Call, after: RelPath | None = None) -> Iterator[Change]:
+    objects, old, new = sides
+    for change in objects.changes(old, new, after=after, only=only):
+        call.check()
+        yield change
 
 
 def first_page(

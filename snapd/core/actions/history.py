@@ -251,14 +251,13 @@ class MadeChange:
     moved_from: RelPath | None = None
 
 
+@attrs.frozen
 class MadeChanges:
     """Lists the changes of steps one by one."""
 
-    def __init__(self, store: Store, sessions: Sessions, step_changes: StepChanges) -> None:
-        self._store = store
-        self._timeline = store.timeline
-        self._sessions = sessions
-        self._step_changes = step_changes
+    _store: Store
+    _sessions: Sessions
+    _step_changes: StepChanges
 
     def of(
         self, session_ids: Iterable[SessionId], step_ids: Iterable[StepId], call: Call
@@ -280,7 +279,7 @@ class MadeChanges:
             found += [(event.seq, made, path) for path, made in self._in_span(event.seen, steps, call)]
         changed = {path for _, _, path in found}
         for session_id in dict.fromkeys(step.session_id for step, _ in steps.values()):
-            for event in self._timeline.operations_about(session_id):
+            for event in self._store.timeline.operations_about(session_id):
                 found += [(event.seq, made, path) for path, made in self._by_operation(event, changed, call)]
         # an operation comes after what its own event saw
         found.sort(key=lambda each: (each[0], not each[1].by))
@@ -293,12 +292,12 @@ class MadeChanges:
         """The steps to tell of, by their names."""
         named = [self._sessions.known_step(step_id) for step_id in step_ids]
         for session_id in session_ids:
-            named += self._timeline.steps(self._sessions.known(session_id).session_id)
+            named += self._store.timeline.steps(self._sessions.known(session_id).session_id)
         steps = {part.step_id: part for step in named for part in self._step_changes.with_parts(step)}
         asked: dict[StepId, Asked] = {}
         for name, step in steps.items():
             if step.state in ("applied", "partly"):
-                is_whole = not self._timeline.undone(name)
+                is_whole = not self._store.timeline.undone(name)
                 asked[name] = step, None if is_whole else frozenset(self._step_changes.in_force(step).files)
         return asked
 
@@ -307,7 +306,7 @@ class MadeChanges:
         events: dict[int, Event] = {}
         for step_id in steps:
             call.check()
-            events |= {event.seq: event for event in self._timeline.events_of(step_id)}
+            events |= {event.seq: event for event in self._store.timeline.events_of(step_id)}
         return (events[seq] for seq in sorted(events))
 
     def _in_span(self, span: Span, steps: dict[StepId, Asked], call: Call) -> list[tuple[RelPath, MadeChange]]:
@@ -336,7 +335,7 @@ class MadeChanges:
     ) -> Iterator[tuple[RelPath, MadeChange]]:
         """What an operation took back in some files and nobody did again."""
         assert isinstance(event.what, Operated)
-        operation = self._timeline.unit(event.what.operation_id)
+        operation = self._store.timeline.unit(event.what.operation_id)
         assert isinstance(operation, Operation)
         files = self._step_changes.in_force(operation).files.keys() & changed
         trees = operation.from_.tree, operation.after.tree
