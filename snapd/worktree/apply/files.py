@@ -355,29 +355,23 @@ def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry],
             continue
         try:
             with os_errors(path):
-                for name in os.listdir(descriptor):
-                    if OWN_TEMPORARY.fullmatch(os.fsencode(name)):
-                        call.check()
-                        try:
-                            _clear(descriptor, os.fsencode(name), known, entries, chunks)
-                        except PermissionError:
-                            # it does no harm, and must not block everything until somebody may write there
-                            logger.warning(
-                                "an interrupted operation left %s, and there is no permission to remove it: remove it",
-                                os.fsdecode(os.path.join(path, os.fsencode(name))),
-                            )
+                for name in filter(OWN_TEMPORARY.fullmatch, map(os.fsencode, os.listdir(descriptor))):
+                    call.check()
+                    try:
+                        failpoint("leftovers.clear")
+                        if _is_stored(descriptor, name, known, entries, chunks):
+                            os.unlink(name, dir_fd=descriptor)
+                        else:
+                            kept = b".snapd-kept-" + secrets.token_hex(4).encode()
+                            rename_no_replace(descriptor, name, descriptor, kept)
+                    except PermissionError:
+                        # it does no harm, and must not block everything until somebody may write there
+                        logger.warning(
+                            "an interrupted operation left %s, and there is no permission to remove it: remove it",
+                            os.fsdecode(os.path.join(path, name)),
+                        )
         finally:
             os.close(descriptor)
-
-
-def _clear(
-    directory: int, name: bytes, known: Collection[ObjectId], entries: Collection[Entry], chunks: Chunks
-) -> None:
-    failpoint("leftovers.clear")
-    if _is_stored(directory, name, known, entries, chunks):
-        os.unlink(name, dir_fd=directory)
-    else:
-        rename_no_replace(directory, name, directory, b".snapd-kept-" + secrets.token_hex(4).encode())
 
 
 def _is_stored(

@@ -96,22 +96,17 @@ def rename_no_replace(source: int, old: bytes, target: int, new: bytes) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        _rename_if_free(source, old, target, new)
-        return
+        try:
+            os.stat(new, dir_fd=target, follow_symlinks=False)
+        except FileNotFoundError:
+            os.rename(old, new, src_dir_fd=source, dst_dir_fd=target)
+            return
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(new)) from None
     try:
         os.unlink(old, dir_fd=source)
     except OSError:
         os.unlink(new, dir_fd=target)
         raise
-
-
-def _rename_if_free(source: int, old: bytes, target: int, new: bytes) -> None:
-    try:
-        os.stat(new, dir_fd=target, follow_symlinks=False)
-    except FileNotFoundError:
-        os.rename(old, new, src_dir_fd=source, dst_dir_fd=target)
-    else:
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(new))
 
 
 def exchange(source: int, old: bytes, target: int, new: bytes) -> bool:
