@@ -296,7 +296,7 @@ class IgnoreStack:
         return any(file.match(path, is_dir) for file in self.own)
 
     def ignored(self, path: bytes, is_dir: bool) -> bool:
-        """Whether a path in the directory of this stack is ignored, as `IgnoreFile.match` takes it."""
+        """Whether a path in the directory of this stack is ignored; the path is as for `IgnoreFile.match`."""
         for file in self.own:
             if file.match(path, is_dir):
                 return True

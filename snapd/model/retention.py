@@ -28,7 +28,7 @@ LASTING_SECONDS = DAY_SECONDS
 
 @attrs.frozen
 class Retention:
-    """The retention settings of a workspace: how many days to keep snapshots, and as of `Limits`, 0 for no limit."""
+    """The retention settings of a workspace: for how many days to keep snapshots, and `Limits`, where 0 is none."""
 
     days: float = 7.0
     max_snapshots: int = 0
@@ -175,7 +175,7 @@ def expired(inventory: Inventory, limits: Limits, keep: Collection[ObjectId] = (
 def droppable(inventory: Inventory, now: float, keep: Collection[ObjectId] = ()) -> list[Removal]:
     """Lists what may be removed if the store is too large, piece by piece, oldest first.
 
-    It is so many seconds since 1970; `keep` is as of `expired`.
+    `now` is in seconds since 1970; `keep` is as of `expired`.
     """
     by_event = ages(inventory.times, now)
     free = _unlinked({chain.name for chain in _ended(inventory)}, inventory.links)

@@ -69,7 +69,7 @@ class Buried:
     def origins(self, lines: Sequence[bytes], otherwise: Origin) -> list[Origin]:
         """Says where lines come from that came back: the longest runs that went together, the last to go first.
 
-        A line that never went comes from where it does `otherwise`.
+        A line that never went is from `otherwise`.
         """
         found: list[Origin] = []
         while len(found) < len(lines):

@@ -162,7 +162,7 @@ def signed_by(reference: str) -> str:
 
 
 def payload_of(reference: str, commit: ObjectId, seconds: int, host: str) -> bytes:
-    """What is to be signed of a session or a handover: its newest commit, by a machine, seconds since 1970."""
+    """What a machine signs of a session or a handover: its newest commit, at a time in seconds since 1970."""
     lines = [
         f"object {commit.hex()}",
         "type commit",
