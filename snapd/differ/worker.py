@@ -9,6 +9,7 @@ import os
 import struct
 
 from snapd.core.compare.text import compare_lines, hunks
+from snapd.store.files.durable import write_all
 
 QUESTION = struct.Struct("<BII")
 """The kind of question, and the sizes of the old and the new text, bytes."""
@@ -22,13 +23,12 @@ ANSWER = struct.Struct("<I")
 COUNTS = struct.Struct("<II")
 """Lines added, lines deleted."""
 
-
 _BUFFER = 1 << 20
 
 
 def serve(questions: int, answers: int) -> None:
     """Says that it is ready, then answers questions in their order, until they end, even within one."""
-    _write(answers, ANSWER.pack(0))
+    write_all(answers, ANSWER.pack(0))
     with open(questions, "rb", buffering=_BUFFER) as stream:
         while len(header := stream.read(QUESTION.size)) == QUESTION.size:
             kind, old_size, new_size = QUESTION.unpack(header)
@@ -36,13 +36,7 @@ def serve(questions: int, answers: int) -> None:
             if len(old) + len(new) < old_size + new_size:
                 return
             answer = COUNTS.pack(*compare_lines(old, new)) if kind == COUNT else hunks(old, new)
-            _write(answers, ANSWER.pack(len(answer)) + answer)
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+            write_all(answers, ANSWER.pack(len(answer)) + answer)
 
 
 def main(_: str) -> None:

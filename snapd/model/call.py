@@ -20,8 +20,8 @@ class Call:
     """A running request, as the work for it sees it.
 
     Args:
-        report: called with a message, the units done and the units in all (None if unknown); may be called from
-            several threads, any number of times.
+        report: called with a message, the units done and the units in all (None if unknown); may be called from several
+            threads, any number of times.
         left_turn: called in the thread of the work each time that it gives back the right to write.
     """
 
@@ -48,8 +48,7 @@ class Call:
     def stop(self, grace: float) -> None:
         """Asks the work to stop because the process is about to end, even after the point of no return.
 
-        Args:
-            grace: the seconds that work after that point still has. Whoever opens the workspace next finishes the rest.
+        Work after that point still has `grace` seconds. Whoever opens the workspace next finishes the rest.
         """
         self._stop_at = monotonic() + grace
         self.cancel()
@@ -86,8 +85,7 @@ class Call:
     def ended_by(self, end: Callable[[], None]) -> Iterator[None]:
         """Calls `end` if the work is to stop while it waits for something that only `end` can end.
 
-        Args:
-            end: must not block; may be called from another thread, and more than once.
+        It must not block; it may be called from another thread, and more than once.
         """
         with _LOCK:
             self._ends += (end,)
@@ -119,11 +117,7 @@ class Call:
         return self._committed
 
     def commit(self) -> None:
-        """Passes the point of no return: checks a last time; from here on `cancel` has no effect.
-
-        Raises:
-            Cancelled: the request was cancelled before.
-        """
+        """Passes the point of no return: checks a last time; from here on `cancel` has no effect."""
         self.check()
         self._committed = True
 
@@ -140,11 +134,7 @@ class Call:
 
 
 class IdleCall(Call):
-    """The call of idle work, cancelled as soon as somebody else wants to write; has no point of no return.
-
-    Args:
-        is_wanted: says whether somebody waits.
-    """
+    """The call of idle work, cancelled as soon as somebody else `is_wanted` to write; has no point of no return."""
 
     def __init__(self, is_wanted: Callable[[], bool]) -> None:
         super().__init__()

@@ -30,12 +30,7 @@ ProblemKind = Literal[
 
 @attrs.frozen
 class TouchedFile:
-    """A file that a problem affects.
-
-    Attributes:
-        path: the file; the directory, if the object is a tree.
-        snapshots: the trees of the snapshots that have it there, ordered.
-    """
+    """A file that a problem affects, or a directory; and the trees of the snapshots that have it there, ordered."""
 
     path: RelPath
     snapshots: tuple[ObjectId, ...]
@@ -55,9 +50,7 @@ class Problem:
     """Something that is wrong.
 
     Attributes:
-        kind: what is wrong.
         subject: an object's id in hex, a reference, or a file relative to the store.
-        message: a sentence for people.
         files: the files that it affects, ordered by path.
         snapshots: the trees of the snapshots that it affects as a whole, ordered.
         steps: the steps and operations that name these snapshots.
@@ -78,12 +71,7 @@ class Problem:
 
 @attrs.frozen
 class Leftovers:
-    """Files that crashes left; they do no harm, and the next cleanup removes them.
-
-    Attributes:
-        files: how many there are.
-        bytes: their size.
-    """
+    """Files that crashes left, and their size in bytes; they do no harm, and the next cleanup removes them."""
 
     files: int
     bytes: int
@@ -94,16 +82,13 @@ class CheckReport:
     """What a check found.
 
     Attributes:
-        store: the directory of the store.
         quick: whether it only looked at references, records and the ends of files.
         objects: how many objects were read, inflated and hashed; 0 for a quick check.
         bytes: the inflated size of these objects.
         snapshots: how many records of snapshots there are.
         events: how many events of the timeline there are.
-        problems: what is still wrong.
         repaired: what was wrong before the repair.
         broken: the trees of the snapshots that cannot be restored completely, ordered.
-        leftovers: the files that crashes left.
         is_cut: whether the report leaves out problems or what they affect; `broken` is complete in any case.
         quarantine: the directory with what this repair moved aside; None if it moved nothing.
     """
@@ -123,12 +108,7 @@ class CheckReport:
 
 
 def after_repair(first: CheckReport, last: CheckReport) -> CheckReport:
-    """Makes the report of a repair: what was repaired, and what is still wrong.
-
-    Args:
-        first: the report of the repair itself.
-        last: the report of the check after it.
-    """
+    """Makes the report of a repair from that of the repair itself and that of the check after it."""
     left = {problem.key for problem in last.problems}
     gone = tuple(problem for problem in first.problems if problem.key not in left)
     return attrs.evolve(last, repaired=(*gone, *first.repaired), quarantine=first.quarantine)

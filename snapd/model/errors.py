@@ -239,15 +239,7 @@ FULL = frozenset({errno_names.ENOSPC, errno_names.EDQUOT})
 
 
 def from_os_error(error: OSError, path: bytes | str) -> SnapdError:
-    """The typed error for an error of the operating system.
-
-    Args:
-        error: the error.
-        path: the file or directory that it is about.
-
-    Returns:
-        `StorageFull` if no space or quota is left, else `IoError`.
-    """
+    """The typed error for an error about a path: `StorageFull` if no space or quota is left, else `IoError`."""
     shown = os.fsdecode(path)
     shown = shown.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     text = os.strerror(error.errno) if error.errno else str(error)
@@ -269,10 +261,7 @@ def os_errors(path: bytes | str) -> Iterator[None]:
 def did_you_mean(given: str, names: Iterable[str], spelled: Callable[[str], str] = str) -> str:
     """The beginning of a hint that asks for the name that is most like what was given; empty if none is.
 
-    Args:
-        given: the mistyped name.
-        names: those that there are.
-        spelled: how the hint writes a name.
+    `spelled` says how the hint writes a name.
     """
     # loaded only where somebody mistyped something
     import difflib

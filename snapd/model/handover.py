@@ -39,12 +39,7 @@ HANDOVER_NAME = "[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
 
 @attrs.frozen
 class Taken:
-    """Somebody took the work over.
-
-    Attributes:
-        host: the machine.
-        milliseconds: when, since 1970.
-    """
+    """Somebody took the work over, on this machine, milliseconds since 1970."""
 
     host: str
     milliseconds: int
@@ -52,15 +47,11 @@ class Taken:
 
 @attrs.frozen
 class HandedOver:
-    """What a folder remembers of a handover.
+    """What a folder remembers of a handover; see `Handover`.
 
     Attributes:
-        handover_id: see `Handover`.
-        name: see `Handover`.
         tree: all files that were handed over.
         is_own: whether this folder handed over; if not, it took over.
-        since: see `Handover`.
-        kept: see `Handover`.
     """
 
     handover_id: str
@@ -80,7 +71,6 @@ class Handover:
         name: by which others ask for it.
         host: the machine that hands over.
         milliseconds: when, since 1970.
-        sessions: the sessions that go with it.
         folder: all files, those included that no commit has; and the ignored ones that were asked for.
         commits: the commit that the work goes on from, and those before it, newest first; none without git.
         committed: `folder` as it would be with the first of `commits`; None without git.

@@ -35,10 +35,10 @@ class _Pattern:
     """One line of an ignore file.
 
     Attributes:
-        glob: The pattern without '!', without the slash in front and without the slash at its end.
-        negated: Whether the line began with '!'.
-        dir_only: Whether the pattern ended in '/'.
-        rooted: Whether the whole path is matched, not its last part alone.
+        glob: without '!', without the slash in front and without the slash at its end.
+        negated: whether the line began with '!'.
+        dir_only: whether it ended in '/'.
+        rooted: whether the whole path is matched, not its last part alone.
     """
 
     glob: bytes
@@ -78,8 +78,8 @@ def _parse_lines(text: bytes) -> Iterator[_Pattern]:
 def _combine(globs: dict[int, bytes], translate: _Translate) -> re.Pattern[bytes] | None:
     """Joins globs into one regex that tries the glob with the highest number first.
 
-    An empty group at the end of each branch, named by the number of the glob, shows which branch matched. A
-    group in front would hide the first byte of the branch, by which the regex engine rejects a branch.
+    An empty group at the end of each branch, named by the number of the glob, shows which branch matched. A group in
+    front would hide the first byte of the branch, by which the regex engine rejects a branch.
     """
     groups = itertools.count()
     branches = []
@@ -185,15 +185,12 @@ class _Matcher:
         name = path[path.rfind(b"/") + 1 :]
         found = max(self.names.get(name, -1), self.paths.get(path, -1))
         if len(self.endings) > _FEW or name.endswith(self.endings):
-            found = max(found, self._last_suffix(name))
+            found = max(found, *[self.suffixes.get(name[len(name) - length :], -1) for length in self.lengths])
         if self.name_globs:
             found = max(found, self.name_globs.last(name))
         if self.path_globs:
             found = max(found, self.path_globs.last(path))
         return found
-
-    def _last_suffix(self, name: bytes) -> int:
-        return max([self.suffixes.get(name[len(name) - length :], -1) for length in self.lengths])
 
 
 @attrs.frozen
@@ -201,9 +198,8 @@ class IgnoreFile:
     """The patterns of one ignore file. Files of the same text and base are equal.
 
     Attributes:
-        text: The bytes of the file.
-        base: The directory that the patterns are rooted in; b"" for the root.
-        unreadable: Whether it has no patterns since it is too long, or its globs are.
+        base: the directory that the patterns are rooted in; b"" for the root.
+        unreadable: whether it has no patterns since it is too long, or its globs are.
     """
 
     text: bytes
@@ -217,10 +213,10 @@ class IgnoreFile:
         """Parses an ignore file. No text is an error: a malformed pattern matches nothing.
 
         Args:
-            text: The bytes of the file.
-            base: The directory that the patterns are rooted in, relative to the root of the paths that
-                will be matched; b"" for that root itself.
-            bounded: Whether it may be unreadable.
+            text: the bytes of the file.
+            base: the directory that the patterns are rooted in, relative to the root of the paths that will be matched;
+                b"" for that root itself.
+            bounded: whether it may be unreadable.
         """
         patterns: tuple[_Pattern, ...] = ()
         unreadable = bounded and len(text) > RULES_BYTES
@@ -242,15 +238,10 @@ class IgnoreFile:
         return _Matcher.of({number: each for number, each in numbered.items() if not each.dir_only})
 
     def match(self, path: bytes, is_dir: bool) -> bool | None:
-        """Matches one path, without regard to the directories above it.
+        """Matches one path, relative to the same root as the base, without regard to the directories above it.
 
-        Args:
-            path: The path, relative to the same root as the base of this file.
-            is_dir: Whether the path is a directory; a symlink never is.
-
-        Returns:
-            True if the last pattern that matches ignores the path, False if it is a negated one, None if
-            no pattern matches or the path is not below the base.
+        A symlink is no directory. True if the last pattern that matches ignores the path, False if it is a negated one,
+        None if no pattern matches or the path is not below the base.
         """
         if not path.startswith(self._prefix):
             return None
@@ -275,10 +266,10 @@ class IgnoreStack:
     """All the ignore files that apply in one directory.
 
     Attributes:
-        outer: Files that hold for the whole tree, the weakest first: the user's global excludes, then the
-            repository's info/exclude.
-        own: Files that override all others where they ignore a path. Each is separate: a negated pattern only
-            affects what the same file ignores.
+        outer: Files that hold for the whole tree, the weakest first: the user's global excludes, then the repository's
+            info/exclude.
+        own: Files that override all others where they ignore a path. Each is separate: a negated pattern only affects
+            what the same file ignores.
         per_dir: The ignore files of the directories from the root down, the outermost first.
         included: Files that say what is not ignored whatever `outer` and `per_dir` say, also below a directory that
             these ignore.
@@ -305,12 +296,7 @@ class IgnoreStack:
         return any(file.match(path, is_dir) for file in self.own)
 
     def ignored(self, path: bytes, is_dir: bool) -> bool:
-        """Whether a path in the directory of this stack is ignored, without regard to the directories above it.
-
-        Args:
-            path: The path, relative to the root.
-            is_dir: Whether the path is a directory; a symlink never is.
-        """
+        """Whether a path in the directory of this stack is ignored; the path is as for `IgnoreFile.match`."""
         for file in self.own:
             if file.match(path, is_dir):
                 return True
@@ -325,11 +311,8 @@ class IgnoreStack:
     def ignored_deep(self, path: bytes, is_dir: bool, gitignores: Callable[[bytes], IgnoreFile | None]) -> bool:
         """Whether a path, or a directory above it, is ignored by this stack and the ignore files on the way down.
 
-        Args:
-            path: The path, relative to the root; b"" is the root and never ignored.
-            is_dir: Whether the path is a directory; a symlink never is.
-            gitignores: Gives the ignore file of a directory, or None if it has none. It is called for the
-                root first, then for each directory on the way down until one is ignored.
+        The root is never ignored. `gitignores` gives the ignore file of a directory, or None if it has none. It is
+        called for the root first, then for each directory on the way down until one is ignored.
         """
         if not path:
             return False

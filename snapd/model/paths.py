@@ -17,8 +17,8 @@ _URI_SAFE = "/-._~!$&'()*+,;=:@"
 def is_tree_name(name: bytes) -> bool:
     """Whether git accepts this name of a directory entry in a tree.
 
-    Git refuses `.git` in every spelling that some file system treats as `.git` (`.GIT`, `git~1`, `.git .`), so
-    that a checkout elsewhere cannot write into a repository (git's `verify_path`).
+    Git refuses `.git` in every spelling that some file system treats as `.git` (`.GIT`, `git~1`, `.git .`), so that a
+    checkout elsewhere cannot write into a repository (git's `verify_path`).
     """
     return _DOT_GIT.fullmatch(name) is None
 
@@ -34,11 +34,7 @@ def to_uri(path: bytes) -> str:
 
 
 def from_uri(uri: str, field: str) -> bytes:
-    """Gives the absolute path of a `file:` URI.
-
-    Args:
-        uri: what the client sent.
-        field: the name of the request's field, for the error.
+    """Gives the absolute path of a `file:` URI; an error names the field of the request.
 
     Raises:
         InvalidParams: another scheme, another host, or no absolute path.
@@ -93,11 +89,7 @@ def from_text(text: str, field: str) -> bytes:
 
 
 def relative(raw: bytes, root: bytes) -> RelPath:
-    """Makes a path relative to the workspace root; follows no links.
-
-    Args:
-        raw: absolute, or relative to the root.
-        root: absolute and canonical.
+    """Makes a path relative to the workspace root, which is absolute and canonical; follows no links.
 
     Raises:
         PathOutsideWorkspace: the path leads elsewhere, has a `..`, or leads into a `.git`.

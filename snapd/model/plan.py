@@ -24,8 +24,6 @@ class Write:
     """Writes a file or symlink.
 
     Attributes:
-        path: where.
-        entry: what to write.
         captured: the file that it replaces; None if nothing may be there.
         merged: whether the blob is a merge, and not what the target snapshot has.
     """
@@ -68,11 +66,6 @@ class MoveDirectory:
         """Says of what is not captured under its new name where it came from."""
         return FileOutcome(self.new, "restored", None, self.old)
 
-    def is_back_from(self, plan: Plan) -> bool:
-        """Whether it takes something away from where it was captured, to where it is not."""
-        inside = {write.path for write in plan.writes}
-        return self.uncaptured and not any(self.new in (path, *parents(path)) for path in inside)
-
 
 @attrs.frozen
 class Plan:
@@ -112,11 +105,13 @@ class Plan:
 
     def foretold(self) -> tuple[FileOutcome, ...]:
         """Foretells what the operation will report if nothing goes wrong, ordered by path."""
+        inside = {path for write in self.writes for path in (write.path, *parents(write.path))} if self.moves else ()
         outcomes = [
             *self.settled,
             *(FileOutcome(write.path, "merged" if write.merged else "restored") for write in self.writes),
             *(FileOutcome(delete.path, "deleted") for delete in self.deletes),
-            *(move.outcome for move in self.moves if move.is_back_from(self)),
+            # what is taken away from where it was captured, to where it is not
+            *(move.outcome for move in self.moves if move.uncaptured and move.new not in inside),
         ]
         return self.with_moves(sorted(outcomes, key=lambda outcome: outcome.path))
 
@@ -183,11 +178,7 @@ class Plan:
 
 
 class LinkedFiles:
-    """Groups of paths; each group is changed as a whole or not at all.
-
-    Args:
-        pairs: two paths each that belong together; pairs that share a path belong to one group.
-    """
+    """Groups of paths; each group is changed as a whole or not at all. Pairs that share a path belong to one group."""
 
     def __init__(self, pairs: Iterable[tuple[RelPath, RelPath]] = ()) -> None:
         self._groups: dict[RelPath, set[RelPath]] = {}

@@ -28,25 +28,14 @@ LASTING_SECONDS = DAY_SECONDS
 
 @attrs.frozen
 class Retention:
-    """The retention settings of a workspace.
-
-    Attributes:
-        days: how long to keep snapshots.
-        max_snapshots: as of `Limits`; 0 for all.
-        max_bytes: as of `Limits`; 0 for any size.
-    """
+    """The retention settings of a workspace: for how many days to keep snapshots, and `Limits`, where 0 is none."""
 
     days: float = 7.0
     max_snapshots: int = 0
     max_bytes: int = 0
 
     def limits(self, now: float, days: float | None = None) -> Limits:
-        """Gives the limits at a point in time.
-
-        Args:
-            now: seconds since 1970.
-            days: replaces the days of the settings; None for those.
-        """
+        """Gives the limits at a point in time, seconds since 1970; `days` replaces those of the settings."""
         seconds = (self.days if days is None else days) * DAY_SECONDS
         return Limits(now, seconds, self.max_snapshots or None, self.max_bytes or None)
 
@@ -74,8 +63,6 @@ class DatedSnapshot:
 
     Attributes:
         at: the place of the event in `Inventory.times`.
-        seq: the number of the event.
-        tree: its tree.
         chain: the chain of the event; None if it only records the snapshot, so that it may go by itself.
     """
 
@@ -90,11 +77,9 @@ class Chain:
     """Events that expire together: those of a session, or the operations of one day outside all sessions.
 
     Attributes:
-        name: of the chain.
         first: the place of its oldest event in `Inventory.times`.
         last: the same of its newest event.
         is_open: whether it is a session that goes on.
-        is_session: whether it is a session.
         trees: the trees of the snapshots that its events name.
     """
 
@@ -113,7 +98,6 @@ class Inventory:
     Attributes:
         times: the time of each event, seconds since 1970, in the order of the events.
         snapshots: in the order in which they were recorded.
-        chains: the chains that expire as a whole.
         links: pairs of names of chains, one of which has an event that names something of the other.
         base: the event whose snapshot stays in any case, with its chain; None if there is none.
     """
@@ -131,12 +115,7 @@ class Inventory:
 
 @attrs.frozen
 class Removal:
-    """What to remove.
-
-    Attributes:
-        snapshots: the `seq` of each event that only records a snapshot.
-        chains: the name of each chain.
-    """
+    """What to remove: the `seq` of each event that only records a snapshot, and the name of each chain."""
 
     snapshots: frozenset[int] = frozenset()
     chains: frozenset[str] = frozenset()
@@ -156,9 +135,7 @@ def ages(times: Sequence[float], now: float) -> list[float]:
     clock counts as no older than the one before it. An age below the truth catches up once the records with the wrong
     times are removed.
 
-    Args:
-        times: seconds since 1970 by the clock at that time, in the order in which the records were made.
-        now: seconds since 1970.
+    The times are in seconds since 1970 by the clock at that time, in the order in which the records were made.
     """
     found: list[float] = []
     age = lasted = 0.0
@@ -182,13 +159,7 @@ def ages(times: Sequence[float], now: float) -> list[float]:
 
 
 def expired(inventory: Inventory, limits: Limits, keep: Collection[ObjectId] = ()) -> Removal:
-    """Finds what to remove by age and by number.
-
-    Args:
-        inventory: what the store has.
-        limits: what to keep; `max_bytes` is for `droppable`.
-        keep: trees whose newest snapshot stays.
-    """
+    """Finds what to remove by age and by number; `keep` are trees whose newest snapshot stays."""
     by_event = ages(inventory.times, limits.now)
     old = {chain.name for chain in _ended(inventory) if _is_old(by_event[chain.last], limits)}
     chains = _unlinked(old, inventory.links)
@@ -204,10 +175,7 @@ def expired(inventory: Inventory, limits: Limits, keep: Collection[ObjectId] = (
 def droppable(inventory: Inventory, now: float, keep: Collection[ObjectId] = ()) -> list[Removal]:
     """Lists what may be removed if the store is too large, piece by piece, oldest first.
 
-    Args:
-        inventory: what the store has.
-        now: seconds since 1970.
-        keep: as of `expired`.
+    `now` is in seconds since 1970; `keep` is as of `expired`.
     """
     by_event = ages(inventory.times, now)
     free = _unlinked({chain.name for chain in _ended(inventory)}, inventory.links)

@@ -28,23 +28,15 @@ _OF_NAMES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 
 def entropy(secret: bytes) -> float:
-    """How random some bytes look, in bits for each byte, by how often each of them occurs (Shannon).
-
-    Args:
-        secret: the bytes; none of them have no entropy.
-    """
+    """How random some bytes look, in bits for each byte, by how often each of them occurs (Shannon); 0 for none."""
     size = len(secret)
     return -sum(count / size * math.log2(count / size) for count in Counter(secret).values())
 
 
 def one_of(patterns: Iterable[str]) -> re.Pattern[bytes] | None:
-    """A pattern that matches what one of these does; None if there are none.
+    """A pattern that matches what one of these does; None if there are none. Raises `re.error`.
 
-    Args:
-        patterns: ASCII; flags stand in groups, as in `(?i:...)`.
-
-    Raises:
-        re.error: one of them is none.
+    They are ASCII; flags stand in groups, as in `(?i:...)`.
     """
     joined = "|".join(f"(?:{pattern})" for pattern in patterns)
     return re.compile(joined.encode("ascii")) if joined else None
@@ -92,12 +84,7 @@ class Rule:
 
     @classmethod
     def parse(cls, row: Mapping[str, Any]) -> Rule:
-        """Reads a row of the list.
-
-        Raises:
-            KeyError: something that every rule has is missing.
-            re.error: a pattern is none.
-        """
+        """Reads a row of the list; raises `KeyError` for what every rule has, `re.error` for a pattern that is none."""
         return cls(
             id=row["id"],
             description=row["description"],
@@ -114,12 +101,7 @@ class Rule:
         )
 
     def is_about(self, path: bytes, generated: bool) -> bool:
-        """Whether to look at a file with this rule.
-
-        Args:
-            path: in lower case.
-            generated: whether its name says that a program wrote it.
-        """
+        """Whether to look at a file: `path` is in lower case, and `generated` says whether a program wrote it."""
         if generated and not self.generated_too:
             return False
         return self.files is None or self.files.search(path) is not None
@@ -152,12 +134,7 @@ class NameRule:
 
     @classmethod
     def parse(cls, row: Mapping[str, Any]) -> NameRule:
-        """Reads a row of the list.
-
-        Raises:
-            KeyError: something that every rule has is missing.
-            re.error: the pattern is none.
-        """
+        """As `Rule.parse`."""
         return cls(row["id"], row["description"], row["source"], re.compile(row["pattern"].encode("ascii")))
 
 
@@ -185,12 +162,7 @@ _WORDS = re.compile(rb"[a-z_/-]+|[A-Z_/-]*_[A-Z_/-]*")
 
 
 class Window(NamedTuple):
-    """A part of a text.
-
-    Attributes:
-        start: the position of its first byte.
-        end: the position after its last byte, which is of no token.
-    """
+    """A part of a text: the position of its first byte, and that after its last byte, which is of no token."""
 
     start: int
     end: int
@@ -213,12 +185,7 @@ def _joined(windows: Iterable[Window]) -> Iterator[Window]:
 
 @attrs.frozen
 class Text:
-    """The text of a file, prepared for looking.
-
-    Attributes:
-        raw: the text; a line break ends it.
-        low: the same in lower case, byte for byte.
-    """
+    """The text of a file, prepared for looking: a line break ends it, and `low` has it in lower case."""
 
     raw: bytes
     low: bytes
@@ -244,12 +211,7 @@ class Text:
             at = mask.find(_LONG, end)
 
     def matches(self, pattern: re.Pattern[bytes], window: Window) -> Iterator[re.Match[bytes]]:
-        """Gives the matches in a window, a step of it after the other.
-
-        Args:
-            pattern: has no match that is wider than `WIDEST_BYTES`.
-            window: any part of the text.
-        """
+        """Gives a pattern's matches in a window, step by step; none is wider than `WIDEST_BYTES`."""
         for start in range(window.start, window.end, STEP_BYTES):
             for match in pattern.finditer(self.raw, start, min(window.end, start + STEP_BYTES + WIDEST_BYTES)):
                 if match.start() >= start + STEP_BYTES:
@@ -273,12 +235,7 @@ class Text:
             at = low.find(keyword, max(at + 1, end - len(keyword) + 1))
 
     def near(self, keywords: tuple[bytes, ...], reach: int) -> list[Window]:
-        """The windows around keywords.
-
-        Args:
-            keywords: lower case.
-            reach: how many bytes behind the beginning of a keyword a window ends, or a little later.
-        """
+        """The windows around keywords in lower case: `reach` bytes from the beginning of one, or a little more."""
         found = [window for keyword in keywords for window in self._around(keyword, reach)]
         return list(_joined(sorted(found)))
 
@@ -332,11 +289,9 @@ class Report:
 
 @attrs.frozen
 class SecretRules:
-    """All rules about secrets.
+    """All rules about secrets: those about what is in files, and those about their names.
 
-    Attributes:
-        rules: those about what is in files; if two find the same, the first one counts.
-        names: those about the names of files.
+    If two find the same, the first one counts.
     """
 
     rules: Sequence[Rule]
@@ -347,15 +302,7 @@ class SecretRules:
 
     @classmethod
     def parse(cls, document: Mapping[str, Any]) -> SecretRules:
-        """Reads the list of rules.
-
-        Args:
-            document: what the TOML of the list says.
-
-        Raises:
-            KeyError: something that is needed is missing.
-            re.error: a pattern is none.
-        """
+        """Reads the list of rules, as its TOML has it; raises as `Rule.parse`."""
         return cls(
             rules=tuple(Rule.parse(row) for row in document["rule"]),
             names=tuple(NameRule.parse(row) for row in document["name"]),
@@ -365,11 +312,7 @@ class SecretRules:
         )
 
     def look_at_name(self, path: bytes) -> tuple[Finding, ...]:
-        """Names what a file likely holds by its name alone; no more than one thing.
-
-        Args:
-            path: relative to the workspace root.
-        """
+        """Names what a file likely holds by its name alone; no more than one thing."""
         low = path.lower()
         if self._harmless_names is not None and self._harmless_names.search(low):
             return ()
@@ -419,13 +362,11 @@ class SecretRules:
                     place = _Place(rule, *match.span(1))
                     if any(place.start < other.end and other.start < place.end for other in taken):
                         continue
-                    if self._is_placeholder(match[1]) or not rule.believes(match):
+                    is_placeholder = self._placeholders is not None and self._placeholders.search(match[1])
+                    if is_placeholder or not rule.believes(match):
                         continue
                     taken.append(place)
                     yield place
-
-    def _is_placeholder(self, secret: bytes) -> bool:
-        return self._placeholders is not None and self._placeholders.search(secret) is not None
 
 
 @attrs.frozen

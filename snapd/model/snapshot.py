@@ -43,12 +43,7 @@ class Entry:
 
 @attrs.frozen
 class FullLook:
-    """A look at all files of a work tree.
-
-    Attributes:
-        at: when it began, milliseconds since 1970.
-        why: why a look at the changed files was not enough.
-    """
+    """A look at all files, begun `at` milliseconds since 1970; `why` one at the changed files was not enough."""
 
     at: int
     why: str
@@ -98,12 +93,7 @@ class Skip:
 
 @attrs.frozen
 class UncapturedChange:
-    """What happened to a file that no snapshot has, because it is ignored or was skipped.
-
-    Attributes:
-        path: the file, or an ignored directory.
-        deleted: whether it is gone; otherwise it was changed.
-    """
+    """A file that no snapshot has, or an ignored directory, was changed, or is gone if `deleted`."""
 
     path: RelPath
     deleted: bool
@@ -117,11 +107,11 @@ class RuleText:
     """Ignore patterns that were in force for a snapshot and are not in its tree.
 
     Attributes:
-        kind: the user's global excludes, the repository's `info/exclude`, a `.gitignore` that is not in the tree
-            (of a folder above, or itself ignored), snapd's own excludes, or what is captured although git ignores it.
+        kind: the user's global excludes, the repository's `info/exclude`, a `.gitignore` that is not in the tree (of a
+            folder above, or itself ignored), snapd's own excludes, or what is captured although git ignores it.
             "unreadable": a file that was too large or too odd to be read, so that it had no effect.
-        base: the directory that the patterns are rooted in, relative to the repository root; of an unreadable file,
-            its path.
+        base: the directory that the patterns are rooted in, relative to the repository root; of an unreadable file, its
+            path.
         text: the text of the file; empty for an unreadable one.
     """
 
@@ -132,10 +122,9 @@ class RuleText:
 
 @attrs.frozen
 class Origin:
-    """A name that a captured file or directory had before.
+    """A name that a captured file or directory had before; empty for one outside of what was looked at.
 
     Attributes:
-        path: the name; empty for one outside of what was looked at.
         uncaptured: whether nothing was captured under that name, so that no earlier snapshot has what is there.
     """
 
@@ -188,15 +177,7 @@ class Snapshot:
 
 @attrs.frozen(slots=True)
 class Signature:
-    """The part of a file's `lstat` result that changes whenever its bytes may have changed.
-
-    Attributes:
-        mode: `st_mode`, type and permission bits.
-        ino: inode number.
-        size: bytes.
-        mtime_ns: nanoseconds.
-        ctime_ns: nanoseconds.
-    """
+    """The part of a file's `lstat` result that changes whenever its bytes may have changed; its size is in bytes."""
 
     mode: int
     ino: int
@@ -223,11 +204,10 @@ OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", 
 
 @attrs.frozen
 class FileOutcome:
-    """What became of one file in an operation, with the reason if it is not what was asked for.
+    """What became of one file in an operation.
 
     Attributes:
         path: where it is, or was.
-        outcome: what became of it.
         reason: why, if that is not what was asked for.
         renamed_from: where it was before the operation moved it; that path has an outcome of its own, "deleted".
         branch: the branch of the project's git that has the change, if the reason is "onBranch".
@@ -260,9 +240,6 @@ class ChangedBy:
 
     Attributes:
         milliseconds: when, since 1970; None if that is not known.
-        step_id: the step that did.
-        session_id: the session of that step.
-        agent: the agent of that session.
         kind: of the operation that did.
         cause: whether the conflict is about this change; the others are elsewhere in the file.
         is_unknown: whether nobody knows: the file belongs to another history.
@@ -299,7 +276,6 @@ class Contested:
     """A file that cannot be taken back without somebody else's work.
 
     Attributes:
-        path: where it is.
         name: of the step or operation to take back.
         reason: why it is a conflict.
         by: who changed the file since, the last first; if it is shared, with whom.
@@ -318,8 +294,6 @@ class Details:
     """What an operation changes, or would change.
 
     Attributes:
-        additions: lines added, in all files.
-        deletions: lines deleted, in all files.
         diff: all of it as a unified diff; None if that was not asked for.
         contested: the files of steps that are in conflict, even if they are overwritten.
     """
@@ -338,8 +312,7 @@ class Outcome:
         applied: False for a dry run and for a refusal under `onConflict: "fail"`.
         before: the tree of the snapshot taken before it.
         after: the tree of the workspace after it.
-        files: the outcome for each file, ordered by path.
-        details: more about it; None if that was not asked for.
+        files: ordered by path.
         plan: names exactly what would be done; None if it was done, or if nobody asked.
     """
 
@@ -375,8 +348,6 @@ class DriftQuery:
 
     Attributes:
         base: the tree of a snapshot.
-        read_tree: gives the entries of a stored tree.
-        settings: what to capture.
         forced: ignored paths to capture all the same: those of the snapshot.
         max_files: differing files to report, at most.
         max_bytes: bytes of contents to read, at most.
@@ -392,12 +363,10 @@ class DriftQuery:
 
 @attrs.frozen
 class DriftedFile:
-    """A file that differs, or may differ, from a snapshot.
+    """A file that differs, or may differ, from a snapshot; None stands for no file.
 
     Attributes:
-        path: the file.
-        old: the file in the snapshot; None for no file.
-        new: the file now; None for no file. If `data` has its bytes, its blob is not stored.
+        new: the file now. If `data` has its bytes, its blob is not stored.
         data: the bytes of the file now, if they were read for this; they may equal those of `old`.
     """
 

@@ -32,16 +32,10 @@ class Taken:
     """A snapshot as it was taken.
 
     Attributes:
-        place: its place among the snapshots.
-        seq: the event that recorded it.
-        kind: why.
-        snapshot: the snapshot.
         milliseconds: when, since 1970.
         is_base: see `Recorded`.
         session_id: the session of the step, the message or the operation.
         step_id: the step that began on it, or ended with it.
-        message_id: the message that was sent.
-        operation_id: the operation.
     """
 
     place: int
@@ -62,16 +56,12 @@ class Taken:
 
 
 def taken_by(event: Event, session_id: SessionId | None) -> tuple[Taken, ...]:
-    """The snapshots that an event recorded, in their order.
-
-    Args:
-        event: the event.
-        session_id: the session of its step, if it has one.
-    """
+    """The snapshots that an event recorded, in their order; the session is that of its step, if it has one."""
     what, head = event.what, event.head
 
     def took(kind: TakenKind, snapshot: SnapshotId, is_base: bool, **names: str | None) -> tuple[Taken, ...]:
-        return (Taken(event.seq * 2, event.seq, kind, snapshot, event.milliseconds, is_base, session_id, **names),)
+        names["session_id"] = session_id
+        return (Taken(event.seq * 2, event.seq, kind, snapshot, event.milliseconds, is_base, **names),)
 
     if isinstance(what, Recorded):
         return took(what.kind, what.snapshot, what.is_base, operation_id=what.operation_id)

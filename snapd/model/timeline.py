@@ -27,9 +27,7 @@ OWN_KINDS = ("restore", "revert", "hunks")
 class SnapshotId:
     """Identifies a snapshot: one tree can be recorded with several coverages, such as with other empty directories.
 
-    Attributes:
-        tree: its tree.
-        coverage: the blob of its coverage, as `Store.identify` gives it.
+    `coverage` is the blob of its coverage, as `Store.identify` gives it.
     """
 
     tree: ObjectId
@@ -45,11 +43,9 @@ class Span:
     """What changed between two captures of the work tree, other than by an operation.
 
     Attributes:
-        before: the work tree at the first capture.
-        after: the work tree at the second.
-        steps: the steps that were at work in between, innermost ones and those that these are parts of, in the order
-            in which they were begun, and those that had just ended, if something was done to the files that they claim.
-            If there is none, it was the user, who may have saved a file in an editor while steps were open.
+        steps: the steps that were at work in between, innermost ones and those that these are parts of, in the order in
+            which they were begun, and those that had just ended, if something was done to the files that they claim. If
+            there is none, it was the user, who may have saved a file in an editor while steps were open.
         left: the other open steps, whose client was gone, except those around one of `steps`. Once somebody ends such a
             step by name, the changes are its own as well; then it is among `steps` too, if it is an innermost one.
     """
@@ -72,9 +68,7 @@ class Recorded:
     Attributes:
         kind: why: a client asked for it, the folder was compared with something, or an operation was about to change it
             or has changed it.
-        snapshot: what was recorded.
         is_base: whether what changes from now on is compared with it: it was asked for, or an operation left all of it.
-        operation_id: the operation.
     """
 
     kind: RecordKind
@@ -104,7 +98,6 @@ class MessageSent:
     """Somebody sent a message to the agent of a session, and so began a turn.
 
     Attributes:
-        session_id: the session.
         message_id: the message, by the agent's own id.
         text: the prompt; None if it is not kept. An older text of the same message stays then.
     """
@@ -119,12 +112,8 @@ class StepBegun:
     """A step was begun on the snapshot in `Event.head`.
 
     Attributes:
-        step_id: a new name.
-        session_id: its session.
         index: its place among the steps of the session, from 0.
         parent: the step that it is a part of.
-        message_id: the message that it belongs to.
-        part_id: the part of that message.
         tool: the tool that the agent uses in it.
         description: for people.
         detached: whether it goes on without the client that began it.
@@ -145,11 +134,7 @@ class StepBegun:
 
 @attrs.frozen
 class StepsLeft:
-    """The client that worked in some steps is gone; the steps stay open.
-
-    Attributes:
-        steps: the steps, in the order in which they were begun.
-    """
+    """The client that worked in some steps is gone; they stay open. They are in the order in which they were begun."""
 
     steps: tuple[StepId, ...]
 
@@ -176,7 +161,6 @@ class StepEnded:
     """A step ended with the snapshot in `Event.head`.
 
     Attributes:
-        step_id: the step.
         claims: the files that its agent says that it wrote, None if the agent did not say. A directory stands for all
             files in it.
         changed: whether it changed anything: then what its session took back before cannot be done again.
@@ -209,10 +193,7 @@ class Turned:
 
     Attributes:
         step_id: the step; None for an operation.
-        state: its state afterwards.
         effects: what was done to files for that.
-        made_directories: empty directories that it made.
-        removed_directories: empty directories that it removed.
         left: for an undo, the files and empty directories of the step that are still in force, by the names that the
             step left them under. None for a redo, or if an older snapd wrote the event.
         again: for a redo, the operation whose undo was reversed; None for an undo, or for an older snapd's redo of the
@@ -246,8 +227,6 @@ class Undone:
     """What an operation took back of a step, or of another operation, and was not done again since.
 
     Attributes:
-        name: of the step, or of the other operation.
-        operation_id: the operation that took it back.
         rest: only these paths of its effects, because the others were done again; None for all.
     """
 
@@ -261,8 +240,6 @@ class Operated:
     """An operation changed the work tree; `Event.head` is the snapshot that it left.
 
     Attributes:
-        operation_id: a new name.
-        kind: of the operation.
         session_id: the session that it was about; None if it was about no session.
         before: the snapshot taken first.
         turned: the steps and operations that it took back or did again, in that order.
@@ -274,8 +251,8 @@ class Operated:
         part_id: the part of that message.
         after: the work tree that it left, where others had changed files that are in `Event.head` without that; None
             for that head.
-        is_base: whether what changes from now on is compared with what it left. It is not where somebody's change of
-            a file stayed, which must not pass for the operation's.
+        is_base: whether what changes from now on is compared with what it left. It is not where somebody's change of a
+            file stayed, which must not pass for the operation's.
     """
 
     operation_id: OperationId
@@ -303,7 +280,6 @@ class Intent:
 
     Attributes:
         operation: the record of the timeline, if all goes as planned.
-        files: what to do to each file.
         made_directories: empty directories to make, parents first.
         removed_directories: directories to remove if they are empty, the deepest first.
         forced: ignored paths that it looks at all the same.
@@ -360,7 +336,6 @@ class Event:
         milliseconds: when it happened, since 1970. Order is by `seq`, because clocks jump.
         head: the work tree at this event; None before the first capture.
         seen: what changed since the event before; None if nothing did.
-        what: what happened.
     """
 
     seq: int
@@ -375,12 +350,8 @@ class Session:
     """A session as the events leave it.
 
     Attributes:
-        session_id: its name.
-        agent: who works in it.
-        title: for people.
         started: milliseconds since 1970.
         ended: milliseconds since 1970; None while it goes on.
-        step_count: how many steps were begun in it.
     """
 
     session_id: SessionId
@@ -396,8 +367,6 @@ class Message:
     """A message of a session as the events leave it: the beginning of a turn.
 
     Attributes:
-        session_id: the session.
-        message_id: the message.
         text: the prompt; None if it is not known.
         started: when it was sent, or its first step was begun: milliseconds since 1970.
     """
@@ -415,8 +384,6 @@ class FileSummary:
     Attributes:
         path: where it is, or was.
         status: what happened to it; "modified" for one that was moved.
-        additions: lines added.
-        deletions: lines deleted.
         binary: whether git takes either side for binary.
         shared_with: the steps of other sessions that may have changed it as well.
         renamed_from: where it was before it was moved. In a summary that is kept, a move is two files.
@@ -438,12 +405,7 @@ class FileSummary:
 
 @attrs.frozen
 class Summary:
-    """What a step itself changed, without its parts.
-
-    Attributes:
-        files: ordered by path.
-        directories: how many empty directories came or went.
-    """
+    """What a step itself changed, without its parts: files by path, and how many empty directories came or went."""
 
     files: tuple[FileSummary, ...]
     directories: int
@@ -459,10 +421,8 @@ class Step:
     """A step as the events leave it.
 
     Attributes:
-        begun: how it was begun.
         started: milliseconds since 1970.
         ended: milliseconds since 1970; None while it is open.
-        from_: the snapshot that it was begun on.
         to: the snapshot that it ended with; if nobody spoke for it after its client was gone, the one when that left.
         state: "undone" if all of it was taken back, "partly" if some of it was.
         claims: see `StepEnded`.
@@ -501,9 +461,7 @@ class Operation:
     """An operation that can be taken back, as the events leave it.
 
     Attributes:
-        operated: its record.
         milliseconds: when it was done, since 1970.
-        after: the snapshot that it left.
         state: "undone" if all of it was taken back, "partly" if some of it was.
     """
 
@@ -547,8 +505,8 @@ class StepQuery:
         parent: only parts of this step; None for all.
         message_id: only steps of this message; None for all.
         is_open: only open steps.
-        hash: only steps that began or ended on a snapshot whose hash begins with it; empty for all. The timeline of
-            the folder does not look at it.
+        hash: only steps that began or ended on a snapshot whose hash begins with it; empty for all. The timeline of the
+            folder does not look at it.
     """
 
     prefix: str
@@ -583,9 +541,6 @@ class Touched:
     """A file that an event changed.
 
     Attributes:
-        path: the file.
-        seq: the number of the event.
-        part: which part of it.
         old: the file before; None for no file.
         new: the file afterwards, or what was kept of it; None for no file.
         other: of a file that was moved, its other name: where it came from, or where it went.
@@ -602,9 +557,7 @@ class Touched:
 def around(steps: Iterable[StepId], parents: Mapping[StepId, StepId | None]) -> set[StepId]:
     """Finds the steps that some steps are parts of: the step above each, the one above that, and so on.
 
-    Args:
-        steps: the parts.
-        parents: the step above each step that counts; the search ends at a step that is not a key.
+    The search ends at a step that is not a key of `parents`.
     """
     found: set[StepId] = set()
     for step in steps:

@@ -26,7 +26,8 @@ def changes(
     """Lists what differs between two trees, ordered by path; reads only directories that differ and match `only`.
 
     Paths are ordered as bytes. Git's order of a tree, in which a directory's name ends in a slash, gives just that:
-    everything below `a/` comes together, after `a-b` and `a.b` and before `a0`.
+    everything below `a/` comes together, after `a-b` and `a.b` and before `a0`. Raises `StoreCorrupt` from what it is
+    given to read with.
 
     Args:
         read: gives the entries of a tree.
@@ -35,9 +36,6 @@ def changes(
         after: where an earlier walk ended: skips, without reading, what is at this path or before it.
         only: files or directories; empty for all.
         differing: gives the entries that differ between two trees, if there is a faster way than to read both.
-
-    Raises:
-        StoreCorrupt: from `read` and `differing`.
     """
     if old == new:
         return
@@ -65,10 +63,7 @@ def in_sight(
 ) -> Iterator[Change]:
     """Drops changes of files that only went out of sight, because a rule ignores them, or came back as they were.
 
-    Args:
-        found: the changes.
-        went: what is left out afterwards; see `Coverage`.
-        came: what was left out before.
+    `went` is what is left out afterwards, see `Coverage`, and `came` what was left out before.
     """
     for change in found:
         if change.new is None:
@@ -99,7 +94,7 @@ def _pairs(
     else:
         found = [*((entry, None) for entry in _read(read, old)), *((None, entry) for entry in _read(read, new))]
     prefix = path + b"/" if path else b""
-    keyed = [(_sort_key(*pair), *pair) for pair in found]
+    keyed = [((before or behind).sort_key, before, behind) for before, behind in found]  # type: ignore[union-attr]
     if after is not None:
         keyed = [one for one in keyed if not _is_passed(prefix + one[0], after)]
     for key, before, behind in sorted(keyed, key=itemgetter(0)):
@@ -110,10 +105,6 @@ def _compare(read: ReadTree, old: ObjectId, new: ObjectId) -> list[tuple[TreeEnt
     before, behind = ({entry.sort_key: entry for entry in read(oid)} for oid in (old, new))
     pairs = [(before.get(key), behind.get(key)) for key in before.keys() | behind.keys()]
     return [(ours, theirs) for ours, theirs in pairs if ours != theirs]
-
-
-def _sort_key(before: TreeEntry | None, behind: TreeEntry | None) -> bytes:
-    return (before or behind).sort_key  # type: ignore[union-attr]
 
 
 def _is_passed(name: bytes, after: RelPath) -> bool:
@@ -130,16 +121,7 @@ def _entry(found: TreeEntry | None) -> Entry | None:
 
 
 def lookup(find: Find, tree: ObjectId, path: RelPath) -> TreeEntry | None:
-    """Looks up what a tree has at a path, file or directory; None for nothing.
-
-    Args:
-        find: gives what a directory has under a name.
-        tree: where to start.
-        path: relative to that tree.
-
-    Raises:
-        StoreCorrupt: from `find`.
-    """
+    """Looks up what a tree has at a path relative to it, file or directory; None for nothing. Raises as `find`."""
     *above, name = path.split(b"/")
     for part in above:
         below = find(tree, part)
@@ -158,16 +140,9 @@ def file_at(find: Find, tree: ObjectId, path: RelPath) -> Entry | None:
 def files(
     read: ReadTree, tree: ObjectId, below: RelPath = b"", *, after: RelPath | None = None
 ) -> Iterator[tuple[RelPath, Entry]]:
-    """Lists all files and symlinks of a tree, ordered by path.
+    """Lists all files and symlinks of a tree, ordered by path; raises as `read`.
 
-    Args:
-        read: gives the entries of a tree.
-        tree: where to start.
-        below: the path of that tree in its snapshot.
-        after: as in `changes`, relative to that tree.
-
-    Raises:
-        StoreCorrupt: from `read`.
+    `below` is the path of that tree in its snapshot; `after` is as in `changes`, relative to that tree.
     """
     for change in changes(read, EMPTY_TREE, tree, after=after):
         assert change.new is not None
@@ -175,16 +150,9 @@ def files(
 
 
 def everything_in(read: ReadTree, tree: ObjectId, found: set[ObjectId], check: Callable[[], None]) -> None:
-    """Adds the ids of a tree, and of all directories and files in it, to those that were found before.
+    """Adds the ids of a tree, and of all directories and files in it, to those `found` before; raises as `read`.
 
-    Args:
-        read: gives the entries of a tree.
-        tree: the tree.
-        found: gets the ids; a directory that is among them is not looked at again.
-        check: called before each directory; raises to stop.
-
-    Raises:
-        StoreCorrupt: from `read`.
+    A directory that is among them is not looked at again. `check` is called before each one; it raises to stop.
     """
     waiting = [tree]
     while waiting:
@@ -203,16 +171,9 @@ def everything_in(read: ReadTree, tree: ObjectId, found: set[ObjectId], check: C
 def amended(
     read: ReadTree, tree: ObjectId, entries: Mapping[RelPath, Entry | None], write: Callable[[bytes], ObjectId]
 ) -> ObjectId:
-    """Writes a tree that differs from another at some paths.
+    """Writes a tree that has these files at these paths, None for no file, and is else like another; raises as `read`.
 
-    Args:
-        read: gives the entries of a tree.
-        tree: the other tree.
-        entries: the file to have at each path, None for no file; no path leads through another.
-        write: stores the bytes of a tree object.
-
-    Raises:
-        StoreCorrupt: from `read`.
+    No path leads through another. `write` stores the bytes of a tree object.
     """
     if not entries:
         return tree

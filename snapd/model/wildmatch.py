@@ -49,11 +49,9 @@ class NeverMatches(Exception):
 
 
 class _Bracket:
-    """Reads one bracket expression, step by step as git does.
+    """Reads one bracket expression, step by step as git does; `members` are the bytes that it accepts.
 
-    Attributes:
-        at: The position of the next byte to read; at the end, the position after the closing bracket.
-        members: The bytes that the expression accepts.
+    `at` is the position of the next byte to read; at the end, that after the closing bracket.
     """
 
     def __init__(self, glob: bytes, at: int) -> None:
@@ -182,8 +180,8 @@ def _split(tokens: Sequence[bytes], separators: Iterable[bytes]) -> list[list[by
 def _atomic(regex: bytes, groups: Iterator[int]) -> bytes:
     """Restricts a regex to its first way to match.
 
-    If another asterisk follows, the first way in which an asterisk and the bytes after it match is enough.
-    Without the other ways, the time of a match does not grow with a power of the number of asterisks.
+    If another asterisk follows, the first way in which an asterisk and the bytes after it match is enough. Without the
+    other ways, the time of a match does not grow with a power of the number of asterisks.
     """
     group = next(groups)
     return b"(?=(?P<a%d>%s))(?P=a%d)" % (group, regex, group)
@@ -223,20 +221,11 @@ def literal_head(glob: bytes) -> bytes:
 
 
 def rooted_regex(glob: bytes, groups: Iterator[int]) -> bytes:
-    """Translates the glob of a rooted pattern.
+    """Translates the glob of a rooted pattern into a regex, to be compiled with DOTALL and anchored by the caller.
 
-    Git compares the bytes before the first special one separately and gives only the rest to the glob
-    matcher, so '**' after such a prefix counts as '**' at the start.
-
-    Args:
-        glob: The glob.
-        groups: Numbers that no other regex in the same combined one has used.
-
-    Returns:
-        The regex, to be compiled with DOTALL and anchored by the caller.
-
-    Raises:
-        NeverMatches: No path can match.
+    Git compares the bytes before the first special one separately and gives only the rest to the glob matcher, so '**'
+    after such a prefix counts as '**' at the start. No other regex in the same combined one may have used the numbers
+    of the groups. Raises `NeverMatches`.
     """
     head = literal_head(glob)
     if len(head) > _LONGEST:

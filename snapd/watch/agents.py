@@ -78,11 +78,9 @@ class AgentAtWork:
 
 
 class AgentWatch:
-    """Watches agents, several times a second and only while there are any.
+    """Watches agents that are wanted, several times a second and only while there are any.
 
-    Args:
-        is_wanted: whether an agent is still to be watched.
-        on_gone: called, in a thread, with an agent that is gone.
+    `on_gone` is called, in a thread, with an agent that is gone.
     """
 
     def __init__(self, is_wanted: Callable[[AgentAtWork], bool], on_gone: Callable[[AgentAtWork], None]) -> None:

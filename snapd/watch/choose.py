@@ -78,10 +78,6 @@ class HintClock(NoClock):
 
     FSEvents and ReadDirectoryChangesW report late, and in no order with the calls that change a file: they make no
     barrier.
-
-    Args:
-        root: the work tree, absolute.
-        reason: see `Clock.reason`.
     """
 
     kind = "watchdog"
@@ -127,17 +123,7 @@ class HintClock(NoClock):
 def open_clock(
     setting: WatcherSetting, root: bytes, descriptor: int, is_own: Callable[[bytes], object] = lambda _: False
 ) -> Clock:
-    """Opens the best clock for a folder.
-
-    Args:
-        setting: `auto` for the best one; `watchdog` for hints, `none` for no watcher.
-        root: the folder, absolute.
-        descriptor: open on the folder.
-        is_own: see `InotifyClock`.
-
-    Returns:
-        inotify on Linux, if the file system reports every change; watchdog's hints elsewhere.
-    """
+    """Opens the best clock for a folder: inotify on Linux, if the file system reports every change; else hints."""
     if setting == "none":
         return NoClock()
     if setting == "watchdog" or not sys.platform.startswith("linux"):

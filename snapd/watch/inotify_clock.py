@@ -46,11 +46,9 @@ _POLL_SECONDS = 2.0
 class TransientNames:
     """Follows each name from the event that brings it to the event that removes it, until a look has seen the rest.
 
-    Errs on the safe side: two renames do not show that two names were exchanged, so a name that came once counts as
-    new until the end.
-
-    Args:
-        is_own: whether a name belongs to a file that snapd made for itself, and so is no name of another file.
+    Errs on the safe side: two renames do not show that two names were exchanged, so a name that came once counts as new
+    until the end. `is_own` says whether a name belongs to a file that snapd made for itself, and so is no name of
+    another file.
     """
 
     def __init__(self, is_own: Callable[[bytes], object]) -> None:
@@ -114,14 +112,7 @@ def reports_all_changes(file_system: str | None) -> bool:
 
 
 class Mounts:
-    """Notices mounts and unmounts below a folder, which raise no event. Linux only.
-
-    Args:
-        root: the folder, absolute.
-
-    Raises:
-        OSError: there is no `/proc`.
-    """
+    """Notices mounts and unmounts below an absolute path, which raise no event; raises `OSError` without `/proc`."""
 
     def __init__(self, root: bytes) -> None:
         self._below = (root.rstrip(b"/") or b"") + b"/"
@@ -224,8 +215,8 @@ class InotifyClock:
     It then gives back the watches that it has, and tries again after a pause, with the next look.
 
     A file may have been written to through a name (a hard link) that is gone by the time of the look. If fanotify
-    reports the file (`Marks.inodes`), that is enough. Else, any name that came and went marks everything; and so does
-    a directory, since nobody watched what was in it.
+    reports the file (`Marks.inodes`), that is enough. Else, any name that came and went marks everything; and so does a
+    directory, since nobody watched what was in it.
 
     Args:
         root: the work tree, absolute.

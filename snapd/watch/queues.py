@@ -38,18 +38,7 @@ DIRECTORY = 0x40000000
 _ONLY_DIRECTORIES = 0x01000000
 
 # a write to a mapped file raises no event, but the end of its last mapping closes the file
-_CHANGES = (
-    MODIFY
-    | ATTRIB
-    | CLOSE_WRITE
-    | MOVED_FROM
-    | MOVED_TO
-    | CREATE
-    | DELETE
-    | DELETE_SELF
-    | MOVE_SELF
-    | _ONLY_DIRECTORIES
-)
+_CHANGES = MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | DELETE_SELF | MOVE_SELF
 
 _EVENT = struct.Struct("=iIII")
 _READ_BYTES = 1 << 18
@@ -59,8 +48,6 @@ class Event(NamedTuple):
     """One event.
 
     Attributes:
-        watch: the number of its watch.
-        mask: what happened.
         name: in the directory; empty for the directory itself.
         cookie: the same for both names of a rename; else 0.
     """
@@ -99,10 +86,7 @@ def _last_error(call: str) -> OSError:
 
 
 class Inotify:
-    """One queue.
-
-    Args:
-        descriptor: of an existing queue; None for a new one.
+    """One queue; that of a descriptor, or a new one.
 
     Raises:
         Unsupported: there is no inotify here.
@@ -127,7 +111,7 @@ class Inotify:
         Returns the number of the watch; one directory has one. Raises `OSError`: ENOSPC or ENOMEM where the user has no
         watch left (`fs.inotify.max_user_watches`).
         """
-        watch: int = self._add(self.descriptor, b"/proc/self/fd/%d" % directory, _CHANGES)
+        watch: int = self._add(self.descriptor, b"/proc/self/fd/%d" % directory, _CHANGES | _ONLY_DIRECTORIES)
         if watch < 0:
             raise _last_error("inotify_add_watch")
         return watch
@@ -238,10 +222,7 @@ class Marker:
 
 
 class Fanotify:
-    """One queue of writes in marked directories.
-
-    Args:
-        layout: of the file handles of the directories' file system.
+    """One queue of writes in marked directories, by the layout of the file handles of their file system.
 
     Raises:
         Unsupported: this system has no fanotify.

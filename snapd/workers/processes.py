@@ -59,7 +59,6 @@ class ChildProcess:
         is_quiet: whether to discard its standard error.
 
     Attributes:
-        pid: its process id.
         input: the descriptor for questions.
         output: the descriptor for answers.
 
@@ -184,9 +183,8 @@ def run_job(
 def serve(work: Callable[[dict[str, Any], Report], Any]) -> None:
     """Does the one job that standard input asks for. What anything prints goes to standard error.
 
-    Args:
-        work: is called with the question, and a function that reports progress; returns its result as an attrs object.
-            Every `SnapdError` that it raises is raised in the process that asked.
+    The work is called with the question, and a function that reports progress; it returns its result as an attrs
+    object. Every `SnapdError` that it raises is raised in the process that asked.
     """
     with open(os.dup(1), "wb") as answers:
         os.dup2(2, 1)

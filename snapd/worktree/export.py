@@ -20,12 +20,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+import attrs
+
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, IoError, SnapdError, from_os_error, os_errors
 from snapd.model.paths import is_tree_name, parents, shown
 from snapd.model.plan import Plan
 from snapd.model.snapshot import EXECUTABLE, SYMLINK, Entry, ObjectId, RelPath, Signature, file_clock_ns
+from snapd.store.files.durable import write_all
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.stable_read import blob_id, is_racy, read_link, read_stable, signature
 
@@ -35,7 +38,7 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 def export(
     directory: int, path: bytes, plan: Plan, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]], call: Call
 ) -> int:
-    """Writes files and symlinks, and makes directories.
+    """Writes files and symlinks, and makes directories; gives the size of all files, bytes.
 
     Args:
         directory: descriptor of the directory that the plan's paths are relative to.
@@ -44,9 +47,6 @@ def export(
         umask: of the user; limits the permissions of the files.
         chunks: returns a blob's bytes.
         call: the request; may be cancelled at any time.
-
-    Returns:
-        The size of all files, bytes.
 
     Raises:
         StoreCorrupt: a blob is missing or damaged, or a path is none that a folder can have.
@@ -77,19 +77,17 @@ def export(
     return work.size
 
 
+@attrs.define
 class _Export:
     """What an export has made so far, below a directory that has this path; `size` is that of all files, bytes."""
 
-    def __init__(
-        self, directories: Directories, root: bytes, umask: int, chunks: Callable[[ObjectId], Iterator[bytes]]
-    ) -> None:
-        self.size = 0
-        self._directories = directories
-        self._root = root
-        self._umask = umask
-        self._chunks = chunks
-        self._files: list[tuple[RelPath, tuple[int, int]]] = []
-        self._made: list[RelPath] = []
+    _directories: Directories
+    _root: bytes
+    _umask: int
+    _chunks: Callable[[ObjectId], Iterator[bytes]]
+    size: int = 0
+    _files: list[tuple[RelPath, tuple[int, int]]] = attrs.field(factory=list)
+    _made: list[RelPath] = attrs.field(factory=list)
 
     def write(self, path: RelPath, entry: Entry) -> None:
         """Writes a file or symlink, and makes the directories above it; raises as `export`."""
@@ -164,10 +162,8 @@ class _Export:
         try:
             self._files.append((path, _identity(os.fstat(descriptor))))
             for chunk in self._chunks(entry.oid):
-                view = memoryview(chunk)
-                self.size += len(view)
-                while view:
-                    view = view[os.write(descriptor, view) :]
+                self.size += len(chunk)
+                write_all(descriptor, chunk)
             os.fchmod(descriptor, (0o755 if entry.mode == EXECUTABLE else 0o644) & ~self._umask)
         finally:
             os.close(descriptor)
@@ -299,7 +295,7 @@ class _Noted(NamedTuple):
 
 
 class Scratch:
-    """A folder with exported files, in a private one that is made for it.
+    """A folder with exported files, in a private one that is made for it; raises `IoError`, `StorageFull`.
 
     Args:
         above: an existing directory, absolute, to make it in.
@@ -307,9 +303,6 @@ class Scratch:
 
     Attributes:
         path: of the folder with the files, absolute; it does not exist before the first export.
-
-    Raises:
-        IoError, StorageFull: it cannot be made.
     """
 
     def __init__(self, above: bytes, name: bytes) -> None:
@@ -332,7 +325,7 @@ class Scratch:
                 self._note(directories, path)
 
     def clear(self, differing: Iterable[RelPath], *, keep: bool) -> set[RelPath]:
-        """Removes what the next snapshot does not have as it is.
+        """Removes what the next snapshot does not have as it is; raises `IoError`.
 
         Args:
             differing: what differs between the snapshot that was exported and the next one, relative to `path`.
@@ -340,9 +333,6 @@ class Scratch:
 
         Returns:
             The files of `differing`, and all that are not as they were exported: none of them exists now.
-
-        Raises:
-            IoError: something cannot be looked at or removed.
         """
         wrong = {self._inside(path) for path in differing}
         with os_errors(self.path), _Opened(self._private) as directories:

@@ -91,14 +91,11 @@ class RuleSource:
         return tuple(self._folders), None
 
     def read(self, exclude: Iterable[str], include: Iterable[str] = ()) -> WorkspaceRules:
-        """The rules as they are now.
+        """The rules as they are now; the same object as last time, if they are the same.
 
         Args:
             exclude: snapd's own patterns for this workspace.
             include: patterns of what is captured although git ignores it.
-
-        Returns:
-            The same object as last time, if they are the same.
 
         Raises:
             InvalidParams: the settings have too many patterns.
@@ -193,10 +190,8 @@ class RuleSource:
         return [text for path, text in texts if path not in unreadable]
 
     def _is_foreign(self, repository: Repository, texts: list[RuleText]) -> bool:
-        prefix = _prefix(repository, self._root)
-        parts = prefix.split(b"/") if prefix else []
-        stack = stack_of(texts)
-        return any(stack.ignored(b"/".join(parts[:depth]), True) for depth in range(1, len(parts) + 1))
+        prefix, stack = _prefix(repository, self._root), stack_of(texts)
+        return bool(prefix) and any(stack.ignored(path, True) for path in (*reversed(parents(prefix)), prefix))
 
     def _read_index(
         self, repository: Repository, stats: StatCache, strip: bytes, add: bytes, *, keep: bool = False
@@ -301,9 +296,7 @@ def _above(repository: Repository, root: bytes, stats: StatCache) -> list[tuple[
     """The `.gitignore` files from the repository's root down to the workspace, outermost first."""
     texts = []
     prefix = _prefix(repository, root)
-    parts = prefix.split(b"/") if prefix else []
-    for depth in range(len(parts)):
-        base = b"/".join(parts[:depth])
+    for base in (b"", *reversed(parents(prefix))) if prefix else ():
         path = os.path.join(repository.root, base, b".gitignore")
         stats.stat(path, follow=False)
         # git does not follow a symlink here
@@ -325,8 +318,6 @@ class DirectoryRules:
     """What decides, with the user's own index and the request's forced paths, whether a name is ignored.
 
     Attributes:
-        scope: what is captured here.
-        stack: the ignore files in force.
         nested: the indexes of repositories inside the workspace that may hold files here.
         key: a digest of `stack` and `nested`: while it stays the same, so do the decisions.
     """
@@ -342,17 +333,12 @@ class DirectoryRules:
 
 
 class RuleEvaluator:
-    """The rules of one look.
-
-    Args:
-        rules: what is ignored in the workspace.
-        source: where they come from; reads the repositories inside the workspace.
-        forced: ignored files or directories to capture anyway.
-    """
+    """The rules of one look, which `forced` files and directories override; the source reads nested repositories."""
 
     def __init__(self, rules: WorkspaceRules, source: RuleSource, forced: tuple[RelPath, ...]) -> None:
         self.prefix = rules.prefix
-        self.root = DirectoryRules(Scope.RULES, rules.stack, (), _root_key(rules))
+        texts = (part for text in rules.texts for part in (text.kind.encode(), text.base, text.text))
+        self.root = DirectoryRules(Scope.RULES, rules.stack, (), _key(b"", rules.prefix, *texts))
         self._tracked = rules.tracked
         self._source = source
         self._forced = frozenset(forced)
@@ -361,15 +347,12 @@ class RuleEvaluator:
     def entering(
         self, path: RelPath, above: DirectoryRules | None, before: DirectoryRules | None
     ) -> DirectoryRules | None:
-        """The rules for a directory, without its own `.gitignore`.
+        """The rules for a directory, without its own `.gitignore`; None if it is ignored now.
 
         Args:
             path: the directory.
             above: the rules of the directory above; None for the root, or if they are not known yet.
             before: the rules of the directory as of the last look, if there was one.
-
-        Returns:
-            None if the directory is ignored now.
         """
         if above is None:
             return self.root
@@ -429,13 +412,6 @@ def digest(tracked: TrackedPaths, forced: tuple[RelPath, ...]) -> bytes:
 
 def _parts(tracked: TrackedPaths) -> tuple[bytes, ...]:
     return tuple(b"\0".join(sorted(paths)) for paths in (tracked.paths, tracked.links, tracked.sparse))
-
-
-def _root_key(rules: WorkspaceRules) -> bytes:
-    parts = [rules.prefix]
-    for text in rules.texts:
-        parts += [text.kind.encode(), text.base, text.text]
-    return _key(b"", *parts)
 
 
 def _key(above: bytes, *parts: bytes) -> bytes:

@@ -51,9 +51,6 @@ class WorkTree:
 
     Attributes:
         identity: device and inode of the folder.
-        rules: where the ignore rules come from.
-        clock: marks what may have changed.
-        scanner: looks at the folder.
         state: the folder as of the last look.
 
     Raises:

@@ -29,7 +29,6 @@ class PurgedFile:
     """A file that a purge removes from all snapshots.
 
     Attributes:
-        path: where it was.
         versions: how many contents the purge removes at this path.
         size: the bytes of these contents.
         in_folder: whether the folder has one of them now, in a captured file.
@@ -46,8 +45,6 @@ class Purged:
     """What a purge did, or would do.
 
     Attributes:
-        applied: whether it was done.
-        files: the files that it removes.
         snapshots: how many snapshots it changes or removes.
         sessions: how many sessions it removes.
         freed: the bytes that it freed.
@@ -69,32 +66,22 @@ class Purged:
     remotes: Collection[str] = ()
 
 
+@attrs.frozen
 class Upkeep:
-    """Cleans up the store of one workspace, purges files from it, checks and repairs it.
+    """Cleans up the store of one workspace, purges files from it, checks and repairs it."""
 
-    Args:
-        writer: gives the right to write, and captures the work tree.
-        store: of the workspace.
-        policy: says what to keep for how long.
-        elsewhere: the other machines.
-    """
-
-    def __init__(self, writer: Writer, store: Store, policy: Policy, elsewhere: Elsewhere) -> None:
-        self._writer = writer
-        self._store = store
-        self._policy = policy
-        self._elsewhere = elsewhere
+    _writer: Writer
+    _store: Store
+    _policy: Policy
+    _elsewhere: Elsewhere
 
     def cleanup(self, older_than_days: float | None, call: Call, *, dry_run: bool = False) -> tuple[int, int]:
-        """Drops what retention does not keep, and packs the rest.
+        """Drops what retention does not keep, and packs the rest; gives how many snapshots went, and bytes freed.
 
         Args:
             older_than_days: used instead of the retention of the workspace; None for that.
             call: the request; may be cancelled until the first snapshot goes.
             dry_run: whether only to say what would go; of sessions that were fetched, nothing is said.
-
-        Returns:
-            How many snapshots went, and how many bytes that freed.
 
         Raises:
             StoreCorrupt, StorageFull, IoError, Cancelled: some of it may have gone; the rest goes the next time.
@@ -112,14 +99,8 @@ class Upkeep:
     def keep_house(self, now: float) -> int | None:
         """Does some of the same while nobody else wants to write; stops as soon as somebody does.
 
-        Args:
-            now: seconds since 1970.
-
-        Returns:
-            How many snapshots went; None where somebody was at work, or the workspace is closed.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: some of it may have gone; the rest goes the next time.
+        The time is in seconds since 1970. Gives how many snapshots went; None where somebody was at work, or the
+        workspace is closed. Raises as `cleanup`.
         """
         try:
             with self._writer.idle_turn() as call:
@@ -143,8 +124,7 @@ class Upkeep:
         """Removes files from every snapshot and every event, and the words of messages from every event.
 
         Removes all contents that the files ever had, at whatever path. Sessions that were fetched with any of it are
-        dropped. A snapshot with any of them is replaced by one
-        without, which has another id; sessions go on with that.
+        dropped. A snapshot with any of them is replaced by one without, which has another id; sessions go on with that.
 
         Args:
             paths: files and directories.
@@ -154,8 +134,8 @@ class Upkeep:
 
         Raises:
             FileNotInSnapshot: a file is in no snapshot; nothing was changed.
-            InvalidParams: the folder still has such a file, which the next snapshot would capture again; or there is
-                no such message; nothing was changed.
+            InvalidParams: the folder still has such a file, which the next snapshot would capture again; or there is no
+                such message; nothing was changed.
             StoreCorrupt, StorageFull, IoError: nothing was changed; or no snapshot has the files any more, and some of
                 their contents are still on the disk: the same request again removes them.
             Cancelled: nothing was changed.
@@ -215,11 +195,7 @@ class Upkeep:
         )
 
     def purge_all(self, dry_run: bool, call: Call) -> Purged:
-        """Removes everything: all snapshots, sessions and operations.
-
-        Args:
-            dry_run: as of `purge`.
-            call: as of `purge`.
+        """Removes everything: all snapshots, sessions and operations; arguments as of `purge`.
 
         Raises:
             StorageFull, IoError: nothing was changed; or some of it is still on the disk, and is removed when the store
@@ -245,11 +221,7 @@ class Upkeep:
             self._writer.notify_snapshot(Tracked(self._store.last, previous, skipped))
 
     def check(self, call: Call, *, quick: bool) -> CheckReport:
-        """Checks the store, while other requests go on.
-
-        Args:
-            call: the request.
-            quick: read only records and events, no other objects.
+        """Checks the store, while other requests go on; a quick check reads records and events alone.
 
         Raises:
             StoreCorrupt: the store is gone. A damaged object is no error here, but a problem in the report.
@@ -268,9 +240,6 @@ class Upkeep:
 
     def repair(self, call: Call) -> CheckReport:
         """Repairs the store from itself, from the project's own git, and from a new capture of the work tree.
-
-        Args:
-            call: the request; may be cancelled until the first file is moved to quarantine.
 
         Raises:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError: all that could be read before can still be read.

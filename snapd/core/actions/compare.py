@@ -27,6 +27,9 @@ from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
 from snapd.store.timeline.timeline import TimelineView
 
+Sides = tuple[ObjectStore, Snapshot, Snapshot]
+"""Two snapshots that are compared, after what has the objects of both."""
+
 _MOST = 100
 """Fetched sessions that are looked at for one hash, or the beginning of one."""
 
@@ -35,13 +38,7 @@ _MOST = 100
 class KnownSnapshots:
     """Finds snapshots by their trees; every method raises `UnknownSnapshot` if none has that tree.
 
-    Those of the folder come first, then those on which steps of fetched sessions began or ended.
-
-    Args:
-        elsewhere: the other machines.
-
-    Attributes:
-        store: of the folder.
+    Those of the folder come first, then those on which steps of sessions fetched from elsewhere began or ended.
     """
 
     store: Store
@@ -54,7 +51,7 @@ class KnownSnapshots:
                 return fetched.objects, fetched.objects.load(snapshot)
         return self.store, self.store.find(tree)
 
-    def both(self, old: ObjectId, new: ObjectId, call: Call) -> tuple[ObjectStore, Snapshot, Snapshot]:
+    def both(self, old: ObjectId, new: ObjectId, call: Call) -> Sides:
         """Two snapshots, and what has the objects of both; raises as `here`."""
         (objects, before), (others, after) = self.of(old), self.of(new)
         if objects is others:
@@ -81,14 +78,7 @@ class KnownSnapshots:
 def take_over(
     store: Store, fetched: Fetched, trees: Iterable[ObjectId], others: Iterable[ObjectId], call: Call
 ) -> None:
-    """Has the store of a folder get objects of elsewhere.
-
-    Args:
-        store: gets them.
-        fetched: has them.
-        trees: these directories, with everything in them.
-        others: more objects.
-        call: the request.
+    """Has the store of a folder get directories, with everything in them, and other objects of elsewhere.
 
     Raises:
         StoreCorrupt: one is missing.
@@ -113,29 +103,24 @@ PAGE_BYTES = 32 << 20
 """Contents (bytes) that one page holds at most, unless a single file has more."""
 
 
+@attrs.define(eq=False)
 class Comparison:
     """Compares snapshots of one workspace.
 
     Every method compares the snapshot `old` with the snapshot `new`, or for None with the work tree as it is now, both
     given by their trees. It raises `UnknownSnapshot` if there is no such snapshot, and `StoreCorrupt` if an object is
-    missing or damaged.
-
-    Args:
-        writer: captures the work tree where it is one of the two sides.
-        known: finds the snapshots.
-        texts: compares texts.
+    missing or damaged. With `renames`, a moved file is one; `only` has files or directories, none for all.
     """
 
-    def __init__(self, writer: Writer, known: KnownSnapshots, texts: TextDiffer) -> None:
-        self._writer = writer
-        self._known = known
-        self.texts = texts
-        # the renames of the page before: the next page needs the same
-        self._renames: tuple[Snapshot, Snapshot, dict[RelPath, RelPath]] | None = None
+    _writer: Writer
+    _known: KnownSnapshots
+    texts: TextDiffer
+    # the renames of the page before: the next page needs the same
+    _renames: tuple[Snapshot, Snapshot, dict[RelPath, RelPath]] | None = attrs.field(default=None, init=False)
 
     def changed(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Change, ...]:
         """Lists what differs."""
-        return tuple(self._changes(*self._sides(old, new, call), (), call))
+        return tuple(_changes(self._sides(old, new, call), (), call))
 
     def diff(
         self,
@@ -147,23 +132,11 @@ class Comparison:
         renames: bool = False,
         binary: bool = False,
     ) -> tuple[bytes, ...]:
-        """Writes the unified diff of the files and directories in `only`; of all if it is empty.
-
-        Args:
-            old: the snapshot to start from.
-            new: the other snapshot, or None.
-            only: the files or directories to compare; empty for all.
-            call: the request.
-            renames: whether to show a moved file as one.
-            binary: as of `unified`.
-
-        Returns:
-            A part for each file.
-        """
-        objects, before, now = self._sides(old, new, call)
+        """Writes the unified diff, a part for each file; `binary` is as of `unified`."""
+        sides = self._sides(old, new, call)
         parts = []
-        for change, source in self._files(objects, before, now, only, call, renames=renames):
-            parts.append(unified(objects, change, self.texts, call, source, binary=binary))
+        for change, source in self._files(sides, only, call, renames=renames):
+            parts.append(unified(sides[0], change, self.texts, call, source, binary=binary))
             call.progress("comparing", len(parts))
         return tuple(parts)
 
@@ -181,38 +154,23 @@ class Comparison:
     ) -> DeltaPage:
         """Gives each file that differs, before and after, page by page.
 
-        Args:
-            old: the snapshot to start from.
-            new: the other snapshot, or None.
-            call: the request.
-            only: the files or directories to compare; empty for all.
-            contents: whether to include the texts.
-            renames: whether to detect moved files and show each as one file.
-            after: the path where the page before ended; None for the first page.
-            limit: files on this page, at most.
+        `contents` says whether to include the texts; `after` is the path where the page before ended, None for the
+        first page; and `limit` is the number of files on this page, at most.
         """
-        objects, before, now = self._sides(old, new, call)
+        sides = self._sides(old, new, call)
 
         def describe_file(file: tuple[Change, RelPath | None]) -> FileDelta:
             change, source = file
-            return describe(
-                objects,
-                change.path,
-                change.old,
-                change.new,
-                self.texts,
-                call,
-                contents=contents,
-                renamed_from=source,
-            )
+            both = change.path, change.old, change.new
+            return describe(sides[0], *both, self.texts, call, contents=contents, renamed_from=source)
 
-        differing = self._files(objects, before, now, only, call, renames=renames, after=after)
+        differing = self._files(sides, only, call, renames=renames, after=after)
         deltas, last = first_page(differing, describe_file, limit, partial(call.progress, "comparing"))
         if renames and last is None:
             self._renames = None
-        return DeltaPage(deltas, now.tree, last)
+        return DeltaPage(deltas, sides[2].tree, last)
 
-    def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[ObjectStore, Snapshot, Snapshot]:
+    def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> Sides:
         """What has the objects of both sides, and the two; captures the work tree where that is meant."""
         if new is not None:
             return self._known.both(old, new, call)
@@ -220,48 +178,32 @@ class Comparison:
             before = self._known.here(old, call)
             return self._known.store, before, self._writer.look_and_record(before.coverage.forced, call)
 
-    def _changes(
-        self,
-        objects: ObjectStore,
-        old: Snapshot,
-        new: Snapshot,
-        only: Sequence[RelPath],
-        call: Call,
-        after: RelPath | None = None,
-    ) -> Iterator[Change]:
-        for change in objects.changes(old, new, after=after, only=only):
-            call.check()
-            yield change
-
     def _files(
-        self,
-        objects: ObjectStore,
-        old: Snapshot,
-        new: Snapshot,
-        only: Sequence[RelPath],
-        call: Call,
-        *,
-        renames: bool,
-        after: RelPath | None = None,
+        self, sides: Sides, only: Sequence[RelPath], call: Call, *, renames: bool, after: RelPath | None = None
     ) -> Iterator[tuple[Change, RelPath | None]]:
         """What differs; where a moved file is to be shown as one, also where it was, and what it was there."""
-        moved = self._moved(objects, old, new) if renames else {}
-        # a file that moves across the edge of `only` counts as added or deleted
-        moved = {path: source for path, source in moved.items() if is_among(path, only) and is_among(source, only)}
+        objects, old, new = sides
+        moved: dict[RelPath, RelPath] = {}
+        if renames:
+            known = self._renames
+            if known is None or known[:2] != (old, new):
+                known = self._renames = (old, new, objects.renames(old, new))
+            # a file that moves across the edge of `only` counts as added or deleted
+            moved = {to: source for to, source in known[2].items() if is_among(to, only) and is_among(source, only)}
         sources = set(moved.values())
-        for change in self._changes(objects, old, new, only, call, after):
+        for change in _changes(sides, only, call, after):
             source = moved.get(change.path)
             if source is not None:
                 yield attrs.evolve(change, old=file_at(objects.entry_in, old.tree, source)), source
             elif change.path not in sources:
                 yield change, None
 
-    def _moved(self, objects: ObjectStore, old: Snapshot, new: Snapshot) -> dict[RelPath, RelPath]:
-        """The old path of each moved file, by its new one."""
-        renames = self._renames
-        if renames is None or renames[:2] != (old, new):
-            renames = self._renames = (old, new, objects.renames(old, new))
-        return renames[2]
+
+def _changes(sides: Sides, only: Sequence[RelPath], call: Call, after: RelPath | None = None) -> Iterator[Change]:
+    objects, old, new = sides
+    for change in objects.changes(old, new, after=after, only=only):
+        call.check()
+        yield change
 
 
 def first_page(
@@ -297,15 +239,7 @@ def first_page(
 
 @attrs.define(eq=False)
 class NetChanges:
-    """Compares each file before and after the steps of a session, or after one step.
-
-    Args:
-        objects: holds the snapshots.
-        timeline: of the workspace.
-        step_changes: says what steps changed.
-        sessions: of the workspace.
-        texts: compares texts.
-    """
+    """Compares each file before and after the steps of a session, or after one step."""
 
     _objects: ObjectStore
     _timeline: TimelineView
@@ -326,19 +260,9 @@ class NetChanges:
         after: RelPath | None,
         limit: int | None,
     ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
-        """Shows what the applied steps of a session changed in all, file by file.
+        """Shows what the applied steps of a session changed in all, ordered by path; and the last file if more follow.
 
-        Args:
-            session_id: the session.
-            message_id: only the steps of this message.
-            step_id: only this step and its parts.
-            call: the request.
-            contents: whether the texts are wanted.
-            after: the path where the page before ended.
-            limit: files on this page, at most.
-
-        Returns:
-            The files, ordered by path; and the last of them where there are more.
+        Arguments as of `deltas`. Only the steps of a message, or a step and its parts, if one is named.
 
         Raises:
             UnknownSession, UnknownStep: there is no such session, or the step is not one of its steps.
@@ -364,23 +288,13 @@ class NetChanges:
     def step(
         self, step_id: StepId, only: Collection[RelPath], call: Call, *, binary: bool = False
     ) -> tuple[bytes, ...]:
-        """Writes the unified diff of what a step and its parts changed, even if it was taken back.
+        """Writes the unified diff of what a step and its parts changed, even if it was taken back, by files.
 
-        What others changed in the same files meanwhile is not in it. A moved file is one.
-
-        Args:
-            step_id: the step.
-            only: the files or directories to show, by the old name or the new one; empty for all.
-            call: the request.
-            binary: as of `unified`.
-
-        Returns:
-            A part for each file, ordered by path.
+        What others changed in the same files meanwhile is not in it. A moved file is one; `only` may have either name.
 
         Raises:
             UnknownStep: there is no such step.
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: the texts were not compared.
+            StoreCorrupt, IoError, Cancelled: the texts were not compared.
         """
         parts = []
         for change, source in self._step_changes.net_with_moves(self._sessions.known_step(step_id), call):

@@ -37,12 +37,7 @@ _AT_ONCE = 200
 
 
 def newest_first(timeline: Timeline, before: int | None = None) -> Iterator[Event]:
-    """Yields the events of a timeline, the newest first.
-
-    Args:
-        timeline: of the workspace.
-        before: the `seq` to begin below; None begins with the latest event.
-    """
+    """Yields the events of a timeline, the newest first, below a number or from the latest on."""
     while True:
         events = timeline.events(before, _AT_ONCE)
         yield from events
@@ -69,12 +64,7 @@ class HistoryQuery:
 
 @attrs.frozen
 class HistoryPosition:
-    """Where a page of the history ended.
-
-    Attributes:
-        seq: the number of the last event on it.
-        names: older names of the files that were asked for.
-    """
+    """Where a page of the history ended: its last event, and older names of the files that were asked for."""
 
     seq: int
     names: frozenset[RelPath] = frozenset()
@@ -90,13 +80,10 @@ class HistoryEntry:
         milliseconds: when it began, since 1970; for "user", when snapd noticed it.
         before: the work tree before it.
         after: the work tree after it; None while the step is open.
-        files: what it changed, ordered by path.
-        step: the step, for the entry of a step.
         session_id: the session of a message, or the one that an operation was about.
         turned: the steps that an operation took back or did again.
         state: of an operation, if it was taken back as a whole or in part.
         operations: the operations that an operation took back or did again.
-        message: the message, for the entry of a message.
         is_unknown: whether some of the files belong to another history, so that it may not have been the user.
     """
 
@@ -123,34 +110,22 @@ class HistoryPage:
     after: HistoryPosition | None
 
 
+@attrs.frozen
 class History:
-    """Lists the history of a workspace.
+    """Lists the history of a workspace; for `is_elsewhere`, see `Workspace`."""
 
-    Args:
-        timeline: of the workspace.
-        step_changes: says what steps changed.
-        is_elsewhere: see `Workspace`.
-    """
-
-    def __init__(
-        self, timeline: Timeline, step_changes: StepChanges, is_elsewhere: Callable[[RelPath], bool] = lambda _: False
-    ) -> None:
-        self._timeline = timeline
-        self._step_changes = step_changes
-        self._is_elsewhere = is_elsewhere
+    _timeline: Timeline
+    _step_changes: StepChanges
+    _is_elsewhere: Callable[[RelPath], bool] = lambda _: False
 
     def page(self, query: HistoryQuery, after: HistoryPosition | None, limit: int, call: Call) -> HistoryPage:
-        """Lists the latest entries, newest first.
+        """Lists the latest entries, newest first; raises `StoreCorrupt`, `IoError`, `Cancelled`.
 
         Args:
             query: which of them.
             after: where the page before ended; None for the first one.
             limit: entries, at most; a few more where one event has several entries.
             call: the request.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: the texts were not compared.
         """
         names = set(query.files if after is None else query.files | after.names)
         entries: list[HistoryEntry] = []
@@ -265,8 +240,6 @@ class MadeChange:
 
     Attributes:
         delta: the change; its `others` are the steps of other sessions that may have made it, and were not asked for.
-        before: the tree with the file before.
-        after: the tree with the file afterwards.
         by: those of the steps that were asked for that made it; none for an operation that took some of it back.
         moved_from: where the file was before, if it was moved.
     """
@@ -278,20 +251,13 @@ class MadeChange:
     moved_from: RelPath | None = None
 
 
+@attrs.frozen
 class MadeChanges:
-    """Lists the changes of steps one by one.
+    """Lists the changes of steps one by one."""
 
-    Args:
-        store: of the workspace.
-        sessions: knows the steps.
-        step_changes: says what of a step is in force.
-    """
-
-    def __init__(self, store: Store, sessions: Sessions, step_changes: StepChanges) -> None:
-        self._store = store
-        self._timeline = store.timeline
-        self._sessions = sessions
-        self._step_changes = step_changes
+    _store: Store
+    _sessions: Sessions
+    _step_changes: StepChanges
 
     def of(
         self, session_ids: Iterable[SessionId], step_ids: Iterable[StepId], call: Call
@@ -299,20 +265,12 @@ class MadeChanges:
         """Lists the changes of the ended steps of some sessions, and of some steps, each with its parts.
 
         A step that was taken back is not there; nor are files of a step that were taken back alone. Of a file of which
-        hunks were taken back, the operation that did so is among the changes.
-
-        Args:
-            session_ids: the sessions.
-            step_ids: the steps.
-            call: the request.
-
-        Returns:
-            For each file its changes, the oldest first; ordered by path.
+        hunks were taken back, the operation that did so is among the changes. Gives for each file its changes, the
+        oldest first; ordered by path.
 
         Raises:
             UnknownSession, UnknownStep: there is no such session or step.
-            StoreCorrupt: an object is missing or damaged.
-            Cancelled: the client does not want the answer any more.
+            StoreCorrupt, Cancelled: it cannot be told, or nobody wants it any more.
         """
         steps = self._asked(session_ids, step_ids)
         found: list[tuple[int, MadeChange, RelPath]] = []
@@ -320,8 +278,9 @@ class MadeChanges:
             assert event.seen is not None
             found += [(event.seq, made, path) for path, made in self._in_span(event.seen, steps, call)]
         changed = {path for _, _, path in found}
-        for event in self._taken_back(steps):
-            found += [(event.seq, made, path) for path, made in self._by_operation(event, changed, call)]
+        for session_id in dict.fromkeys(step.session_id for step, _ in steps.values()):
+            for event in self._store.timeline.operations_about(session_id):
+                found += [(event.seq, made, path) for path, made in self._by_operation(event, changed, call)]
         # an operation comes after what its own event saw
         found.sort(key=lambda each: (each[0], not each[1].by))
         by_path: dict[RelPath, list[MadeChange]] = {path: [] for path in sorted(changed)}
@@ -333,23 +292,21 @@ class MadeChanges:
         """The steps to tell of, by their names."""
         named = [self._sessions.known_step(step_id) for step_id in step_ids]
         for session_id in session_ids:
-            named += self._timeline.steps(self._sessions.known(session_id).session_id)
+            named += self._store.timeline.steps(self._sessions.known(session_id).session_id)
         steps = {part.step_id: part for step in named for part in self._step_changes.with_parts(step)}
-        return {
-            name: (step, self._in_force(step)) for name, step in steps.items() if step.state in ("applied", "partly")
-        }
-
-    def _in_force(self, step: Step) -> frozenset[RelPath] | None:
-        if not self._timeline.undone(step.step_id):
-            return None
-        return frozenset(self._step_changes.in_force(step).files)
+        asked: dict[StepId, Asked] = {}
+        for name, step in steps.items():
+            if step.state in ("applied", "partly"):
+                is_whole = not self._store.timeline.undone(name)
+                asked[name] = step, None if is_whole else frozenset(self._step_changes.in_force(step).files)
+        return asked
 
     def _seen(self, steps: Collection[StepId], call: Call) -> Iterator[Event]:
         """The events in whose spans steps were at work, each once, in the order of time."""
         events: dict[int, Event] = {}
         for step_id in steps:
             call.check()
-            events |= {event.seq: event for event in self._timeline.events_of(step_id)}
+            events |= {event.seq: event for event in self._store.timeline.events_of(step_id)}
         return (events[seq] for seq in sorted(events))
 
     def _in_span(self, span: Span, steps: dict[StepId, Asked], call: Call) -> list[tuple[RelPath, MadeChange]]:
@@ -373,16 +330,12 @@ class MadeChanges:
             for change, by, others in made
         ]
 
-    def _taken_back(self, steps: dict[StepId, Asked]) -> Iterator[Event]:
-        for session_id in dict.fromkeys(step.session_id for step, _ in steps.values()):
-            yield from self._timeline.operations_about(session_id)
-
     def _by_operation(
         self, event: Event, changed: Collection[RelPath], call: Call
     ) -> Iterator[tuple[RelPath, MadeChange]]:
         """What an operation took back in some files and nobody did again."""
         assert isinstance(event.what, Operated)
-        operation = self._timeline.unit(event.what.operation_id)
+        operation = self._store.timeline.unit(event.what.operation_id)
         assert isinstance(operation, Operation)
         files = self._step_changes.in_force(operation).files.keys() & changed
         trees = operation.from_.tree, operation.after.tree

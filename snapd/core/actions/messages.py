@@ -38,25 +38,15 @@ TEXT_LENGTH = 10_000
 """How many characters of a prompt are kept."""
 
 
+@attrs.frozen
 class Messages:
-    """Records the messages of sessions, and lists them.
+    """Records the messages of sessions, and lists them; the policy says whether to keep the texts."""
 
-    Args:
-        writer: captures the work tree and records events.
-        timeline: of the workspace.
-        sessions: knows the sessions.
-        step_changes: says what steps changed.
-        policy: says whether to keep the texts.
-    """
-
-    def __init__(
-        self, writer: Writer, timeline: Timeline, sessions: Sessions, step_changes: StepChanges, policy: Policy
-    ) -> None:
-        self._writer = writer
-        self._timeline = timeline
-        self._sessions = sessions
-        self._step_changes = step_changes
-        self._policy = policy
+    _writer: Writer
+    _timeline: Timeline
+    _sessions: Sessions
+    _step_changes: StepChanges
+    _policy: Policy
 
     def send(self, session_id: SessionId, message_id: str, text: str | None, call: Call, *, late: bool = False) -> None:
         """Records that somebody sent a message, with a snapshot of the work tree as it is now.
@@ -141,45 +131,24 @@ class _Told:
     tree: ObjectId
 
 
+@attrs.frozen
 class SessionNews:
-    """Says what others did to the work of a session.
+    """Says what others did to the work of a session, if the policy has agents told.
 
     What an agent was told until is kept in memory only: after a restart of the daemon, it counts as told when it last
-    began a step or got a message.
-
-    Args:
-        writer: captures the work tree.
-        store: of the workspace.
-        sessions: knows the sessions.
-        step_changes: says what steps changed.
-        policy: says whether to tell agents.
-        former: lists the histories that the folder may take.
+    began a step or got a message. `former` lists the histories that the folder may take.
     """
 
-    def __init__(
-        self,
-        writer: Writer,
-        store: Store,
-        sessions: Sessions,
-        step_changes: StepChanges,
-        policy: Policy,
-        former: Callable[[], Iterable[FormerHistory]],
-    ) -> None:
-        self._writer = writer
-        self._store = store
-        self._timeline = store.timeline
-        self._sessions = sessions
-        self._step_changes = step_changes
-        self._policy = policy
-        self._former = former
-        self._told: dict[SessionId, _Told] = {}
+    _writer: Writer
+    _store: Store
+    _sessions: Sessions
+    _step_changes: StepChanges
+    _policy: Policy
+    _former: Callable[[], Iterable[FormerHistory]]
+    _told: dict[SessionId, _Told] = attrs.field(factory=dict, init=False)
 
     def tell(self, session_id: SessionId, call: Call) -> News:
         """Says what others did since the last time, and notes that the agent knows it now.
-
-        Args:
-            session_id: the session.
-            call: the request.
 
         Raises:
             UnknownSession: there is no such session.
@@ -192,7 +161,7 @@ class SessionNews:
             self._writer.record_look(snapshot)
             told, events = self._since(session_id)
             latest = self._writer.span(self._store.identify(snapshot))
-            last = self._timeline.next_seq - 1
+            last = self._store.timeline.next_seq - 1
         news = News()
         if told is not None and self._policy.tells_agents:
             touched = self._touched_by_others(session_id, told, events, latest, call)
@@ -210,7 +179,7 @@ class SessionNews:
             # a cleanup removed that snapshot
             told = None
         events: list[Event] = []
-        for event in newest_first(self._timeline):
+        for event in newest_first(self._store.timeline):
             if event.seq <= told.seq if told is not None else _is_own(event, session_id):
                 tree = event.head.tree if event.head is not None else None
                 return told or (_Told(event.seq, tree) if tree is not None else None), events[::-1]
@@ -266,7 +235,7 @@ class SessionNews:
         read = self._store.entry_in
         differing = {path for path in touched if lookup(read, before, path) != lookup(read, now, path)}
         own: set[RelPath] = set()
-        for step in self._timeline.steps(session_id) if differing else ():
+        for step in self._store.timeline.steps(session_id) if differing else ():
             if step.state != "open":
                 own.update(file.path for file in self._step_changes.summary(step, call).files)
         if differing.isdisjoint(own):
@@ -275,7 +244,7 @@ class SessionNews:
         return tuple(file for file in found if file.path in differing & own)
 
     def _session_of(self, step_id: StepId) -> SessionId | None:
-        step = self._timeline.step(step_id)
+        step = self._store.timeline.step(step_id)
         return None if step is None else step.session_id
 
 

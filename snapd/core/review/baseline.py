@@ -22,7 +22,6 @@ class Origin:
     """Where a line comes from.
 
     Attributes:
-        writer: who wrote it.
         accepted: whether a person has accepted it; a person's own lines are.
         removed_by: the agent that removed it, if it was gone and came back; None if a person did.
     """
@@ -70,9 +69,7 @@ class Buried:
     def origins(self, lines: Sequence[bytes], otherwise: Origin) -> list[Origin]:
         """Says where lines come from that came back: the longest runs that went together, the last to go first.
 
-        Args:
-            lines: what came.
-            otherwise: where a line comes from that never went.
+        A line that never went is from `otherwise`.
         """
         found: list[Origin] = []
         while len(found) < len(lines):
@@ -95,14 +92,9 @@ class Buried:
 
 @attrs.frozen
 class Block:
-    """Lines that differ between the baseline and the file, with equal lines around them.
+    """Lines that differ between the baseline and the file: the first of each from 0, and that after the last.
 
-    Attributes:
-        start: the first line in the file, from 0.
-        end: the line after the last one.
-        base_start: the first line in the baseline, from 0.
-        base_end: the line after the last one.
-        steps: those that wrote these lines or removed them, the first to change the file first.
+    `steps` wrote or removed them, the first to change the file first. There are equal lines around them.
     """
 
     start: int
@@ -123,13 +115,10 @@ class Baseline:
     Attributes:
         path: where the baseline has the file: another path if an agent moved it.
         entry: the file, if it is still the one with which the first change began, or that was kept.
-        mode: of the file; None for no file.
-        lines: its lines.
         is_text: whether it is text; no file is.
         gone: for each line who removed it; None if the file has it.
         equal: for each line of the file its line in the baseline; None for a line that the baseline lacks.
         began: the work tree before the first change; None if nobody knows.
-        steps: all steps that changed the file since.
         is_mixed: whether a person changed something within the changes of agents.
     """
 
@@ -230,7 +219,9 @@ class Baseline:
         )
 
     def _change(self, edit: Edit, by: LineWriter, origins: Sequence[Origin], texts: Texts, *, accepts: bool) -> None:
-        first, last = self._gap(edit.start, edit.end)
+        # the lines of the baseline between those that are equal to the lines around the edit
+        first = next((line + 1 for line in reversed(self.equal[: edit.start]) if line is not None), 0)
+        last = next((line for line in self.equal[edit.end :] if line is not None), len(self.lines))
         removed = {line for line in self.equal[edit.start : edit.end] if line is not None}
         if accepts:
             self.entry = None
@@ -242,7 +233,9 @@ class Baseline:
         gone: list[LineWriter | None] = []
         equal: list[int | None] = []
         # what is accepted takes the place of what it replaces
-        pivot = min(removed) if removed else first if self._is_right_before_a_change(edit) else last
+        follows_equal = edit.start == 0 or self.equal[edit.start - 1] is not None
+        is_right_before_a_change = follows_equal and edit.end < len(self.equal) and self.equal[edit.end] is None
+        pivot = min(removed) if removed else first if is_right_before_a_change else last
         at = 0
         # a line that the baseline still has is the same line again
         script = texts.edits([self.lines[line] for line in left], list(edit.lines))
@@ -272,16 +265,6 @@ class Baseline:
         if shift:
             following = [None if line is None else line + shift for line in following]
         self.equal[edit.start :] = [*equal, *following]
-
-    def _gap(self, start: int, end: int) -> tuple[int, int]:
-        """The lines of the baseline between those that are equal to the lines around some lines of the file."""
-        first = next((line + 1 for line in reversed(self.equal[:start]) if line is not None), 0)
-        last = next((line for line in self.equal[end:] if line is not None), len(self.lines))
-        return first, last
-
-    def _is_right_before_a_change(self, edit: Edit) -> bool:
-        follows_equal = edit.start == 0 or self.equal[edit.start - 1] is not None
-        return follows_equal and edit.end < len(self.equal) and self.equal[edit.end] is None
 
     # -- what a person accepts
 
@@ -324,11 +307,7 @@ class Baseline:
             self.equal[block.end :] = [None if line is None else line + shift for line in self.equal[block.end :]]
 
     def blocks(self, writers: Sequence[LineWriter]) -> Iterator[Block]:
-        """Lists where the file differs from the baseline, from its first line to its last.
-
-        Args:
-            writers: of the lines of the file.
-        """
+        """Lists where the file, whose lines have these writers, differs from the baseline, in order."""
         order = {step: place for place, step in enumerate(self.steps)}
         at = base = 0
         while at < len(self.equal) or base < len(self.lines):
@@ -351,8 +330,6 @@ class Version:
     """A file as it was for a while.
 
     Attributes:
-        lines: of the file.
-        writers: who wrote each.
         since: when it was like this at the earliest, milliseconds since 1970; None if nobody knows.
         until: when it was like this at the latest; None if nobody knows, or if it still is.
     """
@@ -371,24 +348,19 @@ _FAR: _Distance = (1 << 62, 0)
 def writers_of(
     text: bytes, when: int | None, versions: Callable[[], Iterable[Version]], texts: Texts
 ) -> list[LineWriter]:
-    """Says who wrote each line of a text, such as one that somebody committed.
+    """Says who wrote each line of a text, such as one that somebody committed; raises `IoError`, `Cancelled`.
 
     The text is compared with all versions of its file. If one is the very text, that one counts. Else a line is by
     whoever wrote it in a version that has it: in the one that has the most lines of the text, for what somebody commits
     may be made of several versions. Of several that are as good, it is the one that was there at the time that the text
-    is from, else the latest. Line ends do not count: others may store them in another way.
+    is from, else the latest. Line ends do not count: others may store them in another way. A line that no version has
+    at this place is by `UNKNOWN`.
 
     Args:
         text: what is asked about.
         when: the time that it is from, milliseconds since 1970; None if nobody knows.
         versions: gives those of the file, each later than the one before; called once more if none is the very text.
         texts: compares lines.
-
-    Returns:
-        The writer of each line; `UNKNOWN` for a line that no version has at this place.
-
-    Raises:
-        IoError, Cancelled: the texts were not compared.
     """
     wanted = without_ends(split_lines(text))
     # most often there is one, and to look for it takes no comparison

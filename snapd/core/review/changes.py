@@ -22,24 +22,14 @@ Authors = Callable[[Iterable[StepId]], dict[StepId, Author]]
 
 @attrs.frozen
 class Texts:
-    """Reads files, and compares them.
-
-    Attributes:
-        blobs: holds their contents.
-        differ: compares texts.
-        call: the request.
-    """
+    """Reads files, and compares them, for one request."""
 
     blobs: Blobs
     differ: TextDiffer
     call: Call
 
     def lines(self, entry: Entry | None) -> list[bytes] | None:
-        """The lines of a file, none for no file; None if it is no text, or over 10 MB.
-
-        Raises:
-            StoreCorrupt: the blob is missing or damaged.
-        """
+        """The lines of a file, none for no file; None if it is no text, or over 10 MB. Raises `StoreCorrupt`."""
         if entry is None:
             return []
         if entry.mode == SYMLINK:
@@ -82,12 +72,7 @@ UNKNOWN = LineWriter("unknown")
 
 @attrs.frozen
 class UserOperation:
-    """An operation of a person.
-
-    Attributes:
-        name: of the operation.
-        turned: the steps and operations that it took back or did again; none if it changed something by itself.
-    """
+    """An operation of a person, and the steps and operations that it took back or did again, if any."""
 
     name: OperationId
     turned: tuple[StepId | OperationId, ...]
@@ -98,10 +83,8 @@ class FileChange:
     """One change of a file.
 
     Attributes:
-        path: the file.
         old: the file before; None for no file.
         new: the file afterwards, or what a person kept of it; None for no file.
-        nature: who made it.
         by: who wrote the lines that nobody had written before.
         operation: the operation that made it, which may have brought back lines of others: then these stay theirs.
         source: where the file was, if the change moved it; `old` is what it was there.
@@ -121,11 +104,9 @@ class FileChange:
 
 
 def list_files(timeline: Timeline, objects: ObjectStore, call: Call) -> None:
-    """Lists the files of all events of which that was not done yet: see `Timeline.list_files`.
+    """Lists the files of all events of which that was not done yet, see `Timeline.list_files`; raises `StoreCorrupt`.
 
-    Raises:
-        StoreCorrupt: an object is missing or damaged.
-        Cancelled: the files of some events are listed.
+    After `Cancelled`, the files of some events are listed.
     """
     while numbers := timeline.unlisted(_EVENTS_AT_ONCE):
         for seq in numbers:
@@ -145,11 +126,7 @@ def _files_of(event: Event, objects: ObjectStore) -> Iterator[Touched]:
 
 
 def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) -> list[Touched]:
-    """Lists the files that differ between two snapshots, ordered by path; a moved file has an entry for each name.
-
-    Raises:
-        StoreCorrupt: an object is missing or damaged.
-    """
+    """Lists the files that differ between two snapshots, ordered by path; a moved file has an entry for each name."""
     found = list(objects.changes(old, new))
     came = {change.path for change in found if change.old is None}
     went = {change.path for change in found if change.new is None}
@@ -162,6 +139,7 @@ def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) 
     ]
 
 
+@attrs.frozen
 class Attributor:
     """Says whose the changes of files were.
 
@@ -171,20 +149,12 @@ class Attributor:
         is_elsewhere: whether a file belongs to another history, which knows who changed it where this one does not.
     """
 
-    def __init__(self, timeline: Timeline, authors: Authors, is_elsewhere: Callable[[RelPath], bool]) -> None:
-        self._timeline = timeline
-        self._authors = authors
-        self._is_elsewhere = is_elsewhere
+    _timeline: Timeline
+    _authors: Authors
+    _is_elsewhere: Callable[[RelPath], bool]
 
     def attributed(self, files: Iterable[Touched]) -> Iterator[tuple[Event, list[FileChange]]]:
-        """Attributes what listed events did.
-
-        Args:
-            files: in the order of the events.
-
-        Yields:
-            Each event with its changes; a moved file is one change.
-        """
+        """Attributes what listed events did: gives each, in their order, with its changes; a move is one."""
         for seq, rows in groupby(files, key=lambda file: file.seq):
             event = self._timeline.event(seq)
             if event is not None:
@@ -242,31 +212,17 @@ def _joined(
         if other is not None and file.new is None:
             continue
         nature, by = whose(file.path)
-        if other is None:
-            went = file.new is None and file.other is not None
-            yield FileChange(
-                path=file.path,
-                old=file.old,
-                new=file.new,
-                nature=nature,
-                by=by,
-                operation=operation,
-                source=None,
-                went=went,
-                before=before,
-            )
-        else:
-            yield FileChange(
-                path=file.path,
-                old=other.old,
-                new=file.new,
-                nature=nature,
-                by=by,
-                operation=operation,
-                source=other.path,
-                went=False,
-                before=before,
-            )
+        yield FileChange(
+            path=file.path,
+            old=file.old if other is None else other.old,
+            new=file.new,
+            nature=nature,
+            by=by,
+            operation=operation,
+            source=None if other is None else other.path,
+            went=other is None and file.new is None and file.other is not None,
+            before=before,
+        )
 
 
 @attrs.frozen

@@ -21,12 +21,7 @@ _TAKEN_BACK = 8
 
 @attrs.frozen
 class PendingHunk:
-    """A hunk between the baseline of a file and the file.
-
-    Attributes:
-        hunk: as `git diff` shows it.
-        owners: the steps that wrote or removed its lines.
-    """
+    """A hunk between the baseline of a file and the file; and the steps that wrote or removed its lines."""
 
     hunk: Hunk
     owners: tuple[StepId, ...]
@@ -37,7 +32,6 @@ class PendingFile:
     """A file with pending changes, without their texts.
 
     Attributes:
-        summary: what differs from the baseline.
         id: an opaque name of what is pending: of the baseline and the file.
         hunks: how many hunks; none for what is not text.
         owners: the steps whose changes are pending.
@@ -59,12 +53,9 @@ class PendingTexts:
     """The pending changes of a file, line by line.
 
     Attributes:
-        file: the file.
         hunks: what differs; none for what is not text. The text of a symlink is its target.
-        before: the bytes of the baseline; empty for what is not text.
-        after: the bytes of the file; empty for what is not text.
-        old_mode: of the baseline; None for no file.
-        new_mode: of the file; None for no file.
+        before: the bytes of the baseline; empty for what is not text, as is `after`.
+        old_mode: of the baseline; None for no file, as is `new_mode`.
         too_large: whether either side is over 10 MB.
     """
 
@@ -87,9 +78,7 @@ class Rested:
     """A file to which nothing happened for a while, without its texts: a thousand of these take little memory.
 
     Attributes:
-        path: where it is.
         baseline_path: where the baseline has it; None if nothing is pending.
-        is_gone: whether there is no file.
         pending: its pending changes; None if there are none.
     """
 
@@ -101,20 +90,11 @@ class Rested:
 
 @attrs.frozen
 class _State:
-    """A file at one time.
-
-    Attributes:
-        path: where it is.
-        entry: the file; None for no file.
-        pending: its baseline; None if all of it is accepted.
-    """
+    """A file at one time, None for no file; and its baseline, None if all of it is accepted."""
 
     path: RelPath
     entry: Entry | None
     pending: Baseline | None
-
-    def is_that_of(self, path: RelPath, entry: Entry | None) -> bool:
-        return (self.path, self.entry) == (path, entry)
 
 
 @attrs.define
@@ -122,10 +102,8 @@ class FileFold:
     """One file, after all changes that were added so far.
 
     Attributes:
-        path: where it is.
         now: the file; None for no file.
         lines: its lines; none if it is no text.
-        writers: who wrote each line.
         removers: for each line that an operation brought back, the agent that had removed it.
         is_text: whether it is text; no file is.
         pending: what a person has accepted, if that is something else; None if all of it is accepted.
@@ -176,18 +154,13 @@ class FileFold:
 
     def copy(self) -> FileFold:
         """A fold that goes on by itself."""
-        return FileFold(
-            path=self.path,
-            now=self.now,
+        return attrs.evolve(
+            self,
             lines=list(self.lines),
             writers=list(self.writers),
             removers=list(self.removers),
-            is_text=self.is_text,
-            is_reviewed=self.is_reviewed,
             pending=None if self.pending is None else self.pending.copy(),
-            is_own=self.is_own,
             buried=self._buried.copy(),
-            operations=self._operations,
         )
 
     def is_baseline(self, path: RelPath, entry: Entry | None, texts: Texts) -> bool:
@@ -205,12 +178,7 @@ class FileFold:
         self._buried = buried
 
     def add(self, change: FileChange, texts: Texts) -> None:
-        """Adds the next change.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: the texts were not compared; the fold is of no use any more.
-        """
+        """Adds the next change; raises `StoreCorrupt`. After `IoError`, `Cancelled` the fold is useless."""
         self.shown = None
         if change.nature == "keep":
             self._keep(change, texts)
@@ -239,7 +207,7 @@ class FileFold:
         for name, earlier, later in reversed(self._operations):
             # a restore may take back an operation without naming it
             is_meant = not operation.turned or name in operation.turned
-            if is_meant and later == before and earlier.is_that_of(self.path, self.now):
+            if is_meant and later == before and (earlier.path, earlier.entry) == (self.path, self.now):
                 self.pending = None if earlier.pending is None else earlier.pending.copy()
                 break
         self._operations = (*self._operations, (operation.name, before, self._state()))[-_TAKEN_BACK:]
@@ -248,7 +216,11 @@ class FileFold:
         found = texts.lines(change.new)
         made = texts.edits(self.lines, found or [])
         own = Origin(change.by, accepted=change.nature == "person")
-        origins = [self._origins(edit, change.operation, own) for edit in made]
+        # only an operation brings back what was there before
+        origins = [
+            [own] * len(edit.lines) if change.operation is None else self._buried.origins(edit.lines, own)
+            for edit in made
+        ]
         removers = [[] if change.operation is None else self.removers[edit.start : edit.end] for edit in made]
         is_new = (
             change.nature != "person"
@@ -267,10 +239,6 @@ class FileFold:
             self.writers[edit.start : edit.end] = [origin.writer for origin in came]
             self.removers[edit.start : edit.end] = [origin.removed_by for origin in came]
         self.now, self.is_text = change.new, found is not None
-
-    def _origins(self, edit: Edit, operation: UserOperation | None, own: Origin) -> list[Origin]:
-        """Where the new lines of an edit come from."""
-        return [own] * len(edit.lines) if operation is None else self._buried.origins(edit.lines, own)
 
     def _bury(self, made: list[Edit], remover: LineWriter | None) -> None:
         for edit in made:
@@ -302,27 +270,16 @@ class FileFold:
 Formers = dict[tuple["RelPath", int], FileFold | None]
 
 
+@attrs.frozen
 class FileHistory:
-    """Folds the changes of files of one workspace.
+    """Folds the changes of files of one workspace, whose events are listed; every method raises as `FileFold.add`."""
 
-    Args:
-        timeline: of the workspace; the files of its events are listed.
-        attributor: says whose changes were.
-        is_reviewed: see `FileFold`.
-    """
-
-    def __init__(self, timeline: Timeline, attributor: Attributor, *, is_reviewed: bool) -> None:
-        self._timeline = timeline
-        self._attributor = attributor
-        self._is_reviewed = is_reviewed
+    _timeline: Timeline
+    _attributor: Attributor
+    _is_reviewed: bool = attrs.field(kw_only=True)
 
     def before(self, path: RelPath, seq: int, texts: Texts) -> FileFold | None:
-        """Folds all changes of a file by events with a number below `seq`; None if there are none.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: the texts were not compared.
-        """
+        """Folds all changes of a file by events with a number below `seq`; None if there are none."""
         formers: Formers = {}
         self._fold_all([(path, seq)], formers, texts)
         return formers[path, seq]
@@ -334,14 +291,7 @@ class FileHistory:
         replaced: Sequence[tuple[RelPath, int]],
         texts: Texts,
     ) -> FileFold | None:
-        """Adds changes of one event to a fold.
-
-        Args:
-            fold: is changed; None begins one.
-            changes: of the file, in their order.
-            replaced: see `Lineage`.
-            texts: reads and compares files.
-        """
+        """Adds changes of one event to a fold, which changes; None begins one. See `Lineage.replaced`."""
         formers: Formers = {}
         if fold is None:
             self._fold_all(replaced, formers, texts)

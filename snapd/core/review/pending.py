@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 
 import attrs
 
@@ -23,17 +22,13 @@ _DIGITS = 32
 
 
 def view(fold: FileFold, texts: Texts) -> PendingTexts:
-    """Shows the pending changes of a file that has some.
-
-    Raises:
-        StoreCorrupt: an object is missing or damaged.
-        IoError, Cancelled: the texts were not compared.
-    """
+    """Shows the pending changes of a file that has some; raises `StoreCorrupt`, `IoError`, `Cancelled`."""
     pending = fold.pending
     assert pending is not None
     is_text = fold.is_text and pending.is_text
     before, after = (b"".join(pending.lines), b"".join(fold.lines)) if is_text else (b"", b"")
     sides = (pending.entry, fold.now)
+    sizes = (texts.blobs.blob_size(entry.oid) for entry in sides if entry is not None)
     if not is_text and all(entry is None or entry.mode == SYMLINK for entry in sides):
         # as git does, the text of a link is its target
         before, after = (b"" if entry is None else texts.blobs.read_blob(entry.oid) for entry in sides)
@@ -65,7 +60,7 @@ def view(fold: FileFold, texts: Texts) -> PendingTexts:
         after=after,
         old_mode=pending.mode,
         new_mode=None if fold.now is None else fold.now.mode,
-        too_large=not is_text and not binary and any(_is_large(entry, texts) for entry in sides),
+        too_large=not is_text and not binary and any(size > TEN_MIB for size in sizes),
     )
 
 
@@ -79,12 +74,6 @@ def listed(file: FileFold | Rested, texts: Texts) -> PendingFile:
     return file.shown
 
 
-def rested(fold: FileFold, texts: Texts) -> Rested:
-    """What is to be known of a file while nothing happens to it; raises as `view`."""
-    pending = None if fold.pending is None else listed(fold, texts)
-    return Rested(fold.path, fold.baseline_path, fold.is_gone, pending)
-
-
 def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return max(one[0], other[0]) <= min(one[1], other[1])
 
@@ -94,10 +83,6 @@ def _is_binary(entry: Entry | None, texts: Texts) -> bool:
         return False
     data = texts.blobs.read_small_blob(entry.oid, TEN_MIB)
     return data is not None and is_binary(data)
-
-
-def _is_large(entry: Entry | None, texts: Texts) -> bool:
-    return entry is not None and texts.blobs.blob_size(entry.oid) > TEN_MIB
 
 
 def _id(fold: FileFold, pending: Baseline) -> str:
@@ -177,15 +162,16 @@ class RememberedFiles:
     def rest(self, texts: Texts) -> None:
         """Drops the texts of the files that were changed longest ago, and those of them that have nothing pending.
 
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: texts were not compared; some files rest.
+        Raises as `view`; then some files rest.
         """
         while len(self._awake) > _WITH_TEXTS and self._lines > _WITH_LINES:
             path = next(iter(self._awake))
             fold = self._files[path]
             assert isinstance(fold, FileFold)
-            self.put(path, None if fold.pending is None else rested(fold, texts))
+            if fold.pending is None:
+                self.put(path, None)
+            else:
+                self.put(path, Rested(fold.path, fold.baseline_path, fold.is_gone, listed(fold, texts)))
 
 
 class Draft:
@@ -245,11 +231,6 @@ class PendingFiles:
 
     Once a step has ended, whose its changes were is settled; what follows from settled events is kept, and every
     question costs what happened since.
-
-    Args:
-        timeline: of the workspace.
-        objects: holds the snapshots.
-        attributor: says whose changes were.
     """
 
     def __init__(self, timeline: Timeline, objects: ObjectStore, attributor: Attributor) -> None:
@@ -261,26 +242,23 @@ class PendingFiles:
         self._settled = _Settled(-1)
 
     def at(self, last: int, unrecorded: Iterable[FileChange], texts: Texts) -> Mapping[RelPath, FileFold | Rested]:
-        """Gives the files with pending changes, by their paths.
+        """Gives the files with pending changes, by their paths; raises as `view`.
 
-        Args:
-            last: the number of the last event that counts.
-            unrecorded: what changed since that event.
-            texts: reads and compares files.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            IoError, Cancelled: texts were not compared.
+        `last` is the number of the last event that counts, and `unrecorded` what changed since.
         """
         with texts.call.holding(self._lock):
             list_files(self._timeline, self._objects, texts.call)
-            if self._settled.epoch != self._timeline.epoch or self._has_been_spoken_for(self._settled.left):
+            # once somebody has spoken for a step that was left, more is its own
+            if self._settled.epoch != self._timeline.epoch or any(
+                len(self._timeline.spans(step_id)) != count for step_id, count in self._settled.left.items()
+            ):
                 self._settled = _Settled(self._timeline.epoch)
             opened = {step.step_id for step in self._timeline.open_steps()}
             rows = [row for row in self._timeline.touched_since(self._settled.seq) if row.seq <= last]
             unsettled: list[tuple[Event, list[FileChange]]] = []
             for event, changes in self._attributor.attributed(rows):
-                if unsettled or _is_at_work(event, opened):
+                is_at_work = event.seen is not None and not opened.isdisjoint(event.seen.steps)
+                if unsettled or is_at_work:
                     unsettled.append((event, changes))
                 else:
                     self._settle(event, changes, texts)
@@ -375,18 +353,12 @@ class PendingFiles:
             draft.put(change.path, there)
         return there is not None and there.baseline_path is not None
 
-    def _has_been_spoken_for(self, left: Mapping[StepId, int]) -> bool:
-        """Whether somebody has spoken since for a step that was left: then more is its own."""
-        return any(len(self._timeline.spans(step_id)) != count for step_id, count in left.items())
-
 
 @attrs.define
 class _Settled:
-    """What follows from the events whose changes will not become somebody else's.
+    """What follows from the events, up to the number `seq`, whose changes will not become somebody else's.
 
     Attributes:
-        epoch: of the timeline.
-        seq: the number of the last of these events.
         files: the files with pending changes, and some that had any.
         left: the steps that were left, and how many spans each had then.
     """
@@ -395,10 +367,6 @@ class _Settled:
     seq: int = 0
     files: RememberedFiles = attrs.field(factory=RememberedFiles)
     left: dict[StepId, int] = attrs.field(factory=dict)
-
-
-def _is_at_work(event: Event, opened: AbstractSet[StepId]) -> bool:
-    return event.seen is not None and not opened.isdisjoint(event.seen.steps)
 
 
 def _adds_nothing(change: FileChange) -> bool:

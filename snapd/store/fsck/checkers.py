@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import attrs
+from cattrs import Converter
 
 from snapd.model.call import Call
-from snapd.model.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep, after_repair
+from snapd.model.check_report import CheckReport, after_repair
 from snapd.model.errors import IoError, StoreCorrupt
 from snapd.model.snapshot import RelPath
 from snapd.store.files.lock import Ownership
@@ -25,24 +26,12 @@ from snapd.store.upgrade import upgrade
 from snapd.workers.processes import Report, WorkerEnded, can_start, run_job, serve
 
 from .examine import Examination, disagreement, examine
-from .holdings import Holdings, Sources
+from .holdings import Holdings
 from .repair import Elsewhere, repair_chains, repair_files, repair_objects
 
 
 def check(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | None = None) -> CheckReport:
-    """Checks a store; changes nothing.
-
-    Args:
-        store: its directory.
-        call: the request.
-        quick: read only records and events, no other objects.
-        agrees: whether the database of the timeline matches the events; None if nobody has it open.
-
-    Raises:
-        StoreCorrupt: a newer snapd made it.
-        IoError: a part of it cannot be read.
-        Cancelled: the request was cancelled.
-    """
+    """Checks a store; changes nothing. Arguments and errors as of `examine`."""
     with _examined(store, call, quick=quick, agrees=agrees) as found:
         return found.report()
 
@@ -83,7 +72,9 @@ def repair(
         repair_files(store, found.problems, quarantine)
         settle()
         left_out = repair_chains(found, quarantine)
-    with _examined(store, call, quick=False, agrees=agrees) as found, Sources(directories) as sources:
+    with _examined(store, call, quick=False, agrees=agrees) as found, ExitStack() as stack:
+        # those that are missing or cannot be read are skipped
+        sources = [stack.enter_context(Holdings(os.fsdecode(each), is_ours=False)) for each in directories]
         repair_objects(found, Elsewhere(sources, work_tree), quarantine, call)
     return attrs.evolve(first, repaired=tuple(left_out), quarantine=quarantine.path)
 
@@ -134,12 +125,7 @@ def _examined(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool]
 
 @attrs.frozen
 class _Checked:
-    """What the other process answers.
-
-    Attributes:
-        report: what the check found.
-        asks_timeline: whether the open timeline is to be compared too: the events fit together.
-    """
+    """What the other process answers; `asks_timeline` if the events fit together: then that is compared too."""
 
     report: CheckReport
     asks_timeline: bool
@@ -148,30 +134,17 @@ class _Checked:
 def check_apart(store: str, call: Call, agrees: Callable[[], bool]) -> CheckReport:
     """Checks a store that this process has open, as `check`; in this process only if no other can be started.
 
-    Args:
-        store: its directory.
-        call: the request; cancelling it ends the process.
-        agrees: whether the database of the timeline matches the events.
-
-    Raises:
-        StoreCorrupt, StorageFull, IoError, Cancelled: as `check`; `IoError` also if the process cannot be
-            started, or ended before it had answered.
+    Cancelling the request ends the process. Raises `IoError` also if it cannot be started, or ended before it had
+    answered.
     """
     if not can_start():
         return check(store, call, quick=False, agrees=agrees)
     try:
-        answer = run_job(
-            __name__,
-            {"store": store},
-            in_background=True,
-            check=call.check,
-            report=call.progress,
-        )
+        answer = run_job(__name__, {"store": store}, in_background=True, check=call.check, report=call.progress)
     except WorkerEnded as error:
-        raise IoError(
-            f"the process that checks {store} ended with {error.status}", hint="try again", path=store
-        ) from error
-    report = _report(answer["report"])
+        message = f"the process that checks {store} ended with {error.status}"
+        raise IoError(message, hint="try again", path=store) from error
+    report = _reports.structure(answer["report"], CheckReport)
     if not answer["asks_timeline"]:
         return report
     problems, _ = disagreement(agrees)
@@ -195,26 +168,5 @@ def _check(question: dict[str, Any], report: Report) -> _Checked:
     return _Checked(found, bool(asked))
 
 
-def _report(report: dict[str, Any]) -> CheckReport:
-    return CheckReport(
-        **{
-            **report,
-            "problems": tuple(_problem(**problem) for problem in report["problems"]),
-            "repaired": tuple(_problem(**problem) for problem in report["repaired"]),
-            "broken": _ids(report["broken"]),
-            "leftovers": Leftovers(**report["leftovers"]),
-        }
-    )
-
-
-def _problem(files: list[Any], snapshots: list[str], steps: list[Any], **rest: Any) -> Problem:
-    return Problem(
-        **rest,
-        files=tuple(TouchedFile(bytes.fromhex(file["path"]), _ids(file["snapshots"])) for file in files),
-        snapshots=_ids(snapshots),
-        steps=tuple(TouchedStep(**step) for step in steps),
-    )
-
-
-def _ids(hexes: list[str]) -> tuple[bytes, ...]:
-    return tuple(map(bytes.fromhex, hexes))
+_reports = Converter()
+_reports.register_structure_hook(bytes, lambda digits, _: bytes.fromhex(digits))

@@ -130,7 +130,8 @@ def check_access(store: str) -> list[Problem]:
             if status is None or (path != above and status.st_nlink > 1):
                 continue
             if wrong := _wrong(status, others):
-                found.append(_refused(store, path, wrong))
+                name = os.path.relpath(path, store)
+                found.append(Problem("permissions", name, f"{path if name == '.' else name} {wrong}"))
     return found
 
 
@@ -151,11 +152,6 @@ def _wrong(status: os.stat_result, others: int) -> str:
     if not stat.S_ISLNK(status.st_mode) and status.st_mode & others:
         return f"is open to others (mode {stat.S_IMODE(status.st_mode):o})"
     return ""
-
-
-def _refused(store: str, path: str, wrong: str) -> Problem:
-    name = os.path.relpath(path, store)
-    return Problem("permissions", name, f"{path if name == '.' else name} {wrong}")
 
 
 def _is_root(data: bytes) -> bool:
@@ -209,17 +205,12 @@ class Touches:
     snapshots: set[ObjectId] = attrs.field(factory=set)
     steps: dict[TouchedStep, None] = attrs.field(factory=dict)
 
-    def touched_files(self) -> tuple[TouchedFile, ...]:
-        """The files, sorted by path."""
-        return tuple(TouchedFile(path, tuple(sorted(trees))) for path, trees in sorted(self.files.items()))
-
 
 @attrs.define
 class Touched:
-    """What all missing objects affect.
+    """What all missing objects affect, by their ids.
 
     Attributes:
-        objects: for each missing object.
         broken: the trees of the snapshots that cannot be restored completely, sorted.
         is_cut: whether there are more pairs than `MAX_PAIRS`; `broken` is complete nevertheless.
     """
@@ -271,12 +262,7 @@ def _touch_steps(
 
 
 def named_by(link: Link, session_id: SessionId | None) -> list[TouchedStep]:
-    """The steps or the operation of an event.
-
-    Args:
-        link: the event.
-        session_id: the session of its chain.
-    """
+    """The steps or the operation of an event, whose chain is that of a session."""
     what = link.event.what
     match what:
         case StepBegun() | StepEnded():
@@ -294,18 +280,12 @@ def named_by(link: Link, session_id: SessionId | None) -> list[TouchedStep]:
 
 @attrs.frozen
 class Examination:
-    """Everything that a check has found.
+    """Everything that a check has found in the store with this directory.
 
     Attributes:
-        store: the directory of the store.
-        holdings: its objects.
-        scan: what reading them found.
-        references: its references.
-        named: what these reach.
-        touched: the missing objects, and what they affect.
+        scan: what reading the objects found.
+        named: what the references reach.
         broken_chains: the references whose chains must be rebuilt, and can be.
-        problems: all problems.
-        leftovers: temporary files that crashes left.
         is_quick: whether objects were not read.
     """
 
@@ -339,9 +319,16 @@ class Examination:
 
 def _replayed(store: str, holdings: Holdings, moving: Mapping[str, ObjectId]) -> References:
     """The references as they are once the journal is in the repository."""
+
+    def before(commit: ObjectId) -> ObjectId | None:
+        try:
+            return decode_commit(holdings.commit(commit), commit)[1]
+        except StoreCorrupt:
+            return None
+
     on_disk = read_references(store)
     damaged = tuple(name for name in on_disk.damaged if name not in moving)
-    return References({**on_disk.targets, **replayed(on_disk.targets, moving, partial(_before, holdings))}, damaged)
+    return References({**on_disk.targets, **replayed(on_disk.targets, moving, before)}, damaged)
 
 
 def examine(
@@ -358,8 +345,7 @@ def examine(
 
     Raises:
         StoreCorrupt: a newer snapd made it.
-        IoError: a part of it cannot be read.
-        Cancelled: the request was cancelled.
+        IoError, Cancelled: the check did not finish.
     """
     problems = [*check_files(store), *check_access(store)]
     first = tuple(problems)
@@ -383,8 +369,7 @@ def examine(
     problems += _of_references(holdings, references, lost, named)
     problems += _of_objects(holdings, touching)
     problems += _of_packs(holdings, named)
-    problems += _of_keeping(named)
-    problems += _of_newer(named)
+    problems += _of_events(named)
     if not broken and not any(name in named.sessions for name in named.newer.values()):
         wrong, fits = disagreement(partial(_agrees, store, named) if agrees is None else agrees)
         problems += wrong
@@ -408,27 +393,11 @@ def examine(
     )
 
 
-def _of_newer(named: Named) -> Iterator[Problem]:
-    for commit, chain in named.newer.items():
-        message = f"the event {commit.hex()} in {chain} was written by a newer snapd: repair it with that one"
-        yield Problem("newerFormat", commit.hex(), message)
-
-
 def _complete(found: Scan, holdings: Holdings, named: Named) -> None:
     """Adds commits that are only in the journal, and those of our format that somebody else made."""
     for oid in {*holdings.journal, *named.links} - found.commits.keys():
-        kind, data = holdings.read(oid) or ("", b"")
-        if kind == "commit":
+        if data := holdings.commit(oid):
             found.commits[oid] = data
-
-
-def _before(holdings: Holdings, commit: ObjectId) -> ObjectId | None:
-    """The parent of a commit; None if there is none, or it cannot be read."""
-    kind, data = holdings.read(commit) or ("", b"")
-    try:
-        return decode_commit(data, commit)[1] if kind == "commit" else None
-    except StoreCorrupt:
-        return None
 
 
 def _of_references(holdings: Holdings, references: References, lost: list[str], named: Named) -> Iterator[Problem]:
@@ -474,7 +443,7 @@ def _of_objects(holdings: Holdings, touching: Touched) -> Iterator[Problem]:
             "damagedObject" if is_damaged else "missingObject",
             oid.hex(),
             f"object {oid.hex()} is {state}: {_what_is_touched(touches)}",
-            touches.touched_files(),
+            tuple(TouchedFile(path, tuple(sorted(trees))) for path, trees in sorted(touches.files.items())),
             tuple(sorted(touches.snapshots)),
             tuple(touches.steps),
         )
@@ -535,23 +504,20 @@ def _file(holdings: Holdings, path: str) -> str:
     return os.path.relpath(path, os.path.dirname(holdings.directory))
 
 
-def _of_keeping(named: Named) -> Iterator[Problem]:
+def _of_events(named: Named) -> Iterator[Problem]:
     for commit in named.loosely:
         message = f"event {commit.hex()} does not keep all objects that it names: a cleanup could drop them"
         yield Problem("notKept", commit.hex(), message)
+    for commit, chain in named.newer.items():
+        message = f"the event {commit.hex()} in {chain} was written by a newer snapd: repair it with that one"
+        yield Problem("newerFormat", commit.hex(), message)
 
 
 def disagreement(agrees: Callable[[], bool]) -> tuple[list[Problem], bool]:
-    """Checks the timeline.
+    """Checks the timeline; raises `IoError`.
 
-    Args:
-        agrees: whether its database matches the events; may raise if the events are inconsistent.
-
-    Returns:
-        The problems, and whether the events themselves are consistent.
-
-    Raises:
-        IoError: it cannot be read.
+    `agrees` says whether its database matches the events, or raises if they are inconsistent. Returns the problems, and
+    whether the events themselves are consistent.
     """
     try:
         if agrees():
@@ -578,8 +544,7 @@ def _known_heads(store: str) -> Mapping[str, ObjectId]:
 def _agrees(store: str, named: Named) -> bool:
     """Whether the database of a store that nobody has open matches the events, as far as it would be used.
 
-    Raises:
-        ValueError, sqlite3.IntegrityError: the events are inconsistent.
+    Raises `ValueError` or `sqlite3.IntegrityError` if the events are inconsistent.
     """
     heads = {chain.name: chain.target for chain in named.chains if chain.name in named.sessions}
     path = os.path.join(store, TIMELINE)

@@ -17,7 +17,7 @@ from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import Damaged, ignoring_unreadable, is_there, reading, twice
 from snapd.store.objects.codec import ID_BYTES, ObjectKind, object_id
 from snapd.store.objects.compression import CHUNK_BYTES
-from snapd.store.objects.loose import check_loose, expand_loose, loose_files, object_path, read_loose
+from snapd.store.objects.loose import check_loose, expand_loose, object_path, read_loose
 from snapd.store.objects.pack_index import PackIndex
 from snapd.store.objects.pack_reader import PackReader, object_cache
 from snapd.store.objects.pack_writer import encode_index
@@ -37,22 +37,16 @@ _FIRST = 12
 
 
 class Pack:
-    """A pack with its index.
+    """A pack with its index; raises `IoError` if it cannot be opened now.
 
     Args:
         path: of both files, without an ending.
         index: of the pack; a rebuilt one if its own is missing or damaged.
 
     Attributes:
-        path: as given.
-        name: of the pack, without an ending.
-        index: as given.
         file: the open pack; None if it cannot be opened.
         damaged: the objects with a damaged entry.
         flaw: what is wrong with the pack as a whole; None if nothing is known.
-
-    Raises:
-        IoError: it cannot be opened now.
     """
 
     def __init__(self, path: str, index: PackIndex) -> None:
@@ -75,22 +69,22 @@ class Pack:
         return self.file is not None and oid not in self.damaged and oid in self.index
 
     def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object, which match the id; None without a sound copy.
-
-        Raises:
-            IoError: it cannot be read now.
-        """
+        """The type and the bytes of an object, which match the id; None without a sound copy. Raises `IoError`."""
         file = self.file
-        if file is None or oid in self.damaged or oid not in self.index:
+        offset = None if file is None or oid in self.damaged else self.index.offset_of(oid)
+        if file is None or offset is None:
             return None
-        return self._remembering_damage(file, oid, lambda: _read(file, oid, self.index))
+
+        def read() -> tuple[ObjectKind, bytes]:
+            kind, data = file.object_at(offset, self.index.offset_of)
+            if object_id(kind, data) != oid:
+                raise Damaged("its bytes are those of another object")
+            return kind, data
+
+        return self._remembering_damage(file, oid, read)
 
     def check(self, oid: ObjectId, offset: int) -> tuple[ObjectKind, int, bytes] | None:
-        """As `PackReader.check`, for an open pack. None if the object is damaged, which is remembered.
-
-        Raises:
-            IoError: it cannot be read now.
-        """
+        """As `PackReader.check`, for an open pack. None if the object is damaged, which is remembered."""
         assert self.file is not None
         file = self.file
         return self._remembering_damage(file, oid, lambda: file.check(oid, offset, self.index.offset_of))
@@ -111,15 +105,6 @@ class Pack:
             return None
 
 
-def _read(file: PackReader, oid: ObjectId, index: PackIndex) -> tuple[ObjectKind, bytes]:
-    offset = index.offset_of(oid)
-    assert offset is not None
-    kind, data = file.object_at(offset, index.offset_of)
-    if object_id(kind, data) != oid:
-        raise Damaged("its bytes are those of another object")
-    return kind, data
-
-
 class Holdings:
     """The objects in one `objects` directory; a context manager that closes their files.
 
@@ -129,7 +114,6 @@ class Holdings:
             descriptors or memory are lacking.
 
     Attributes:
-        directory: as given.
         packs: the packs, by name; those without a sound index only after `rebuild_indexes`.
         unindexed: the packs without a sound index, by name: the path without an ending, and whether there is a damaged
             index.
@@ -183,15 +167,7 @@ class Holdings:
                 pack.file.close()
 
     def rebuild_indexes(self, call: Call) -> None:
-        """Rebuilds the indexes of packs without a sound one, and adds these packs.
-
-        Args:
-            call: the request.
-
-        Raises:
-            IoError: a pack cannot be read now.
-            Cancelled: the request was cancelled.
-        """
+        """Rebuilds the indexes of packs without a sound one, and adds these packs; raises `IoError`, `Cancelled`."""
         for name, (path, _) in self.unindexed.items():
             # there may be only a damaged index, and no pack
             with contextlib.suppress(FileNotFoundError):
@@ -223,6 +199,11 @@ class Holdings:
                 break
         return found
 
+    def commit(self, oid: ObjectId) -> bytes:
+        """The bytes of a commit; none if it is no commit, or has no sound copy."""
+        kind, data = self.read(oid) or ("", b"")
+        return data if kind == "commit" else b""
+
     def loose_copy(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
         """As `read`, only from its loose file or the journal."""
         if oid not in self.damaged_loose:
@@ -235,13 +216,8 @@ class Holdings:
                     return found
         return expand_loose(self.journal.get(oid, b""), oid)
 
-    def loose(self) -> Iterator[tuple[ObjectId, str]]:
-        """The loose objects and the paths of their files; raises `IoError`."""
-        for oid, entry in loose_files(self.directory):
-            yield oid, entry.path
-
-    def check_one(self, oid: ObjectId, path: str) -> tuple[ObjectKind, int, bytes] | None:
-        """As `check_loose`. None if the file is missing, or damaged, which is remembered."""
+    def check_loose(self, oid: ObjectId, path: str) -> tuple[ObjectKind, int, bytes] | None:
+        """As `loose.check_loose`. None if the file is missing, or damaged, which is remembered."""
         try:
             return twice(lambda: check_loose(path, oid))
         except Damaged as error:
@@ -249,45 +225,8 @@ class Holdings:
             return None
 
 
-class Sources:
-    """Object directories of the user's own git, read and never written.
-
-    Args:
-        directories: absolute paths; those that are missing or cannot be read are skipped.
-
-    Raises:
-        IoError: too few file descriptors or too little memory.
-    """
-
-    def __init__(self, directories: tuple[bytes, ...]) -> None:
-        self._holdings: list[Holdings] = []
-        with contextlib.ExitStack() as stack:
-            for directory in map(os.fsdecode, directories):
-                holdings = stack.enter_context(Holdings(directory, is_ours=False))
-                self._holdings.append(holdings)
-            self._stack = stack.pop_all()
-
-    def __enter__(self) -> Sources:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def read(self, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object, which match its id; None if no directory has it."""
-        for holdings in self._holdings:
-            found = holdings.read(oid)
-            if found is not None:
-                return found
-        return None
-
-
 class RebuiltIndex(PackIndex):
-    """The index of a pack, made of what was found in the pack itself; it states no CRC-32.
-
-    Args:
-        path: the `.pack` file.
-        call: the request.
+    """The index of a pack, made of what was found in the `.pack` file itself; it states no CRC-32.
 
     Attributes:
         is_whole: whether every entry of the pack is an object.
@@ -314,11 +253,7 @@ class RebuiltIndex(PackIndex):
         super().__init__(encode_index(((oid, 0, offset) for oid, offset in self._found.items()), checksum), path)
 
     def lines(self) -> list[tuple[ObjectId, int, int]]:
-        """What an index states for each object: its id, the CRC-32 of its entry, and its offset.
-
-        Raises:
-            Damaged, IoError: the pack cannot be read.
-        """
+        """The lines of an index, see `encode_index`, with CRC-32; raises `Damaged`, `IoError`."""
         found = []
         with reading(self._path), open(self._path, "rb") as pack:
             for oid, offset in self._found.items():

@@ -35,7 +35,6 @@ class Rebuilt:
 
     Attributes:
         targets: the new targets of references, by name; None if nothing is left for one.
-        commits: the new commits, by their ids.
         left_out: the events that depend on a lost one.
     """
 
@@ -46,12 +45,7 @@ class Rebuilt:
 
 @attrs.define
 class _Stray:
-    """Commits of snapd that no reference reaches.
-
-    Attributes:
-        links: the events.
-        followed: the parents of commits of a newer snapd; None for those without one.
-    """
+    """Commits of snapd that no reference reaches; `followed` has the parents of those of a newer snapd."""
 
     links: dict[ObjectId, Link] = attrs.field(factory=dict)
     followed: set[ObjectId | None] = attrs.field(factory=set)
@@ -88,13 +82,7 @@ def lost_references(
 
 
 def ours_to_rebuild(named: Named, commits: Mapping[ObjectId, bytes], names: Iterable[str]) -> list[str]:
-    """The chains that cannot contain anything of a newer snapd.
-
-    Args:
-        named: what the references reach.
-        commits: all commits of snapd.
-        names: the references that are lost or damaged, or break off.
-    """
+    """Those of some lost, damaged or broken chains that cannot contain anything of a newer snapd."""
     stray = _stray(named, commits)
     # the events of all chains depend on each other
     is_newer = bool(
@@ -106,14 +94,7 @@ def ours_to_rebuild(named: Named, commits: Mapping[ObjectId, bytes], names: Iter
 
 
 def rebuild(named: Named, commits: Mapping[ObjectId, bytes], holdings: Holdings, names: Iterable[str]) -> Rebuilt:
-    """Rebuilds chains.
-
-    Args:
-        named: what the references reach.
-        commits: all commits of snapd that can be read.
-        holdings: of the store.
-        names: the references that are lost or damaged, or break off.
-    """
+    """Rebuilds chains that are lost or damaged, or break off, from all commits of snapd that can be read."""
     stray = _stray(named, commits)
     rebuilt = Rebuilt()
     asked = {name for name in names if name.startswith(CHAINS)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
@@ -27,7 +27,7 @@ from snapd.store.refs.database import PACKED, ReferenceDatabase
 from snapd.store.repository import write_config
 
 from .examine import ROOT, Examination, is_needed, is_only_in_flawed
-from .holdings import Holdings, Pack, RebuiltIndex, Sources
+from .holdings import Holdings, Pack, RebuiltIndex
 from .rebuild import rebuild
 from .walk import flaw_of
 
@@ -35,12 +35,7 @@ _MODES = 0o077
 
 
 def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine) -> None:
-    """Repairs files that are neither objects nor references.
-
-    Args:
-        store: its directory.
-        problems: from the check.
-        quarantine: for files that are replaced.
+    """Repairs files that are neither objects nor references, as far as a check named them.
 
     Raises:
         StorageFull, IoError: some files may be repaired and others not.
@@ -72,23 +67,20 @@ def _make_way(path: str, reason: str, quarantine: Quarantine) -> None:
 
 
 def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
-    """Rebuilds chains that break off, or that have lost their reference.
-
-    Args:
-        found: the check.
-        quarantine: for references that are replaced.
-
-    Returns:
-        The events that had to be left out.
+    """Rebuilds chains that break off, or that have lost their reference; gives the events that had to be left out.
 
     Raises:
         StorageFull, IoError: some references may point to rebuilt chains, and others not.
     """
     rebuilt = rebuild(found.named, found.scan.commits, found.holdings, found.broken_chains)
-    _write_commits(found.holdings, rebuilt.commits)
+    with _NewPack(found.holdings) as writing:
+        for oid, data in rebuilt.commits.items():
+            writing.add(oid, ("commit", data))
+        writing.finish()
     database = ReferenceDatabase(found.store)
+    packed = os.path.join(found.store, PACKED)
     if PACKED in found.references.damaged:
-        quarantine.keep(os.path.join(found.store, PACKED), "lines of it are unreadable")
+        quarantine.keep(packed, "lines of it are unreadable")
         database.mend_packed()
     for name, target in rebuilt.targets.items():
         path = os.path.join(found.store, name)
@@ -96,24 +88,16 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
         if target == before and target is not None:
             continue
         if target is None:
-            _remove_reference(found, name, "nothing is left of its chain", quarantine)
+            quarantine.keep(path if os.path.lexists(path) else packed, "nothing is left of its chain")
+            database.delete(name)
+            database.sync()
         else:
             quarantine.keep(path, "its chain is rebuilt")
             database.move({name: target}, durable=True)
-    return [_left_out(link.commit.hex()) for link in rebuilt.left_out]
-
-
-def _left_out(event: str) -> Problem:
-    return Problem("lostEvent", event, f"event {event} is left out: it depends on an event that is lost")
-
-
-def _remove_reference(found: Examination, name: str, reason: str, quarantine: Quarantine) -> None:
-    """Removes a reference, packed or not, durably; keeps its file in quarantine."""
-    path = os.path.join(found.store, name)
-    quarantine.keep(path if os.path.lexists(path) else os.path.join(found.store, PACKED), reason)
-    database = ReferenceDatabase(found.store)
-    database.delete(name)
-    database.sync()
+    return [
+        Problem("lostEvent", event, f"event {event} is left out: it depends on an event that is lost")
+        for event in (link.commit.hex() for link in rebuilt.left_out)
+    ]
 
 
 @attrs.frozen
@@ -121,22 +105,16 @@ class Elsewhere:
     """Where to look for lost objects; whatever is found is compared with the id.
 
     Attributes:
-        sources: the project's own git.
+        sources: the project's own git, which is only read.
         work_tree: returns the bytes of a file of the work tree; None if there is no such file.
     """
 
-    sources: Sources
+    sources: Sequence[Holdings]
     work_tree: Callable[[RelPath], bytes | None]
 
 
 def repair_objects(found: Examination, elsewhere: Elsewhere, quarantine: Quarantine, call: Call) -> None:
     """Recovers lost objects from elsewhere, and moves damaged files to quarantine.
-
-    Args:
-        found: the check.
-        elsewhere: where to look for lost objects.
-        quarantine: for damaged files.
-        call: the request.
 
     Raises:
         StorageFull, IoError: everything that could be read before can still be read.
@@ -145,23 +123,21 @@ def repair_objects(found: Examination, elsewhere: Elsewhere, quarantine: Quarant
     flawed = [pack for pack in holdings.packs.values() if pack.flaw is not None]
     reindexed = [pack for pack in flawed if _can_be_indexed(pack, call)]
     going = [pack for pack in flawed if pack not in reindexed and _is_to_repair(found, pack)]
-    writing = _NewPack(holdings)
-    try:
+    with _NewPack(holdings) as writing:
         for pack in going:
             for oid in found.named.needed:
                 if pack.has(oid) and is_only_in_flawed(holdings, oid):
                     writing.add(oid, pack.read(oid))
-                    call.progress("saving objects", writing.count)
+                    call.progress("saving objects", len(writing.written))
         _fetch(found, elsewhere, writing, call)
         for pack in (*going, *reindexed):
             _keep_pack(found, pack, quarantine)
         for oid, reason in holdings.damaged_loose.items():
             quarantine.keep(object_path(holdings.directory, oid), reason, [oid.hex()])
         new = writing.finish()
-    finally:
-        writing.discard()
     for pack in reindexed:
-        _index(pack)
+        assert isinstance(pack.index, RebuiltIndex)
+        write_file(f"{pack.path}.idx", encode_index(pack.index.lines(), pack.index.checksum))
     for pack in going:
         if pack.path != new:
             for ending in ("idx", "pack"):
@@ -183,12 +159,13 @@ def _fetch(found: Examination, elsewhere: Elsewhere, writing: _NewPack, call: Ca
     while pending:
         oid, paths = pending.popitem()
         seen.add(oid)
-        call.progress("looking for lost objects", writing.count)
+        call.progress("looking for lost objects", len(writing.written))
         whole = holdings.read(oid)
         if whole is None or is_only_in_flawed(holdings, oid):
             implied = found.named.implied.get(oid)
             whole = whole or (("tree", implied) if implied is not None else None)
-            whole = whole or elsewhere.sources.read(oid) or _in_work_tree(elsewhere, oid, paths)
+            whole = whole or next(filter(None, (source.read(oid) for source in elsewhere.sources)), None)
+            whole = whole or _in_work_tree(elsewhere, oid, paths)
             writing.add(oid, whole)
         if whole is not None and whole[0] == "tree":
             for name, child in _below(oid, whole[1]):
@@ -212,24 +189,19 @@ def _in_work_tree(elsewhere: Elsewhere, oid: ObjectId, paths: Iterable[RelPath])
 
 
 class _NewPack:
-    """A new pack for recovered objects, created with the first of them.
-
-    Args:
-        holdings: of the store.
-
-    Attributes:
-        written: the objects in it.
-    """
+    """A new pack for recovered objects, created with the first of them; removed after the block unless finished."""
 
     def __init__(self, holdings: Holdings) -> None:
         self._directory = os.path.join(holdings.directory, "pack")
         self._writer: PackWriter | None = None
         self.written: set[ObjectId] = set()
 
-    @property
-    def count(self) -> int:
-        """The number of objects in it."""
-        return len(self.written)
+    def __enter__(self) -> _NewPack:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.discard()
 
     def add(self, oid: ObjectId, whole: tuple[ObjectKind, bytes] | None) -> None:
         """Adds an object, unless it is None, a tag, or there already."""
@@ -244,21 +216,6 @@ class _NewPack:
     def finish(self) -> str | None:
         """Adds the pack to the store, durably; returns its path without an ending, or None if it has no objects."""
         return self._writer.finish() if self._writer is not None else None
-
-    def discard(self) -> None:
-        """Removes the pack unless it is finished."""
-        if self._writer is not None:
-            self._writer.discard()
-
-
-def _write_commits(holdings: Holdings, commits: Mapping[ObjectId, bytes]) -> None:
-    writing = _NewPack(holdings)
-    try:
-        for oid, data in commits.items():
-            writing.add(oid, ("commit", data))
-        writing.finish()
-    finally:
-        writing.discard()
 
 
 def _can_be_indexed(pack: Pack, call: Call) -> bool:
@@ -284,11 +241,6 @@ def _keep_pack(found: Examination, pack: Pack, quarantine: Quarantine) -> None:
 
 def _is_only_its_index(pack: Pack) -> bool:
     return isinstance(pack.index, RebuiltIndex) and pack.index.is_whole and not pack.damaged
-
-
-def _index(pack: Pack) -> None:
-    assert isinstance(pack.index, RebuiltIndex)
-    write_file(f"{pack.path}.idx", encode_index(pack.index.lines(), pack.index.checksum))
 
 
 def _remove_if_there(path: str) -> None:

@@ -24,6 +24,7 @@ from snapd.store.coverage import decode as decode_coverage
 from snapd.store.files.durable import Damaged, WrittenByNewer, reading, twice
 from snapd.store.objects.codec import ID_BYTES, ObjectKind, decode_commit, decode_tree
 from snapd.store.objects.compression import CHUNK_BYTES
+from snapd.store.objects.loose import loose_files
 from snapd.store.refs.database import References
 from snapd.store.timeline.chain import CHAINS, Link, decode_link, pins, snapshots
 
@@ -59,20 +60,12 @@ class Scan:
 
 
 def scan(holdings: Holdings, call: Call) -> Scan:
-    """Reads all objects; the holdings remember the damaged ones.
-
-    Args:
-        holdings: of the store.
-        call: the request; gets the number of objects read as its progress.
-
-    Raises:
-        IoError: a file cannot be listed or read now.
-        Cancelled: the request was cancelled.
-    """
+    """Reads all objects, and has the holdings remember the damaged ones; raises `IoError`, `Cancelled`."""
     found = Scan()
-    total = sum(pack.index.count for pack in holdings.packs.values()) + sum(1 for _ in holdings.loose())
-    for oid, path in holdings.loose():
-        checked = holdings.check_one(oid, path)
+    total = sum(pack.index.count for pack in holdings.packs.values())
+    total += sum(1 for _ in loose_files(holdings.directory))
+    for oid, entry in loose_files(holdings.directory):
+        checked = holdings.check_loose(oid, entry.path)
         if checked is not None:
             found.took(oid, checked)
         call.progress("reading objects", found.objects, total)
@@ -107,17 +100,13 @@ def _in_order(pack: Pack) -> Iterator[tuple[ObjectId, int]]:
 
 
 def flaw_of(path: str, call: Call, *, count: int | None = None, checksum: bytes | None = None) -> str | None:
-    """What is wrong with a pack as a whole; None if nothing is.
+    """What is wrong with a pack as a whole; None if nothing is. Raises `IoError`, `Cancelled`.
 
     Args:
         path: the `.pack` file.
         call: the request.
         count: the number of objects in its index, if there is one.
         checksum: of the pack, from its index.
-
-    Raises:
-        IoError: it cannot be read now.
-        Cancelled: the request was cancelled.
     """
     try:
         twice(lambda: _check_whole(path, call, count, checksum))
@@ -153,11 +142,9 @@ def _check_whole(path: str, call: Call, count: int | None, checksum: bytes | Non
 
 @attrs.define
 class Chain:
-    """The commits that one reference reaches, newest first.
+    """The commits that a reference reaches, newest first.
 
     Attributes:
-        name: of the reference.
-        target: of the reference.
         commits: those that could be read.
         lost: the commit that could not be read, at which the chain breaks off; None if it does not.
     """
@@ -173,7 +160,6 @@ class Named:
     """Everything that is reachable.
 
     Attributes:
-        chains: the chains of events.
         links: the events, by their commits.
         sessions: the session of each chain; None if it has none.
         missing: the trees, blobs and coverages without a sound copy.
@@ -211,17 +197,7 @@ class Named:
 
 
 def walk(holdings: Holdings, references: References, call: Call, *, deep: bool) -> Named:
-    """Walks everything that is reachable.
-
-    Args:
-        holdings: of the store.
-        references: of the store.
-        call: the request; gets the number of trees read as its progress.
-        deep: whether to read trees; if not, only their presence is checked.
-
-    Raises:
-        Cancelled: the request was cancelled.
-    """
+    """Walks everything that is reachable; unless `deep`, trees are not read. Raises `Cancelled`."""
     walker = _Walker(holdings, call, deep)
     for name, target in references.targets.items():
         walker.follow(name, target)
@@ -291,8 +267,7 @@ class _Walker:
     def _commit(self, oid: ObjectId) -> bytes:
         self._call.check()
         self._need(oid)
-        found = self._holdings.read(oid)
-        return found[1] if found is not None and found[0] == "commit" else b""
+        return self._holdings.commit(oid)
 
     def _coverage(self, oid: ObjectId) -> None:
         if oid in self.named.missing or self._marks.seen(oid):

@@ -50,11 +50,7 @@ def object_id(kind: ObjectKind, data: bytes) -> ObjectId:
 
 
 def decode_tree(data: bytes, oid: ObjectId) -> tuple[TreeEntry, ...]:
-    """The entries of a tree object, in git's order.
-
-    Raises:
-        StoreCorrupt: the bytes are not a tree.
-    """
+    """The entries of a tree object, in git's order; raises `StoreCorrupt` if the bytes are not a tree."""
     if _ENTRIES.fullmatch(data) is None:
         raise StoreCorrupt(f"tree {oid.hex()} is damaged", object=oid.hex())
     return tuple([TreeEntry(name, int(mode, 8), entry) for mode, name, entry in _ENTRY.findall(data)])
@@ -69,16 +65,10 @@ def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
 def differing_entries(
     old: tuple[ObjectId, bytes], new: tuple[ObjectId, bytes]
 ) -> list[tuple[TreeEntry | None, TreeEntry | None]]:
-    """The entries in which two trees differ, each as (old, new), in no order.
+    """The entries in which two trees, each an id with its bytes, differ: each as (old, new), in no order.
 
-    Entries are compared as stored, and decoded only if they differ: most are the same.
-
-    Args:
-        old: the id and the bytes of a tree object.
-        new: the id and the bytes of another.
-
-    Raises:
-        StoreCorrupt: the bytes of either are not a tree.
+    Entries are compared as stored, and decoded only if they differ: most are the same. Raises `StoreCorrupt` if the
+    bytes of either are not a tree.
     """
     before, after = _lines(*old), _lines(*new)
     if len(before) == len(after):
@@ -131,11 +121,7 @@ def encode_commit(
 
 
 def decode_commit(data: bytes, oid: ObjectId) -> tuple[ObjectId, ObjectId | None]:
-    """The tree of a commit, whoever wrote it, and its first parent.
-
-    Raises:
-        StoreCorrupt: the bytes are not a commit.
-    """
+    """The tree of a commit, whoever wrote it, and its first parent; raises `StoreCorrupt` if it is none."""
     found = _COMMIT.match(data)
     if found is None:
         raise StoreCorrupt(f"commit {oid.hex()} is damaged", object=oid.hex())

@@ -74,14 +74,9 @@ def inflater() -> Inflater:
 
 
 def expand(data: bytes, size: int) -> bytes | None:
-    """Expands a stream whose size is known.
+    """Expands a stream, which anything may follow; None if it is not a whole stream of that size, bytes.
 
-    Args:
-        data: the stream; anything may follow it.
-        size: expected, in bytes. It may be wrong: no more memory is taken than the stream fills.
-
-    Returns:
-        None if `data` is not a whole stream of that size.
+    The size may be wrong: no more memory is taken than the stream fills.
     """
     stream = inflater()
     try:
@@ -93,15 +88,12 @@ def expand(data: bytes, size: int) -> bytes | None:
 
 
 def expanded(pieces: Iterable[bytes], most: int, stream: Inflater | None = None) -> Iterator[bytes]:
-    """Expands a stream piece by piece.
+    """Expands a stream piece by piece; from the iterator, raises `NoStream` if it is damaged or cut short.
 
     Args:
         pieces: the stream.
         most: the most bytes of one piece of the result.
         stream: expands it; a new one if it is None.
-
-    Raises:
-        NoStream: from the iterator, if the stream is damaged or cut short.
     """
     stream = stream or inflater()
     try:

@@ -68,16 +68,13 @@ def kind_of(compressed: bytes) -> ObjectKind | None:
 
 
 def write_loose(objects: str, oid: ObjectId, compressed: bytes, *, durable: bool = False) -> None:
-    """Writes one loose object: afterwards it is there whole, or not at all.
+    """Writes one loose object: afterwards it is there whole, or not at all; raises `StorageFull`, `IoError`.
 
     Args:
         objects: the `objects` directory of the repository.
         oid: its id.
         compressed: the bytes of the file.
         durable: whether to sync the bytes before the rename; the caller syncs the name.
-
-    Raises:
-        StorageFull, IoError: it was not written.
     """
     path = object_path(objects, oid)
     temporary = os.path.join(objects, f"tmp_obj_{secrets.token_hex(8)}")
@@ -98,11 +95,7 @@ def write_loose(objects: str, oid: ObjectId, compressed: bytes, *, durable: bool
 
 
 def move_in(temporary: str, path: str) -> None:
-    """Gives a loose object its name; makes its directory if it is the first one there.
-
-    Raises:
-        OSError: as `os.rename`.
-    """
+    """Gives a loose object its name, as `os.rename`; makes its directory if it is the first one there."""
     failpoint("loose.name")
     for _ in range(_TRIES):
         with contextlib.suppress(FileNotFoundError):
@@ -115,11 +108,7 @@ def move_in(temporary: str, path: str) -> None:
 
 
 def prepare(objects: str) -> None:
-    """Makes all directories for loose objects in advance: making one takes a tenth of the time of a small step.
-
-    Args:
-        objects: the `objects` directory of a repository.
-    """
+    """Makes all directories for loose objects in advance: making one takes a tenth of the time of a small step."""
     # a directory that cannot be made now is made, or raises, when an object needs it: see `move_in`
     with contextlib.suppress(OSError):
         for number in range(256):
@@ -128,14 +117,7 @@ def prepare(objects: str) -> None:
 
 
 def loose_files(objects: str) -> Iterator[tuple[ObjectId, os.DirEntry[str]]]:
-    """The files of loose objects, with the ids that their names state.
-
-    Args:
-        objects: the `objects` directory of a repository.
-
-    Raises:
-        IoError: it cannot be listed.
-    """
+    """The files of loose objects in an `objects` directory, with the ids that their names state; raises `IoError`."""
     with os_errors(objects):
         for directory in list(os.scandir(objects)):
             if len(directory.name) != 2 or not directory.is_dir(follow_symlinks=False):
@@ -154,30 +136,18 @@ def loose_files(objects: str) -> Iterator[tuple[ObjectId, os.DirEntry[str]]]:
 
 
 class LooseWriter:
-    """Writes loose objects; `sync` makes all of them durable.
-
-    Args:
-        objects: the `objects` directory of the repository.
-    """
+    """Writes loose objects into an `objects` directory; `sync` makes all of them durable."""
 
     def __init__(self, objects: str) -> None:
         self._objects = objects
         self._directories: set[str] = set()
 
     def write(self, kind: ObjectKind, size: int, chunks: Iterable[bytes]) -> ObjectId:
-        """Hashes, compresses and writes one object in a single pass.
-
-        Args:
-            kind: its type.
-            size: of all chunks together, bytes.
-            chunks: its bytes.
-
-        Returns:
-            Its id.
+        """Hashes, compresses and writes one object in a single pass; gives its id.
 
         Raises:
             StorageFull, IoError: it was not stored.
-            ValueError: the chunks have another size; it was not stored.
+            ValueError: the chunks have another size than `size`, bytes; it was not stored.
         """
         temporary = os.path.join(self._objects, f"tmp_obj_{secrets.token_hex(8)}")
         start = header(kind, size)
@@ -220,10 +190,7 @@ class LooseWriter:
 
 
 def read_chunks(path: str, oid: ObjectId) -> Iterator[bytes] | None:
-    """The bytes of a loose object, piece by piece, compared with its id at the end.
-
-    Returns:
-        None if there is no such loose object.
+    """The bytes of a loose object, piece by piece, compared with its id at the end; None if there is none.
 
     Raises:
         StoreCorrupt: from the iterator, before it gives the last piece, if the bytes do not match the id.
@@ -235,10 +202,7 @@ def read_chunks(path: str, oid: ObjectId) -> Iterator[bytes] | None:
 
 
 def read_whole(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-    """Reads a loose object and compares it with its id. libgit2 never returns from one that is cut short.
-
-    Returns:
-        Its type and its bytes; None if there is no such loose object.
+    """The type and the bytes of a loose object, compared with its id; None if there is none.
 
     Raises:
         StoreCorrupt: the bytes do not match the id.
@@ -249,15 +213,7 @@ def read_whole(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
 
 
 def describe(path: str, oid: ObjectId) -> tuple[ObjectKind, int] | None:
-    """The type and the size in bytes that a loose object states.
-
-    Returns:
-        None if there is no such loose object.
-
-    Raises:
-        StoreCorrupt: it does not state them.
-        IoError: it cannot be read.
-    """
+    """The type and the size in bytes that a loose object states; None without one. Raises `IoError`, `StoreCorrupt`."""
     with _ours(path, oid):
         file = _open(path)
         if file is None:
@@ -267,15 +223,7 @@ def describe(path: str, oid: ObjectId) -> tuple[ObjectKind, int] | None:
 
 
 def expand_loose(compressed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-    """The type and the bytes of an object.
-
-    Args:
-        compressed: the bytes of its loose file.
-        oid: the expected id.
-
-    Returns:
-        None if they are those of another object, or of none.
-    """
+    """The type and the bytes of an object by the bytes of its loose file; None if they are of another, or none."""
     try:
         return _expand(compressed, oid)
     except Damaged:
@@ -296,8 +244,7 @@ def read_loose(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
 def check_loose(path: str, oid: ObjectId) -> tuple[ObjectKind, int, bytes] | None:
     """Reads a loose object, however large, and compares it with its id; raises as `read_loose`.
 
-    Returns:
-        Its type, its size in bytes, and for a commit its bytes, else nothing; None if there is no such loose object.
+    Gives its type, its size in bytes, and for a commit its bytes, else nothing; None if there is no such loose object.
     """
     with reading(path):
         file = _open(path)
@@ -375,14 +322,8 @@ def _chunks(file: BinaryIO, path: str, oid: ObjectId) -> Iterator[bytes]:
 def _checked(file: BinaryIO, oid: ObjectId, size: int | None = None) -> Iterator[bytes]:
     """The bytes of an object without its header, piece by piece, the last one only if all of them match the id.
 
-    Args:
-        file: of the object, at its beginning.
-        oid: the expected id.
-        size: the expected number of bytes, if any number is expected.
-
-    Raises:
-        Damaged: from the iterator: they are not the bytes of the object.
-        OSError: from the iterator: the file cannot be read.
+    The file is at its beginning; the object must have `size` bytes, unless that is None. The iterator raises `Damaged`
+    if these are not the bytes of the object, and `OSError`.
     """
     digest = hashlib.sha1()
     start: bytes | None = b""

@@ -57,14 +57,7 @@ class EntryHead(NamedTuple):
 
 
 def read_head(data: bytes) -> EntryHead:
-    """Reads the head of an entry.
-
-    Args:
-        data: the first `HEADER_BYTES` of the entry, or more.
-
-    Raises:
-        Damaged: it is not an entry.
-    """
+    """Reads the head of an entry from its first `HEADER_BYTES`, or more; raises `Damaged` if it is not an entry."""
     # a number of a mebibyte of digits would take half a minute
     data = data[:HEADER_BYTES]
     try:
@@ -93,12 +86,7 @@ def read_head(data: bytes) -> EntryHead:
 
 
 def offset_delta_head(size: int, distance: int) -> bytes:
-    """The head of a delta whose base is an earlier entry.
-
-    Args:
-        size: of the delta, in bytes.
-        distance: how many bytes before it its base begins.
-    """
+    """The head of a delta of this size, bytes, whose base begins `distance` bytes before it."""
     back = bytearray((distance & 0x7F,))
     while distance := distance >> 7:
         distance -= 1
@@ -107,12 +95,7 @@ def offset_delta_head(size: int, distance: int) -> bytes:
 
 
 def entry_start(number: int, size: int) -> bytes:
-    """The first bytes of an entry.
-
-    Args:
-        number: of its type.
-        size: of the expanded stream, in bytes.
-    """
+    """The first bytes of an entry, by the number of its type, and the size in bytes of the expanded stream."""
     first = (number << 4) | (size & 0x0F)
     size >>= 4
     encoded = bytearray()
@@ -125,11 +108,7 @@ def entry_start(number: int, size: int) -> bytes:
 
 
 def delta_size(delta: bytes) -> int:
-    """The size of what a delta makes, bytes, by its first bytes.
-
-    Raises:
-        Damaged: it is not a delta.
-    """
+    """The size of what a delta makes, bytes, by its first bytes; raises `Damaged`."""
     try:
         return _number(delta, _number(delta, 0)[1])[0]
     except IndexError as error:
@@ -137,11 +116,7 @@ def delta_size(delta: bytes) -> int:
 
 
 def apply_delta(base: bytes, delta: bytes) -> bytes:
-    """Applies a delta to its base.
-
-    Raises:
-        Damaged: it is not a delta of this base.
-    """
+    """Applies a delta to its base; raises `Damaged` if it is not a delta of this base."""
     try:
         base_size, at = _number(delta, 0)
         size, at = _number(delta, at)

@@ -17,9 +17,9 @@ from operator import itemgetter
 
 import attrs
 
-from snapd.model.errors import StoreCorrupt, from_os_error, os_errors
+from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId, file_clock_ns
-from snapd.store.files.durable import EXHAUSTED, Damaged, reading, twice
+from snapd.store.files.durable import Damaged, ignoring_unreadable, reading, twice
 
 from .codec import ID_BYTES, ObjectKind
 from .compression import CHUNK_BYTES
@@ -73,9 +73,10 @@ class PackIndex:
 
     @classmethod
     def load(cls, index: str, pack: str, *, is_old: bool = False) -> PackIndex | None:
-        """Reads an index, and checks that it belongs to its pack.
+        """Reads an `.idx` file, and checks that it belongs to its `.pack` file.
 
-        The sizes, the counts and the checksum in both are compared; the objects are not read.
+        The sizes, the counts and the checksum in both are compared; the objects are not read. Raises `IoError` if there
+        are too few file descriptors or too little memory.
 
         Args:
             index: the `.idx` file.
@@ -85,33 +86,17 @@ class PackIndex:
         Returns:
             None if either is missing, unreadable or damaged, or the index is of another version than 2 (or 1), or has
             other ids than those of 20 bytes.
-
-        Raises:
-            IoError: too few file descriptors or too little memory.
         """
-        try:
+        with ignoring_unreadable(), os_errors(index):
             data = _as_version_2(index) if is_old else _map(index)
             found = cls(data, pack) if data is not None else None
-            if found is None or not found._is_sized() or not _is_pack(pack, found.count, found.checksum):
-                return None
-        except OSError as error:
-            if error.errno in EXHAUSTED:
-                # that says nothing about the pack, so the pack must not count as unusable
-                raise from_os_error(error, index) from error
-            return None
-        return found
+            if found is not None and found._is_sized() and _is_pack(pack, found.count, found.checksum):
+                return found
+        return None
 
     @classmethod
     def load_or_raise(cls, path: str) -> PackIndex:
-        """As `load`, for a pack that must be sound.
-
-        Args:
-            path: of both files, without an ending.
-
-        Raises:
-            StoreCorrupt: it is not.
-            IoError: as `load`.
-        """
+        """As `load`, for a pack given by its path without an ending; raises `StoreCorrupt` if it is not sound."""
         found = cls.load(f"{path}.idx", f"{path}.pack")
         if found is None:
             message = f"{path} is damaged, or its index is not of version 2"
@@ -120,17 +105,9 @@ class PackIndex:
 
     @classmethod
     def load_alone(cls, index: str, pack: str) -> PackIndex | None:
-        """Reads an index that matches its own checksum, whatever state its pack is in.
+        """Reads an index whose pack may be damaged or missing; raises `IoError`.
 
-        Args:
-            index: the `.idx` file.
-            pack: the `.pack` file, which may be damaged or missing.
-
-        Returns:
-            None if the index is missing, damaged, or not of version 2 with 20-byte ids.
-
-        Raises:
-            IoError: the index cannot be read now.
+        None if the index is missing, does not match its own checksum, or is not of version 2 with 20-byte ids.
         """
         try:
             found = cls(twice(lambda: _map_checked(index)), pack)
@@ -172,13 +149,9 @@ class PackIndex:
         return self._data[at : at + ID_BYTES], self._offset(position)
 
     def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object: see `PackReader.read`.
+        """The type and the bytes of an object: see `PackReader.read`, which raises the same.
 
-        Returns:
-            None if the pack has no such object, or cannot be opened.
-
-        Raises:
-            IoError: too few file descriptors or too little memory.
+        None if the pack has no such object, or cannot be opened.
         """
         position = self.position(oid)
         reader = self._opened() if position >= 0 else None
@@ -208,34 +181,24 @@ class PackIndex:
         if self.count > _SCAN_RATIO * len(wanted):
             return [(self._offset(self.position(oid)), oid) for oid in wanted if oid in self]
         chosen = wanted if isinstance(wanted, (set, frozenset)) else set(wanted)
-        lines = zip(struct.iter_unpack(">I", self._short_offsets()), self._listed(), range(self.count), strict=True)
+        at = _IDS_AT + (ID_BYTES + 4) * self.count
+        offsets = struct.iter_unpack(">I", self._data[at : at + 4 * self.count])
+        lines = zip(offsets, self._listed(), range(self.count), strict=True)
         return [
             (self._offset(position) if short & _LARGE else short, oid)
             for (short,), oid, position in lines
             if oid in chosen
         ]
 
-    def _short_offsets(self) -> bytes:
-        at = _IDS_AT + (ID_BYTES + 4) * self.count
-        return self._data[at : at + 4 * self.count]
-
     def check_deltas(self) -> bool:
-        """Whether libgit2 can read the pack: it would never return from deltas that form a circle.
-
-        Raises:
-            IoError: too few file descriptors or too little memory.
-        """
+        """Whether libgit2 can read the pack: it would never return from deltas that form a circle. Raises as `read`."""
         return sum(1 for _ in self.describe_all(self.ids())) == self.count
 
     def _opened(self) -> PackReader | None:
         """The open pack; None if it cannot be opened. Raises `IoError` as `read`."""
         if self._reader is None:
-            try:
+            with ignoring_unreadable(), os_errors(self._pack):
                 self._reader = PackReader(self._pack)
-            except OSError as error:
-                if error.errno in EXHAUSTED:
-                    raise from_os_error(error, self._pack) from error
-                return None
         return self._reader
 
     def _offset(self, position: int) -> int:
@@ -378,11 +341,7 @@ class KnownPacks:
 
 
 class PackIndexes:
-    """All packs of a repository, listed again when they change. Safe to use from several threads.
-
-    Args:
-        directory: `objects/pack`.
-    """
+    """All packs in `objects/pack`, listed again when they change. Safe to use from several threads."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
@@ -401,20 +360,10 @@ class PackIndexes:
         return seen
 
     def read(self, oid: ObjectId, most: int | None = None) -> tuple[ObjectKind, bytes] | None:
-        """The type and the bytes of an object that some pack has.
+        """The type and the bytes of an object that some pack has; None without an undamaged copy.
 
         Known packs are tried before the directory is checked for new ones. The object is compared with its id, so it is
-        right even if the pack was removed.
-
-        Args:
-            oid: its id.
-            most: do not read an object of more bytes than this.
-
-        Returns:
-            None if no pack has an undamaged copy, or it is larger.
-
-        Raises:
-            IoError: too few file descriptors or too little memory.
+        right even if the pack was removed. An object of more than `most` bytes is not read. Raises as `PackIndex.read`.
         """
         seen = self._seen
         found = None if seen is None else _read_first(seen, oid, most)

@@ -110,18 +110,10 @@ class PackReader:
         return (kind, content) if object_id(kind, content) == oid else None
 
     def describe(self, offsets: Iterable[int], offset_of: OffsetOf) -> Iterator[tuple[ObjectKind, int] | None]:
-        """The types and sizes that the pack states for objects, without reading their bytes.
+        """The types and sizes in bytes that the pack states for the objects at some offsets; None for no object.
 
-        Args:
-            offsets: of their entries, in bytes; ascending is fastest.
-            offset_of: finds the bases of deltas in the pack.
-
-        Returns:
-            For each object its type and its size in bytes, or None if there is no object. Only one thing is checked:
-            every chain of deltas ends in a whole object.
-
-        Raises:
-            IoError: from the iterator: too few file descriptors or too little memory to read the pack now.
+        Their bytes are not read, and one thing alone is checked: every chain of deltas ends in a whole object.
+        Ascending offsets are fastest. The iterator raises as `read`.
         """
         known: dict[int, ObjectKind | None] = {}
         for offset in offsets:
@@ -148,11 +140,7 @@ class PackReader:
             yield None if kind is None else (kind, size)
 
     def object_at(self, offset: int, offset_of: OffsetOf) -> tuple[ObjectKind, bytes]:
-        """Reads the object at an offset, whatever its id is.
-
-        Args:
-            offset: of its entry, in bytes.
-            offset_of: finds the bases of deltas in the pack.
+        """Reads the object at an offset, whatever its id is; arguments as of `read`.
 
         Raises:
             Damaged: there is no object.
@@ -162,14 +150,9 @@ class PackReader:
         return self._resolve(offset, read_head(start), start, offset_of)
 
     def check(self, oid: ObjectId, offset: int, offset_of: OffsetOf) -> tuple[ObjectKind, int, bytes]:
-        """Reads an object, however large, and compares it with its id. Arguments as for `read`.
+        """Reads an object, however large, and compares it with its id; arguments as of `read`.
 
-        Returns:
-            Its type, its size in bytes, and for a commit its bytes, else nothing.
-
-        Raises:
-            Damaged: there is another object, or none.
-            OSError: the pack cannot be read.
+        Gives its type, its size in bytes, and for a commit its bytes, else nothing. Raises as `object_at`.
         """
         head = self._head(offset)
         if head.kind is not None and head.size > _STREAM_FROM:
@@ -186,12 +169,7 @@ class PackReader:
         return kind, size, data if kind == "commit" else b""
 
     def length_at(self, offset: int) -> int:
-        """How many bytes of the pack an entry takes; needs no index.
-
-        Raises:
-            Damaged: there is no entry.
-            OSError: the pack cannot be read.
-        """
+        """How many bytes of the pack an entry takes; needs no index. Errors as of `object_at`."""
         head, stream = self._head(offset), inflater()
         read = 0
 
@@ -255,14 +233,7 @@ class PackReader:
         return kind
 
     def _resolve(self, offset: int, head: EntryHead, start: bytes, offset_of: OffsetOf) -> tuple[ObjectKind, bytes]:
-        """The object of an entry: follows its deltas to a whole object, and applies them.
-
-        Args:
-            offset: of the entry.
-            head: of the entry.
-            start: the first bytes of the entry.
-            offset_of: as for `read`.
-        """
+        """The object of an entry with these first bytes: follows its deltas to a whole object, and applies them."""
         deltas: dict[int, bytes] = {}
         at = offset
         while (found := self._cache.get((self._number, at))) is None:

@@ -25,13 +25,7 @@ _ENTRY = struct.Struct(">20sIQ")
 
 
 class PackWriter:
-    """A pack under construction, invisible to git until `finish`.
-
-    Args:
-        directory: `objects/pack` of the repository.
-
-    Not safe to use from several threads at once.
-    """
+    """A pack in `objects/pack` under construction, invisible to git until `finish`. For one thread at a time."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
@@ -50,11 +44,7 @@ class PackWriter:
         return self._offset
 
     def add(self, oid: ObjectId, packed: bytes) -> None:
-        """Appends one object.
-
-        Args:
-            oid: its id; each id only once.
-            packed: the object as `pack_encoding.pack_object` returns it.
+        """Appends one object, as `pack_entry.pack_object` returns it; each id only once.
 
         Raises:
             StorageFull, IoError: the pack is unusable; `discard` it.
@@ -68,10 +58,7 @@ class PackWriter:
             raise from_os_error(error, self._temporary) from error
 
     def finish(self) -> str:
-        """Adds the pack to the repository, durably.
-
-        Returns:
-            Its path, without an ending.
+        """Adds the pack to the repository, durably, and gives its path without an ending.
 
         Raises:
             StorageFull, IoError: it was not added.
@@ -117,11 +104,9 @@ class PackWriter:
 
 
 def encode_index(lines: Iterable[tuple[ObjectId, int, int]], checksum: bytes) -> bytes:
-    """The bytes of the index of a pack.
+    """The bytes of the index of a pack; `checksum` has the last 20 bytes of the pack.
 
-    Args:
-        lines: for each object its id, the CRC-32 of its entry, and its offset in bytes.
-        checksum: the last 20 bytes of the pack.
+    A line has the id of an object, the CRC-32 of its entry, and its offset in bytes.
     """
     entries = sorted(lines)
     counts = [0] * 256
@@ -155,7 +140,7 @@ def encode_index(lines: Iterable[tuple[ObjectId, int, int]], checksum: bytes) ->
 
 
 def write_index(path: str, lines: Iterable[tuple[ObjectId, int, int]], checksum: bytes) -> None:
-    """Writes the index of a pack, and syncs the file but not its name. Other arguments as for `encode_index`.
+    """Writes the index of a pack, see `encode_index`, and syncs the file but not its name.
 
     Raises:
         OSError: a part of the file may be left.

@@ -84,11 +84,7 @@ def is_ours(name: str) -> bool:
 
 
 def read_packed(store: str) -> PackedReferences:
-    """Reads `packed-refs`, which need not exist; raises `IoError`.
-
-    Args:
-        store: the directory of the store.
-    """
+    """Reads the `packed-refs` of a store, which need not exist; raises `IoError`."""
     data = read_if_there(os.path.join(store, PACKED))
     if data is None:
         return PackedReferences({}, (), is_damaged=False)
@@ -143,37 +139,26 @@ class References:
     damaged: tuple[str, ...]
 
     def whole(self) -> dict[str, ObjectId]:
-        """The targets, if no reference is damaged: without one, everything that it keeps would be dropped.
-
-        Raises:
-            StoreCorrupt: a reference is damaged.
-        """
+        """The targets; raises `StoreCorrupt` if a reference is damaged: all that it keeps would be dropped."""
         for name in self.damaged:
             raise StoreCorrupt(f"{name} is damaged", object=name)
         return self.targets
 
 
 def read_references(store: str) -> References:
-    """Reads all references of snapd's own; raises `IoError`.
-
-    Args:
-        store: its directory.
-    """
+    """Reads all references of snapd's own; raises `IoError`."""
     return references_below(store, OURS)
 
 
 def references_below(store: str, prefix: str) -> References:
-    """Reads the references below a directory of snapd's own, and no others; raises `IoError`.
-
-    Args:
-        store: its directory.
-        prefix: what their names begin with, up to a slash.
-    """
+    """Reads the references of snapd's own whose names begin with a prefix, up to a slash; raises `IoError`."""
     targets = {}
     damaged = set()
     # files first: one that is removed meanwhile was packed before
-    for name in _files(store, prefix):
-        data = read_if_there(os.path.join(store, name))
+    files = (os.path.join(above, file) for above, _, files in walked(os.path.join(store, prefix)) for file in files)
+    for path in files:
+        name = os.path.relpath(path, store)
+        data = read_if_there(path) if is_ours(name) else None
         if data is None:
             continue
         found = _LINE.fullmatch(data)
@@ -191,11 +176,7 @@ def references_below(store: str, prefix: str) -> References:
 
 
 class ReferenceDatabase:
-    """Moves the references of a shadow repository. Safe to use from several threads.
-
-    Args:
-        store: its directory, which the caller owns.
-    """
+    """Moves the references of a store that the caller owns. Safe to use from several threads."""
 
     def __init__(self, store: str) -> None:
         self._store = store
@@ -207,7 +188,7 @@ class ReferenceDatabase:
         return read_references(self._store)
 
     def move(self, targets: Mapping[str, ObjectId], *, durable: bool = False) -> None:
-        """Moves references: all of them, unless a rename fails.
+        """Moves references to new targets: all of them, unless a rename fails.
 
         Args:
             targets: the new targets, by name.
@@ -247,11 +228,7 @@ class ReferenceDatabase:
             self.settle(targets)
 
     def delete(self, name: str) -> None:
-        """Removes a reference, if it exists; `sync` makes that durable.
-
-        Raises:
-            StorageFull, IoError: it may still exist.
-        """
+        """Removes a reference, if it exists; `sync` makes that durable. Raises `StorageFull`, `IoError`."""
         path = os.path.join(self._store, name)
         with self._lock, os_errors(path):
             failpoint("refdb.delete")
@@ -313,11 +290,7 @@ class ReferenceDatabase:
                     remove_if_there(path)
 
     def mend_packed(self) -> None:
-        """Rewrites `packed-refs` with its readable lines, durably.
-
-        Raises:
-            StorageFull, IoError: it is unchanged.
-        """
+        """Rewrites `packed-refs` with its readable lines, durably. It is unchanged after `StorageFull`, `IoError`."""
         with self._lock, os_errors(os.path.join(self._store, PACKED)):
             self._write_packed(lambda: encode_packed(read_packed(self._store).legible))
 
@@ -380,12 +353,3 @@ def _take_lock(path: str, patience: float) -> int:
 def _identity(lock: str) -> tuple[int, int] | None:
     status = status_if_there(lock)
     return (status.st_ino, status.st_ctime_ns) if status is not None else None
-
-
-def _files(store: str, prefix: str = OURS) -> Iterator[str]:
-    """The names of snapd's own references, below a directory, that have a file."""
-    for above, _, files in walked(os.path.join(store, prefix)):
-        for file in files:
-            name = os.path.relpath(os.path.join(above, file), store)
-            if is_ours(name):
-                yield name

@@ -53,13 +53,7 @@ _MAGIC = b"SSHSIG"
 
 @attrs.frozen
 class HandoverCommit:
-    """A handover as git has it.
-
-    Attributes:
-        handover: the record.
-        tree: of the commit.
-        events: the newest commit of the events; None if there are none.
-    """
+    """A handover as git has it: the record, the tree of its commit, and the newest commit of its events."""
 
     handover: Handover
     tree: ObjectId
@@ -103,16 +97,7 @@ def original(found: HandoverCommit, host: str) -> ObjectId:
 
 
 def decode_handover(commit: ObjectId, data: bytes, read_tree: ReadTree) -> HandoverCommit:
-    """The handover in a commit.
-
-    Args:
-        commit: its id.
-        data: its bytes.
-        read_tree: gives the entries of a tree.
-
-    Raises:
-        StoreCorrupt: it is none.
-    """
+    """The handover in a commit, given its id and its bytes; raises `StoreCorrupt` if it is none."""
     found = _COMMIT.fullmatch(data.decode("ascii", "replace"))
     if found is None:
         raise StoreCorrupt(f"commit {commit.hex()} is not a handover of snapd", object=commit.hex())
@@ -156,8 +141,6 @@ class SignatureTag:
         signed: the commit that is signed.
         seconds: when, since 1970, as the signer says.
         payload: the bytes that are signed.
-        signature: the signature, armored.
-        key: the fingerprint of the key.
     """
 
     reference: str
@@ -179,14 +162,7 @@ def signed_by(reference: str) -> str:
 
 
 def payload_of(reference: str, commit: ObjectId, seconds: int, host: str) -> bytes:
-    """What is to be signed.
-
-    Args:
-        reference: the name of the reference of the session or the handover.
-        commit: its newest commit.
-        seconds: the time, since 1970.
-        host: the machine that signs.
-    """
+    """What a machine signs of a session or a handover: its newest commit, at a time in seconds since 1970."""
     lines = [
         f"object {commit.hex()}",
         "type commit",
@@ -199,11 +175,7 @@ def payload_of(reference: str, commit: ObjectId, seconds: int, host: str) -> byt
 
 
 def decode_tag(tag: ObjectId, data: bytes) -> SignatureTag:
-    """Reads a tag, given its id and its bytes.
-
-    Raises:
-        StoreCorrupt: it is no signature that snapd makes.
-    """
+    """Reads a tag, given its id and its bytes; raises `StoreCorrupt` if it is no signature that snapd makes."""
     found = _TAG.fullmatch(data.decode("ascii", "replace"))
     key = None if found is None else fingerprint_in(found["armored"])
     if found is None or key is None:

@@ -87,8 +87,6 @@ class IndexedStep:
     """What the index has of a step.
 
     Attributes:
-        step_id: its name.
-        message_id: the message that it belongs to.
         is_open: whether it had not ended.
         begun_on: the hash of the snapshot on which it began.
         ended_on: that on which it ended, or was left; None if neither.
@@ -110,8 +108,6 @@ class Entry:
         head: its newest commit.
         host: the machine that made that.
         newest: when that was, milliseconds since 1970.
-        session: what its events say of it.
-        steps: all of its steps.
     """
 
     chain: str
@@ -124,17 +120,12 @@ class Entry:
 
 @attrs.frozen
 class Indexed:
-    """A session in the index.
+    """A session in the index, as of `Entry`.
 
     Attributes:
         place: in the list of all: later ones have greater numbers.
         mirror: the name of the mirror that has it.
-        chain: the name of its reference.
-        head: its newest commit.
-        host: the machine that made that.
-        session: what its events say of it.
-        newest: when the newest commit was made, milliseconds since 1970.
-        taken: when this machine got that, milliseconds since 1970.
+        taken: when this machine got the newest commit, milliseconds since 1970.
     """
 
     place: int
@@ -150,15 +141,8 @@ class Indexed:
 class IndexFile:
     """The file of an index. Safe to use from several threads.
 
-    It is opened at the first question, and made anew if it is damaged.
-
-    Args:
-        path: the file.
-
-    Attributes:
-        opened: how often the file was opened.
-
-    Every method raises `StorageFull` or `IoError` if the file cannot be read or written.
+    It is opened at the first question, and made anew if it is damaged; `opened` says how often it was opened. Every
+    method raises `StorageFull` or `IoError` if the file cannot be read or written.
     """
 
     def __init__(self, path: str) -> None:
@@ -436,19 +420,7 @@ def _put(connection: sqlite3.Connection, mirror: str, entry: Entry, taken: int) 
     had = connection.execute(
         "SELECT place, head FROM sessions WHERE mirror = ? AND chain = ?", (mirror, entry.chain)
     ).fetchone()
-    session = entry.session
-    values = (
-        entry.head,
-        entry.host,
-        taken,
-        session.session_id,
-        session.agent,
-        session.title,
-        session.started,
-        session.ended,
-        session.step_count,
-        entry.newest,
-    )
+    values = (entry.head, entry.host, taken, *attrs.astuple(entry.session), entry.newest)
     if had is None:
         place = connection.execute(
             "INSERT INTO sessions (head, host, taken, session_id, agent, title, started, ended, step_count, newest, "
@@ -465,7 +437,7 @@ def _put(connection: sqlite3.Connection, mirror: str, entry: Entry, taken: int) 
         connection.execute("DELETE FROM steps WHERE place = ?", (place,))
     connection.executemany(
         "INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?)",
-        [(step.step_id, place, step.message_id, step.is_open, step.begun_on, step.ended_on) for step in entry.steps],
+        [(step.step_id, place, *attrs.astuple(step)[1:]) for step in entry.steps],
     )
     return int(had is not None and had[1] != entry.head)
 

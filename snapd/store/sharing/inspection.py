@@ -70,6 +70,7 @@ class Limits:
     seconds: int = 3600
 
 
+@attrs.define(eq=False)
 class Inspection:
     """Looks at sessions of one fetch.
 
@@ -80,29 +81,18 @@ class Inspection:
         call: the request.
     """
 
-    def __init__(
-        self,
-        repository: ShadowRepository,
-        complete: Callable[[Iterable[ObjectId]], frozenset[ObjectId]],
-        limits: Limits,
-        call: Call,
-    ) -> None:
-        self._repository = repository
-        self._complete = complete
-        self._limits = limits
-        self._call = call
-        self._trees: dict[ObjectId, tuple[TreeEntry, ...]] = {EMPTY_TREE: ()}
-        self._extents: dict[ObjectId, tuple[int, int]] = {}
-        self._blobs: set[ObjectId] = set()
-        self._coverages: set[ObjectId] = set()
-        self._bytes = 0
+    _repository: ShadowRepository
+    _complete: Callable[[Iterable[ObjectId]], frozenset[ObjectId]]
+    _limits: Limits
+    _call: Call
+    _trees: dict[ObjectId, tuple[TreeEntry, ...]] = attrs.field(factory=lambda: {EMPTY_TREE: ()}, init=False)
+    _extents: dict[ObjectId, tuple[int, int]] = attrs.field(factory=dict, init=False)
+    _blobs: set[ObjectId] = attrs.field(factory=set, init=False)
+    _coverages: set[ObjectId] = attrs.field(factory=set, init=False)
+    _bytes: int = attrs.field(default=0, init=False)
 
     def session(self, chain: str, head: ObjectId) -> None:
-        """Looks at a session.
-
-        Args:
-            chain: the name of its reference.
-            head: its newest commit.
+        """Looks at a session, by the name of its reference and its newest commit.
 
         Raises:
             Untrusted: it is not what it says, or over a limit.
@@ -116,15 +106,7 @@ class Inspection:
             self._files({oid for event in events for _, oid in effect_blobs(event)})
 
     def handover(self, name: str, head: ObjectId) -> None:
-        """Looks at a handover, and at the events that come with it.
-
-        Args:
-            name: of its reference.
-            head: its commit.
-
-        Raises:
-            Untrusted, IoError, Cancelled: as of `session`.
-        """
+        """Looks at a handover, and at the events that come with it; raises as `session`."""
         with _refusing(name):
             self._present([head])
             self._small(head)
@@ -249,10 +231,7 @@ class Inspection:
             raise Untrusted(f"tree {tree.hex()} has an entry that no folder can have")
 
     def _measure(self, root: ObjectId) -> None:
-        """Counts the files of a tree, and its longest path.
-
-        Each directory may be there many times, so a few of them can stand for more files than anybody has.
-        """
+        """Counts the files of a tree, and its longest path: few directories can stand for more than anybody has."""
         waiting = [root]
         while waiting:
             tree = waiting[-1]
@@ -282,7 +261,8 @@ class Inspection:
             if self._repository.blob_size(oid) > _LONGEST_LINK:
                 raise Untrusted(f"the symlink {oid.hex()} is longer than any can be")
         self._blobs |= fresh
-        self._count()
+        if len(self._trees) + len(self._blobs) > self._limits.objects:
+            raise Untrusted(f"it has more than {self._limits.objects} files and directories")
 
     def _present(self, wanted: Iterable[ObjectId]) -> None:
         """Makes sure that objects are there, from wherever this machine has them."""
@@ -292,10 +272,6 @@ class Inspection:
             left = set(missing) - self._complete(missing)
             if left:
                 raise Untrusted(f"{len(left)} objects are missing, among them {min(left).hex()}")
-
-    def _count(self) -> None:
-        if len(self._trees) + len(self._blobs) > self._limits.objects:
-            raise Untrusted(f"it has more than {self._limits.objects} files and directories")
 
 
 @contextmanager

@@ -59,9 +59,7 @@ class FetchedHandover:
     """A handover that was fetched.
 
     Attributes:
-        handover: its record.
         events: what its sessions did, oldest first.
-        objects: the objects of its snapshots.
         directory: the git `objects` directory that holds them.
         newest: the commit of the newest event; None if there is none.
         signature: what is known of its signature; None if it has none, or nobody checked it yet.
@@ -84,9 +82,7 @@ class Mirror:
 
     Attributes:
         repository: has the sessions; their references have the names that they have at the remote.
-        objects: of these sessions and handovers.
-        directory: the git `objects` directory that holds them.
-        signatures: of these sessions and handovers.
+        directory: the git `objects` directory of that.
         changing: held by whoever fetches or sweeps: a sweep must not remove what a fetch counts on.
 
     Raises:
@@ -115,8 +111,7 @@ class Mirror:
     def refresh(self) -> None:
         """Has the index agree with the references, as after a crash; costs two looks at the disk if it does.
 
-        Raises:
-            StoreCorrupt, StorageFull, IoError: they cannot be read, or the index cannot be written.
+        Raises `StoreCorrupt`, `StorageFull`, `IoError`.
         """
         with self._moving:
             stamp = self._stamp()
@@ -151,8 +146,7 @@ class Mirror:
     def drop(self, names: Collection[str]) -> int:
         """Drops sessions and handovers here; gives how many there were. `Upkeep` removes their objects.
 
-        Raises:
-            StorageFull, IoError: some may be dropped.
+        Some may be dropped after `StorageFull`, `IoError`.
         """
         with self._moving:
             handovers = self.handover_heads().keys() & set(names)
@@ -190,11 +184,7 @@ class Mirror:
         ]
 
     def handover(self, name: str) -> FetchedHandover | None:
-        """A handover that was fetched, by its name; None if there is none.
-
-        Raises:
-            StoreCorrupt, IoError: it cannot be read.
-        """
+        """A handover that was fetched, by its name; None if there is none. Raises `StoreCorrupt`, `IoError`."""
         head = self.handover_heads().get(HANDOVERS + name)
         if head is None:
             return None
@@ -211,14 +201,13 @@ class Mirror:
 
     @contextmanager
     def quarantine(self, borrowed: Sequence[str], names: Collection[str] | None = None) -> Iterator[str]:
-        """A repository to fetch into, which is removed at the end of the block.
+        """The directory of a repository to fetch into, which is removed at the end of the block.
+
+        It knows what was fetched before, so that the remote need not send that again.
 
         Args:
             borrowed: the `objects` directories of what else this machine has of the project.
             names: the references that are fetched; None for all.
-
-        Yields:
-            Its directory. It knows what was fetched before, so that the remote need not send that again.
         """
         path = tempfile.mkdtemp(prefix="snapd-fetch-")
         try:
@@ -298,7 +287,10 @@ class Mirror:
                 inspection.handover(name, head)
             else:
                 inspection.session(name, head)
-                entries.append(self._trusted(name, head))
+                try:
+                    entries.append(self._entry(name, head))
+                except StoreCorrupt as error:
+                    raise Untrusted(f"{name} cannot be used: {error.message}", reference=name) from error
         return entries
 
     def _resigned(
@@ -311,12 +303,6 @@ class Mirror:
             if not tags.get(name) == had_tag == known.get(signature_of(name)):
                 yield name
 
-    def _trusted(self, name: str, head: ObjectId) -> Entry:
-        try:
-            return self._entry(name, head)
-        except StoreCorrupt as error:
-            raise Untrusted(f"{name} cannot be used: {error.message}", reference=name) from error
-
     def _entry(self, name: str, head: ObjectId) -> Entry:
         """What the index has of a session; raises `StoreCorrupt` if its events cannot follow each other."""
         timeline = self.timeline(name, head)
@@ -328,16 +314,10 @@ class Mirror:
             (last,) = timeline.events(None, 1)
         finally:
             timeline.close()
-        indexed = [
-            IndexedStep(
-                step.step_id,
-                step.begun.message_id,
-                step.state == "open",
-                step.from_.tree.hex(),
-                None if step.to is None else step.to.tree.hex(),
-            )
-            for step in steps
-        ]
+        indexed = []
+        for step in steps:
+            begun_on, ended_on = step.from_.tree.hex(), None if step.to is None else step.to.tree.hex()
+            indexed.append(IndexedStep(step.step_id, step.begun.message_id, step.state == "open", begun_on, ended_on))
         return Entry(name, head, host_of(self.repository.read_commit(head)), last.milliseconds, sessions[0], indexed)
 
     def _stamp(self) -> str:
@@ -378,14 +358,7 @@ def _now() -> int:
 
 
 class Upkeep:
-    """The maintenance of one mirror.
-
-    Args:
-        mirror: the mirror.
-
-    Attributes:
-        mirror: as given.
-    """
+    """The maintenance of one mirror."""
 
     def __init__(self, mirror: Mirror) -> None:
         self.mirror = mirror
@@ -422,8 +395,7 @@ class Upkeep:
     ) -> list[str]:
         """The sessions and handovers that have any of some files, blobs or messages, by their references.
 
-        Raises:
-            StoreCorrupt, IoError, Cancelled: they cannot be read.
+        Raises `StoreCorrupt`, `IoError`, `Cancelled`.
         """
         heads = {**self.mirror.heads(), **self.mirror.handover_heads()}
         return [name for name, head in heads.items() if self._has(name, head, paths, contents, messages, call)]

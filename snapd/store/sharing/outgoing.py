@@ -113,13 +113,7 @@ def _about(event: Event, sessions: dict[str, set[SessionId]]) -> set[SessionId]:
 
 
 def added(timeline: TimelineView, known_here: Collection[Identity], events: Sequence[Event]) -> list[Event]:
-    """The events of a copy that a timeline does not have yet, oldest first.
-
-    Args:
-        timeline: has some of them, or none.
-        known_here: what it has.
-        events: of the copy, oldest first.
-    """
+    """The events of a copy, in their order, that a timeline lacks which has those of `known_here`."""
     common = max((at for at, event in enumerate(events) if identity(event) in known_here), default=-1)
 
     def is_new(at: int, event: Event) -> bool:
@@ -144,23 +138,19 @@ def is_host(name: str) -> bool:
 class OutgoingRepository:
     """A temporary repository with the copies of sessions that leave this machine; a context manager that removes it.
 
-    The same events make the same commits, so a session that went on is a continuation of what was pushed before.
+    The same events make the same commits, so a session that went on is a continuation of what was pushed before. Every
+    method raises `StorageFull`, `IoError`.
 
     Args:
         borrowed: `objects` directories that have everything else: that of the store, those of the project's git.
         host: the name of this machine.
 
     Attributes:
-        path: its directory.
         heads: the newest commit of each session, and that of a handover, by the names of their references; and the tags
             of signatures, by their own names.
         commits: all commits of each session, and that of a handover, by the names of their references.
-        identities: what each session has, by the same names; see `core.sharing.continuation`.
-        snapshots: the trees of all snapshots.
+        identities: what each session has, by the same names; see `identities`.
         effects: the blobs that operations wrote, which have no name in the trees of events, each with its path.
-
-    Raises:
-        StorageFull, IoError: from every method.
     """
 
     def __init__(self, borrowed: Sequence[str], host: str) -> None:
@@ -231,16 +221,7 @@ class OutgoingRepository:
         return payload_of(name, self.heads[name], seconds, self._host)
 
     def add_signature(self, name: str, payload: bytes, signature: bytes) -> SignatureTag:
-        """Adds a signature of a session or a handover.
-
-        Args:
-            name: of its reference.
-            payload: what was signed.
-            signature: armored.
-
-        Raises:
-            StoreCorrupt: it is none.
-        """
+        """Adds an armored signature of a session or a handover; raises `StoreCorrupt` if it is none."""
         data = payload + signature
         found = decode_tag(object_id("tag", data), data)
         self.heads[signature_of(name)] = self._add("tag", data)
@@ -288,15 +269,7 @@ def as_host(name: str) -> str:
 
 
 def make_bare(path: str, borrowed: Iterable[str]) -> None:
-    """Makes a bare repository.
-
-    Args:
-        path: an empty directory.
-        borrowed: the `objects` directories of other repositories that it reads, too.
-
-    Raises:
-        OSError: it could not be made.
-    """
+    """Makes a bare repository in an empty directory, which reads some `objects` directories, too; raises `OSError`."""
     for directory in ("objects/info", "objects/pack", "refs"):
         os.makedirs(os.path.join(path, directory))
     with open(os.path.join(path, "HEAD"), "w") as file:
@@ -310,18 +283,12 @@ def make_bare(path: str, borrowed: Iterable[str]) -> None:
 
 
 def look_at_trees(path: str, commits: Iterable[ObjectId]) -> None:
-    """Has git look at the trees of what both sides have, before it sends or asks for anything.
+    """Has git look at the trees of what both sides have, before a repository sends or asks for anything.
 
     By default it looks only at what the commits to send go on from, and a session goes on from no commit of the
     project. In a shallow repository, git looks at the trees of everything that both sides have
-    (`--objects-edge-aggressive` of git-rev-list(1)): then a session costs what it changed.
-
-    Args:
-        path: the repository.
-        commits: commits of the project that the other side may have.
-
-    Raises:
-        IoError, StorageFull: it could not be written.
+    (`--objects-edge-aggressive` of git-rev-list(1)): then a session costs what it changed. The commits are of the
+    project, and the other side may have them. Raises `IoError`, `StorageFull`.
     """
     first = next(iter(sorted(commits)), None)
     if first is not None:

@@ -50,8 +50,6 @@ class IndexedSignature:
     """A signature that was fetched.
 
     Attributes:
-        reference: its own name.
-        tag: its tag.
         head: the newest commit of what it came with.
         covers: how much of that it signs: "all"; "part", what came first; "older" if it came with a version from before
             the one that was fetched last; or "none".
@@ -71,23 +69,20 @@ class IndexedSignature:
     verdict: Verdict | None = None
 
 
+@attrs.frozen
 class MirrorSignatures:
-    """The signatures of one mirror.
+    """The signatures of one mirror; every method raises `StoreCorrupt`, `StorageFull`, `IoError`.
 
     Args:
         repository: has the tags of those that sign something of what they came with, under the names that they have at
             the remote. Of others, only the index knows.
         index: of all mirrors.
         mirror: the name of this one in the index.
-
-    Raises:
-        StoreCorrupt, StorageFull, IoError: from every method: something cannot be read or written.
     """
 
-    def __init__(self, repository: ShadowRepository, index: SessionIndex, mirror: str) -> None:
-        self._repository = repository
-        self._index = index
-        self._mirror = mirror
+    _repository: ShadowRepository
+    _index: SessionIndex
+    _mirror: str
 
     def of(self, references: Collection[str]) -> dict[str, IndexedSignature]:
         """The signatures of sessions and handovers, by the names of the references of these."""

@@ -54,15 +54,7 @@ class Usage:
 
 
 def usage(path: str) -> Usage:
-    """Measures a store.
-
-    Args:
-        path: its directory. What its owner writes meanwhile may be counted or not.
-
-    Raises:
-        StoreCorrupt: the store is damaged.
-        IoError: the store cannot be read.
-    """
+    """Measures a store; what its owner writes meanwhile may be counted or not. Raises `StoreCorrupt`, `IoError`."""
     # sizes first: an object that is packed meanwhile keeps its old size
     size = sizes(os.path.join(path, "objects"))
     owners = _Owners(path)
@@ -99,12 +91,7 @@ _SHARED = _Shared()
 
 
 class _Owners:
-    """The owners of the objects of a store.
-
-    Attributes:
-        of: the owner of each reachable object.
-        sessions: the ids of all sessions.
-    """
+    """The owners of the objects of a store: `of` has that of each reachable one, `sessions` all of them."""
 
     def __init__(self, path: str) -> None:
         self._objects = os.path.join(path, "objects")
@@ -163,12 +150,7 @@ class _Owners:
 
 @attrs.frozen
 class Found:
-    """A store.
-
-    Attributes:
-        path: its directory.
-        root: the folder of the store; None if that is unknown.
-    """
+    """A store in a directory, and the folder that it belongs to; None if that is unknown."""
 
     path: str
     root: str | None
@@ -180,27 +162,14 @@ class Found:
 
 
 def stores(directory: str) -> list[Found]:
-    """The stores in a directory, sorted by their folders.
-
-    Args:
-        directory: the parent directory of the stores.
-
-    Raises:
-        IoError: it cannot be listed.
-    """
+    """The stores in a directory, sorted by their folders; raises `IoError`."""
     paths = [os.path.join(directory, name) for name in names_if_there(directory)]
     found = [Found(path, _root(path)) for path in paths if os.path.exists(os.path.join(path, "HEAD"))]
     return sorted(found, key=lambda store: (store.root or "", store.path))
 
 
 def remove(path: str) -> int:
-    """Removes a store.
-
-    Args:
-        path: its directory.
-
-    Returns:
-        The bytes of its files.
+    """Removes a store; gives the bytes of its files.
 
     Raises:
         StoreLocked: a process owns it.

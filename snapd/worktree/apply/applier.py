@@ -53,14 +53,7 @@ class Applier:
         self._torn: set[RelPath] = set()
 
     def apply(self, plan: Plan, call: Call) -> tuple[FileOutcome, ...]:
-        """Applies the plan.
-
-        Args:
-            plan: what to do.
-            call: may be cancelled until the first file is moved.
-
-        Returns:
-            The outcome for each file of the plan, ordered by path.
+        """Applies the plan; gives the outcome for each of its files, ordered by path.
 
         Raises:
             StorageFull, StoreCorrupt, IoError, Cancelled: nothing was changed.

@@ -31,16 +31,7 @@ TROUBLE = FULL | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 
 class DirectoryChanges:
-    """Makes and removes the directories of one plan, and syncs those in which names changed.
-
-    Args:
-        root: descriptor of the workspace.
-        plan: the plan.
-        call: the request.
-
-    Attributes:
-        changed: the directories in which names changed.
-    """
+    """Makes and removes the directories of one plan, and syncs those in which names changed, `changed`."""
 
     def __init__(self, root: int, plan: Plan, call: Call) -> None:
         self._root = root

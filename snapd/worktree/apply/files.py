@@ -22,6 +22,7 @@ from snapd.model.call import Call
 from snapd.model.errors import from_os_error, os_errors
 from snapd.model.plan import CapturedFile, Plan, Write
 from snapd.model.snapshot import EXECUTABLE, SYMLINK, Entry, ObjectId, RelPath, Signature
+from snapd.store.files.durable import write_all
 from snapd.worktree.fs.directories import HeldDirectories, open_directory
 from snapd.worktree.fs.stable_read import blob_id, read_link, read_stable, signature
 from snapd.worktree.fs.system import can_sync_together, check_written, exchange, rename_no_replace, sync_together
@@ -39,15 +40,12 @@ _T = TypeVar("_T")
 def in_parallel(work: Callable[[_T], None], items: Sequence[_T], progress: Callable[[int], None]) -> None:
     """Does some work on each item, on many items in threads: a disk syncs eight files in the time of three.
 
-    If one fails, or `progress` does, it starts no other and waits for those under way.
+    If one fails, or `progress` does, it starts no other, waits for those under way, and raises that.
 
     Args:
         work: what to do; may be called from several threads.
         items: in the order in which they are begun.
         progress: called in this thread with the number of items done.
-
-    Raises:
-        BaseException: what `work` or `progress` raises.
     """
     if len(items) < PARALLEL_FROM:
         for done, item in enumerate(items):
@@ -88,10 +86,7 @@ def by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile | None
     """Puts together what changes names of one file: each name that goes changes the file's ctime.
 
     A thread that compares the bytes of a file because its ctime changed must not see that happen again and again.
-
-    Args:
-        items: writes or deletes, in order.
-        captured_of: gives the file that one replaces or deletes.
+    `captured_of` gives the file that a write or a delete replaces or deletes.
     """
     groups: dict[tuple[str, int], list[_T]] = {}
     for at, item in enumerate(items):
@@ -202,10 +197,8 @@ class NewFiles:
             size = 0
             for chunk in self._chunks(entry.oid):
                 self._call.check()
-                view = memoryview(chunk)
-                size += len(view)
-                while view:
-                    view = view[os.write(descriptor, view) :]
+                size += len(chunk)
+                write_all(descriptor, chunk)
             os.fchmod(descriptor, permissions)
             # `sync` opens it again, and syncs one file system alone
             if self.is_together and permissions & stat.S_IRUSR and os.fstat(descriptor).st_dev == self._device:
@@ -362,29 +355,23 @@ def sweep(root: int, directories: Iterable[RelPath], entries: Collection[Entry],
             continue
         try:
             with os_errors(path):
-                for name in os.listdir(descriptor):
-                    if OWN_TEMPORARY.fullmatch(os.fsencode(name)):
-                        call.check()
-                        try:
-                            _clear(descriptor, os.fsencode(name), known, entries, chunks)
-                        except PermissionError:
-                            # it does no harm, and must not block everything until somebody may write there
-                            logger.warning(
-                                "an interrupted operation left %s, and there is no permission to remove it: remove it",
-                                os.fsdecode(os.path.join(path, os.fsencode(name))),
-                            )
+                for name in filter(OWN_TEMPORARY.fullmatch, map(os.fsencode, os.listdir(descriptor))):
+                    call.check()
+                    try:
+                        failpoint("leftovers.clear")
+                        if _is_stored(descriptor, name, known, entries, chunks):
+                            os.unlink(name, dir_fd=descriptor)
+                        else:
+                            kept = b".snapd-kept-" + secrets.token_hex(4).encode()
+                            rename_no_replace(descriptor, name, descriptor, kept)
+                    except PermissionError:
+                        # it does no harm, and must not block everything until somebody may write there
+                        logger.warning(
+                            "an interrupted operation left %s, and there is no permission to remove it: remove it",
+                            os.fsdecode(os.path.join(path, name)),
+                        )
         finally:
             os.close(descriptor)
-
-
-def _clear(
-    directory: int, name: bytes, known: Collection[ObjectId], entries: Collection[Entry], chunks: Chunks
-) -> None:
-    failpoint("leftovers.clear")
-    if _is_stored(directory, name, known, entries, chunks):
-        os.unlink(name, dir_fd=directory)
-    else:
-        rename_no_replace(directory, name, directory, b".snapd-kept-" + secrets.token_hex(4).encode())
 
 
 def _is_stored(

@@ -56,14 +56,7 @@ _system = _load()
 
 
 def open_directory(root: int, path: RelPath) -> int:
-    """Opens a directory below another without following any symlink.
-
-    Args:
-        root: descriptor of the directory to start from.
-        path: relative to it; empty for itself.
-
-    Returns:
-        A descriptor that the caller closes.
+    """Opens a directory below an open one, or itself for an empty path, without following any symlink.
 
     Raises:
         OSError: ENOENT, ENOTDIR or ELOOP if the path does not lead to a directory, or leads through a symlink.
@@ -109,9 +102,6 @@ class Directories:
     """Directories below a root, each opened from its parent; the last used ones stay open.
 
     So a visit parent by parent costs one system call each, however deep. A context manager.
-
-    Args:
-        root: descriptor of the directory that paths are relative to.
     """
 
     def __init__(self, root: int) -> None:
@@ -152,9 +142,6 @@ class HeldDirectories:
 
     The first `_HELD` stay open until `close`: a process may only have some thousand files open. Safe to use from
     several threads.
-
-    Args:
-        root: descriptor of the directory that paths are relative to.
     """
 
     def __init__(self, root: int) -> None:

@@ -33,23 +33,20 @@ FileStatus = os.stat_result | ListedFile
 
 
 class Listing(NamedTuple):
-    """One directory's listing.
+    """One directory's listing. Each name is ended by a zero byte.
 
     Attributes:
         error: the errno if the directory could not be listed; else 0.
-        device: of the directory.
-        inode: of the directory.
-        mtime_ns: of the directory, before it was listed.
-        ctime_ns: of the directory, before it was listed.
+        mtime_ns: of the directory, before it was listed; so is `ctime_ns`.
         raced: a name went away while it was listed.
         watch: number of the watch that the listing process put on the directory first; -1 if it put none.
-        names: of everything but directories, each ended by a zero byte.
+        names: of everything but directories.
         signatures: of those names, `SIGNATURE_BYTES` each, in the same order.
         owners: user and group of those names, 8 bytes each, in the same order.
-        directories: names of the directories, each ended by a zero byte.
+        directories: names of the directories.
         directory_signatures: of the directories, `SIGNATURE_BYTES` each, in the same order.
-        denied: names whose status may not be read, each ended by a zero byte.
-        several: those of `names` whose files have other names too, each ended by a zero byte.
+        denied: names whose status may not be read.
+        several: those of `names` whose files have other names too.
         largest: size of the largest file, bytes.
     """
 

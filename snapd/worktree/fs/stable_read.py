@@ -66,9 +66,7 @@ def racy_from() -> int:
 def is_racy(ctime_ns: int, looked_at_ns: int) -> bool:
     """Whether a write right after the look could leave the signature unchanged.
 
-    Args:
-        ctime_ns: of the file as it was found.
-        looked_at_ns: `file_clock_ns` before the look.
+    The ctime is that of the file as it was found; `looked_at_ns` is `file_clock_ns` before the look.
     """
     coarse = ctime_ns % 1_000_000 == 0
     return ctime_ns >= looked_at_ns - (_COARSE_NS if coarse else _TICK_NS)
@@ -173,15 +171,9 @@ def blob_id(size: int, chunks: Iterator[bytes]) -> ObjectId:
 
 
 def regular(path: str | bytes, flags: int, *, directory: int | None = None) -> int:
-    """An `opener` for `open` that only opens regular files: a FIFO must not make the daemon wait.
+    """An `opener` for `open` that only opens regular files, else raises EINVAL: a FIFO must not make the daemon wait.
 
-    Args:
-        path: what to open.
-        flags: from `open`.
-        directory: descriptor that the path is relative to; a symlink is then not followed.
-
-    Raises:
-        OSError: EINVAL for anything else.
+    The path may be relative to the descriptor of a `directory`: then a symlink is not followed.
     """
     unfollowed = 0 if directory is None else os.O_NOFOLLOW
     descriptor = os.open(path, flags | unfollowed | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
@@ -229,8 +221,7 @@ def read_small(
 ) -> bytes | None:
     """As `read_bounded`; None if there is no such file, or it may not be read.
 
-    Raises:
-        IoError: the disk or the process is in trouble, so what the file says is unknown.
+    Raises `IoError` if the disk or the process is in trouble, so that nobody knows what the file says.
     """
     with os_errors(path):
         try:

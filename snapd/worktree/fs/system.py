@@ -83,13 +83,7 @@ def _rename(source: int, old: bytes, target: int, new: bytes, flag: int) -> bool
 
 
 def rename_no_replace(source: int, old: bytes, target: int, new: bytes) -> None:
-    """Moves a file to a free name.
-
-    Args:
-        source: descriptor of the directory that `old` is in.
-        old: the name there.
-        target: descriptor of the directory to move it to.
-        new: the name there.
+    """Moves a file to a free name, each of them in an open directory.
 
     Raises:
         FileExistsError: the name is taken; nothing moved.
@@ -102,22 +96,17 @@ def rename_no_replace(source: int, old: bytes, target: int, new: bytes) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        _rename_if_free(source, old, target, new)
-        return
+        try:
+            os.stat(new, dir_fd=target, follow_symlinks=False)
+        except FileNotFoundError:
+            os.rename(old, new, src_dir_fd=source, dst_dir_fd=target)
+            return
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(new)) from None
     try:
         os.unlink(old, dir_fd=source)
     except OSError:
         os.unlink(new, dir_fd=target)
         raise
-
-
-def _rename_if_free(source: int, old: bytes, target: int, new: bytes) -> None:
-    try:
-        os.stat(new, dir_fd=target, follow_symlinks=False)
-    except FileNotFoundError:
-        os.rename(old, new, src_dir_fd=source, dst_dir_fd=target)
-    else:
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fsdecode(new))
 
 
 def exchange(source: int, old: bytes, target: int, new: bytes) -> bool:
@@ -150,7 +139,6 @@ class SystemSync:
     """The calls of Linux that sync.
 
     Attributes:
-        syncfs: takes the descriptor of anything on the file system.
         fstatfs: takes a descriptor and a buffer, which begins with the type of the file system.
         sync_file_range: takes a descriptor, an offset, a length and flags.
     """

@@ -33,14 +33,7 @@ _home_lock = threading.Lock()
 
 @attrs.frozen
 class GitUser:
-    """Where the user's git configuration lies, and the system's.
-
-    Attributes:
-        home: the home directory.
-        xdg_config_home: `$XDG_CONFIG_HOME`, None where it is not set.
-        system_config: the configuration file of the system.
-        system_attributes: the attribute file of the system.
-    """
+    """Where the user's git configuration lies, and the system's; `xdg_config_home` is None where it is not set."""
 
     home: str
     xdg_config_home: str | None = None
@@ -114,15 +107,8 @@ def _mentions_include(path: str, *, conditional: bool = False) -> bool:
 def includes_only_files(path: str, home: str) -> bool:
     """Whether all that libgit2 opens for a configuration file is regular files, or missing, and not too much of it.
 
-    libgit2 waits forever for a pipe that nobody writes to, and reads a file as often as others include it.
-    Every key `path` counts, in any section: one too many does no harm.
-
-    Args:
-        path: the file.
-        home: what `~/` stands for.
-
-    Raises:
-        OSError: a file cannot be read.
+    libgit2 waits forever for a pipe that nobody writes to, and reads a file as often as others include it. Every key
+    `path` counts, in any section: one too many does no harm. `~/` stands for `home`. Raises `OSError`.
     """
     pending = [(path, 0)]
     count = size = 0

@@ -13,25 +13,22 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
+from snapd.model.paths import parents
 from snapd.worktree.fs.stable_read import read_bounded
 
 _WORD = struct.Struct(">I")
 
 
 def read_bitmap(data: bytes, at: int, bound: int) -> tuple[list[int], int]:
-    """Reads one EWAH bitmap.
+    """Reads one EWAH bitmap: the positions of the bits that are set, ascending, and the offset of its end.
 
     Args:
         data: the bytes that contain it.
         at: the offset of its beginning.
         bound: every position must be less than this.
 
-    Returns:
-        The positions of the bits that are set, ascending, and the offset of the bitmap's end.
-
     Raises:
-        OverflowError: a position is too great.
-        struct.error: the bytes end too early.
+        OverflowError: a position is too great. struct.error: the bytes end too early.
     """
     _, count = struct.unpack_from(">II", data, at)
     at += 8
@@ -102,7 +99,6 @@ class GitIndex:
         heads: what stands before the path of each entry: 40 bytes of stat data and mode, the object id, two bytes of
             flags, and the two of the extended flags if the entry has them.
         mtime_ns: when the index file was last changed, nanoseconds since 1970.
-        device: number of the device that the index file lies on.
         sparse: whether entries may stand for whole directories.
     """
 
@@ -132,9 +128,7 @@ class _BrokenError(Exception):
 def read_index(path: str | bytes, *, hash_size: int = 20) -> GitIndex:
     """Reads an index file, and the shared index beside it that it may rest on.
 
-    Args:
-        path: the index file.
-        hash_size: size of an object id, bytes: 20 for SHA-1, 32 for SHA-256.
+    The size of an object id is in bytes: 20 for SHA-1, 32 for SHA-256.
 
     Raises:
         MalformedIndex: the file or its shared index is damaged, or has an unknown format.
@@ -173,7 +167,9 @@ def _parse(data: bytes, hash_size: int, status: os.stat_result) -> _Raw:
     if version not in (2, 3, 4):
         raise _BrokenError(f"version {version} is not known")
     content, checksum = data[:-hash_size], data[-hash_size:]
-    _verify(content, checksum)
+    # git may be configured to write none (`index.skipHash`)
+    if any(checksum) and (hashlib.sha1 if hash_size == 20 else hashlib.sha256)(content).digest() != checksum:
+        raise _BrokenError("its checksum is wrong")
     size = _STAT.size + hash_size + _HALF.size
     # No entry is shorter, so a count that is beyond all reason costs nothing.
     if count * size > len(content):
@@ -182,15 +178,6 @@ def _parse(data: bytes, hash_size: int, status: os.stat_result) -> _Raw:
     paths, heads, end = read(content, count, size)
     extensions = dict(_extensions(content, end))
     return _Raw(paths, heads, status.st_mtime_ns, status.st_dev, checksum, extensions)
-
-
-def _verify(content: bytes, checksum: bytes) -> None:
-    """Compares the checksum, unless git is configured to write none (`index.skipHash`)."""
-    if not any(checksum):
-        return
-    actual = hashlib.sha1(content) if len(checksum) == 20 else hashlib.sha256(content)
-    if actual.digest() != checksum:
-        raise _BrokenError("its checksum is wrong")
 
 
 def _padded_entries(data: bytes, count: int, size: int) -> tuple[list[bytes], list[bytes], int]:
@@ -341,11 +328,6 @@ class TrackedPaths:
     In a sparse index, a directory may stand for everything in it. Only the objects of the repository say whether one
     file in it is tracked: `holds` then says no and `below` says yes.
 
-    Args:
-        files: files and symlinks, in any order.
-        links: as the attribute.
-        sparse: as the attribute.
-
     Attributes:
         paths: every path once, ascending: those of files and symlinks, `links` and `sparse`.
         links: nested repositories that the index holds as a commit (gitlinks).
@@ -365,10 +347,8 @@ class TrackedPaths:
     def from_index(cls, index: GitIndex, *, strip: bytes = b"", add: bytes = b"") -> TrackedPaths:
         """The paths of an index relative to a workspace.
 
-        Args:
-            index: the index.
-            strip: the workspace relative to the repository, b"" for its root; entries outside of it do not count.
-            add: the repository relative to the workspace, b"" for its root.
+        `strip` is the workspace relative to the repository, outside of which no entry counts; `add` is the reverse. b""
+        stands for the root of either.
         """
         cut = strip + b"/" if strip else b""
         front = add + b"/" if add else b""
@@ -400,16 +380,13 @@ class TrackedPaths:
 
         A gitlink counts as below itself. A sparse directory has something below it and below all its directories.
         """
-        if directory in self.links or (self.sparse and self._in_sparse(directory)):
+        if directory in self.links or (
+            self.sparse and not self.sparse.isdisjoint((directory, *parents(directory), b""))
+        ):
             return True
         front = directory + b"/" if directory else b""
         at = bisect_left(self.paths, front)
         return at < len(self.paths) and self.paths[at].startswith(front)
-
-    def _in_sparse(self, directory: bytes) -> bool:
-        while directory and directory not in self.sparse:
-            directory = directory.rpartition(b"/")[0]
-        return directory in self.sparse
 
 
 def _sparse_path(path: bytes, cut: bytes, front: bytes) -> bytes | None:

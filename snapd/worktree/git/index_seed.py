@@ -20,6 +20,7 @@ from collections import defaultdict
 from functools import cache
 
 from snapd.model.ignore import RULES_BYTES, IgnoreFile
+from snapd.model.paths import parents
 from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, ObjectId, RelPath
 from snapd.store.adopt import OpenBlobs, ProjectBlobs
 from snapd.worktree.fs.listing import SIGNATURE_BYTES, Listing
@@ -40,13 +41,11 @@ _BLANK = re.compile(rb"[ \t\r]+")
 class Conversions:
     """Gathers the lines of attribute files that may set a conversion that keeps the size, see gitattributes(5).
 
-    Such are filters, other encodings, and `$Id$` keywords: a checkout may put another name of an object into them.
-    The answers err on the side of "may": a line that unsets an attribute is ignored.
+    Such are filters, other encodings, and `$Id$` keywords: a checkout may put another name of an object into them. The
+    answers err on the side of "may": a line that unsets an attribute is ignored.
 
     Each line is looked at once, and once more when an attribute that it sets turns out to be a macro that sets one.
-
-    Args:
-        fold: whether git ignores case in names here (`core.ignoreCase`).
+    With `fold`, git ignores case in names here (`core.ignoreCase`).
     """
 
     def __init__(self, fold: bool) -> None:
@@ -55,20 +54,19 @@ class Conversions:
         self._seen: set[tuple[bytes, bytes]] = set()
         self._waiting: dict[bytes, list[tuple[bytes, bytes]]] = defaultdict(list)
         self._files: dict[bytes, list[IgnoreFile]] = {}
+        # everything below one of these counts as converted: its attributes cannot be read
         self._whole: set[bytes] = set()
 
     def __bool__(self) -> bool:
         return bool(self._files or self._whole)
 
     def add(self, text: bytes | None, base: bytes) -> None:
-        """Takes in an attribute file.
+        """Takes in the bytes of an attribute file, None for one that cannot be read.
 
-        Args:
-            text: its bytes; None if it cannot be read.
-            base: the directory that its patterns are rooted in, relative to the repository; b"" for its root.
+        The `base` of its patterns is relative to the repository; b"" for its root.
         """
         if text is None or len(text) > ATTRIBUTES_BYTES:
-            self._add_all(base)
+            self._whole.add(base)
         if text is None or (text, base) in self._seen or base in self._whole:
             return
         self._seen.add((text, base))
@@ -85,10 +83,6 @@ class Conversions:
                 self._waiting[attribute].append((name, base))
         for each, patterns in in_force.items():
             self._gather(list(patterns), each)
-
-    def _add_all(self, base: bytes) -> None:
-        """Treats everything below a directory as converted: its attributes cannot be read."""
-        self._whole.add(base)
 
     def may_convert(self, path: bytes) -> bool:
         """Whether a file, by its path in the repository, may have been converted."""
@@ -114,7 +108,7 @@ class Conversions:
     def _gather(self, patterns: list[bytes], base: bytes) -> None:
         file = IgnoreFile.parse(b"\n".join(patterns), base)
         if self._fold or file.unreadable or any(pattern.startswith((b'"', b"!")) for pattern in patterns):
-            self._add_all(base)
+            self._whole.add(base)
         else:
             self._files.setdefault(base, []).append(file)
 
@@ -171,7 +165,7 @@ class IndexSeed:
         strip: bytes = b"",
         index: GitIndex | None = None,
     ) -> IndexSeed | None:
-        """Reads the index and the attributes of a repository, and the sizes of its blobs.
+        """Reads the index and the attributes of a repository, and the sizes of its blobs; raises `IoError`.
 
         Args:
             repository: with SHA-1 objects; any other gives None.
@@ -183,9 +177,6 @@ class IndexSeed:
         Returns:
             None if nothing can be trusted: the index cannot be read, a configuration is damaged, or filters are
             configured that may convert a file without a trace.
-
-        Raises:
-            IoError: the disk is in trouble.
         """
         if repository.hash_size != 20:
             return None
@@ -203,7 +194,9 @@ class IndexSeed:
         for path in (*map(os.fsencode, settings.files), shared):
             conversions.add(read_small(path, most=ATTRIBUTES_BYTES, cut=True) or b"", b"")
         _add_tracked(conversions, index, repository.root, blobs)
-        _add_above(conversions, repository.root, strip)
+        # from the repository's root down to the workspace
+        for above in dict.fromkeys((b"", *reversed(parents(strip)), strip)):
+            _add_on_disk(conversions, repository.root, above)
         return cls(_records(index, strip, blobs), index.device, conversions, strip, directories)
 
     @property
@@ -306,13 +299,6 @@ def _add_tracked(conversions: Conversions, index: GitIndex, root: bytes, blobs: 
         if name == _ATTRIBUTES:
             conversions.add(blobs.read(index.heads[at][_OID], ATTRIBUTES_BYTES), base)
             _add_on_disk(conversions, root, base)
-
-
-def _add_above(conversions: Conversions, root: bytes, strip: bytes) -> None:
-    """Takes in the attribute files from the repository's root down to the workspace."""
-    parts = strip.split(b"/") if strip else []
-    for depth in range(len(parts) + 1):
-        _add_on_disk(conversions, root, b"/".join(parts[:depth]))
 
 
 def _add_on_disk(conversions: Conversions, root: bytes, base: bytes) -> None:

@@ -71,17 +71,11 @@ class _BadGitFileError(Exception):
 
 
 def find_repository(folder: bytes, stats: StatCache | None = None) -> Repository | None:
-    """The repository whose work tree a folder is in, as git run in that folder would find it.
+    """The repository whose work tree a folder is in, as git run in that folder would find it; raises `OSError`.
 
     It ignores a directory `.git` that is no repository. A file `.git` that leads to none ends the search, as does the
-    edge of the file system; and a folder inside a git directory has no work tree.
-
-    Args:
-        folder: absolute; symlinks in it are resolved first.
-        stats: notes the files that the answer rests on.
-
-    Raises:
-        OSError: the folder cannot be read.
+    edge of the file system; and a folder inside a git directory has no work tree. Symlinks in the path are resolved
+    first; `stats` notes the files that the answer rests on.
     """
     stats = stats or StatCache()
     current = os.path.realpath(folder)
@@ -121,7 +115,9 @@ def _repository_at(root: bytes, stats: StatCache) -> Repository | None:
             raise _BadGitFileError
         return None
     common_dir = _common_dir(git_dir, stats)
-    return Repository(root, git_dir, common_dir, _hash_size(common_dir, stats))
+    config = os.fsdecode(os.path.join(common_dir, b"config"))
+    is_sha256 = last_value(config, "extensions.objectformat", None, stats) == "sha256"
+    return Repository(root, git_dir, common_dir, 32 if is_sha256 else 20)
 
 
 def _gitfile_target(path: bytes) -> bytes:
@@ -170,23 +166,11 @@ def _common_dir(git_dir: bytes, stats: StatCache) -> bytes:
     return resolved(os.path.join(git_dir, target.partition(b"\0")[0])) or git_dir
 
 
-def _hash_size(common_dir: bytes, stats: StatCache) -> int:
-    config = os.fsdecode(os.path.join(common_dir, b"config"))
-    return 32 if last_value(config, "extensions.objectformat", None, stats) == "sha256" else 20
-
-
 def user_excludes(user: GitUser, repository: Repository | None, stats: StatCache | None = None) -> bytes | None:
     """The text of the user's own ignore patterns, in the file that `core.excludesFile` names, or the default one.
 
-    A malformed configuration file only causes a warning in the log. Sections `includeIf` have no effect.
-
-    Args:
-        user: whose configuration counts.
-        repository: its configuration counts too.
-        stats: as for `find_repository`.
-
-    Returns:
-        None if there is no such file, or it cannot be read.
+    None if there is no such file, or it cannot be read. A malformed configuration file only causes a warning in the
+    log. Sections `includeIf` have no effect. `stats` is as for `find_repository`.
     """
     stats = stats or StatCache()
     configs = user.configs
@@ -218,9 +202,8 @@ class AttributeSettings:
 def attribute_settings(repository: Repository, user: GitUser) -> AttributeSettings | None:
     """Where attributes come from besides the repository; what a condition includes counts in any case.
 
-    Returns:
-        None if a configuration file cannot be read, if attributes come from a tree (`attr.tree`), or if filters other
-        than those of Git LFS are configured: they may have been in use under attributes that are gone.
+    None if a configuration file cannot be read, if attributes come from a tree (`attr.tree`), or if filters other than
+    those of Git LFS are configured: they may have been in use under attributes that are gone.
     """
     files = [user.system_attributes, os.path.join(user.config_folder, "attributes")]
     fold = False
@@ -346,16 +329,8 @@ def files_of_other_branches(
 ) -> Iterator[tuple[bytes | None, Mapping[RelPath, Entry]]]:
     """What the entries of the stash, and the branches that are not checked out here, have at some paths.
 
-    Args:
-        root: a folder in a repository, of which nothing is run; absolute and canonical.
-        paths: relative to it.
-        open_blobs: reads objects.
-
-    Yields:
-        The name of the branch, None for the stash, with the files there.
-
-    Raises:
-        IoError: the disk or the process is in trouble.
+    The root is a folder in a repository, absolute and canonical; the paths are relative to it. Yields the name of each
+    branch, None for the stash, with the files there. Raises `IoError` if the disk or the process is in trouble.
     """
     repository = _sha1_repository(root)
     if repository is None:

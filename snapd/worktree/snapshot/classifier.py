@@ -35,8 +35,6 @@ class Visit(NamedTuple):
     """A directory that a look visits.
 
     Attributes:
-        path: below the workspace.
-        node: its state.
         rules: what decides there; before its own `.gitignore` is read, those of the directory above with its scope.
         deep: the look goes into all directories below it, even those with the inode that they had.
     """
@@ -49,12 +47,7 @@ class Visit(NamedTuple):
 
 @attrs.frozen
 class SeededFiles:
-    """What the project's own git knows about its files.
-
-    Attributes:
-        seed: the index.
-        stored: those of its blobs that the store has.
-    """
+    """What the project's own git knows about its files, and those of its blobs that the store has."""
 
     seed: IndexSeed
     stored: frozenset[ObjectId]
@@ -67,8 +60,6 @@ class NameClassifier:
     Attributes:
         hidden: a directory that is never captured (a store inside the workspace), if any.
         limit: bytes; larger files are not captured.
-        state: what the names are compared with.
-        evaluator: decides what is ignored.
         seed: for a first look, what the project's own git knows.
         pending: the directories to visit next.
         several_names: inodes of files that turned out to have several names, or a new one.
@@ -130,13 +121,9 @@ class NameClassifier:
         return listing.statuses(taken)
 
     def consider(self, visit: Visit, name: bytes, status: FileStatus, *, same_rules: bool) -> None:
-        """Takes in one name.
+        """Takes in one name of a directory, by its `lstat`.
 
-        Args:
-            visit: the directory.
-            name: in it.
-            status: what `lstat` says about it.
-            same_rules: the rules are those of the last look, so what it decided about this name still holds.
+        With `same_rules`, the rules are those of the last look, so what it decided about this name still holds.
         """
         state, node, rules = self.state, visit.node, visit.rules
         here = join(visit.path, name)

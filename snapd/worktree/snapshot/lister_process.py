@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Sequence
+from contextlib import suppress
 
 from snapd.watch.queues import SharedQueues
 from snapd.worktree.fs.directories import Directories
@@ -22,31 +22,10 @@ _TOGETHER = 32
 """Listings that are written at once."""
 
 
-class _Watcher:
-    """Watches directories of one file system in the clock's queues; without queues, it watches nothing."""
-
-    def __init__(self, device: int, queues: Sequence[int]) -> None:
-        self._device = device
-        self._queues = SharedQueues(queues) if queues else None
-
-    def watch(self, directory: int) -> int:
-        """The number of the watch; -1 if there is none: the process that asked then tries itself and sees the error."""
-        if self._queues is None or os.fstat(directory).st_dev != self._device:
-            return -1
-        try:
-            return self._queues.add(directory)
-        except OSError:
-            return -1
-
-
 def main(descriptors: str) -> None:
-    """Serves standard input and output.
-
-    Args:
-        descriptors: decimal numbers: the directory that paths are relative to, then the clock's queues, if any.
-    """
+    """Serves standard input and output; the descriptors are that of the root of paths, then the clock's queues."""
     root, *queues = map(int, descriptors.split())
-    watcher = _Watcher(os.fstat(root).st_dev, queues)
+    device, shared = os.fstat(root).st_dev, SharedQueues(queues) if queues else None
     data = b""
     with Directories(root) as directories:
         while more := os.read(0, _READ_BYTES):
@@ -60,7 +39,7 @@ def main(descriptors: str) -> None:
                 if start + length > len(data):
                     break
                 at = start + length
-                pieces += encode(_listing(directories, watcher, data[start:at]))
+                pieces += encode(_listing(directories, shared, device, data[start:at]))
                 listed += 1
                 if listed % _TOGETHER == 0:
                     _write(pieces)
@@ -69,10 +48,14 @@ def main(descriptors: str) -> None:
             data = data[at:]
 
 
-def _listing(directories: Directories, watcher: _Watcher, path: bytes) -> Listing:
+def _listing(directories: Directories, shared: SharedQueues | None, device: int, path: bytes) -> Listing:
     try:
-        descriptor = directories.open(path)
-        return list_directory(descriptor, watcher.watch(descriptor))
+        descriptor, watch = directories.open(path), -1
+        if shared is not None and os.fstat(descriptor).st_dev == device:
+            # without a watch, the process that asked tries itself and sees the error
+            with suppress(OSError):
+                watch = shared.add(descriptor)
+        return list_directory(descriptor, watch)
     except OSError as error:
         return failed(error)
 

@@ -102,14 +102,7 @@ Read = tuple[bytes, "Record | SkipReason | None"]
 
 @attrs.frozen
 class Reader:
-    """Reads files of one work tree for one request.
-
-    Attributes:
-        root: descriptor of the workspace.
-        limit: bytes; larger files are not captured.
-        batch: takes their contents.
-        call: the request.
-    """
+    """Reads files of one work tree, of `limit` bytes at most, for one request; the batch takes their contents."""
 
     root: int
     limit: int

@@ -31,9 +31,8 @@ _BUFFER = 1 << 18
 def main(argument: str) -> None:
     """Serves standard input and output.
 
-    Args:
-        argument: descriptor of the directory that paths are relative to, as a decimal number; the size in bytes up to
-            which files are captured; and the module with `packed_blob`.
+    The argument has the descriptor of the root of paths, the size in bytes up to which files are captured, and the
+    module with `packed_blob`.
     """
     root, limit, packing = argument.split()
     packed_blob: _Packing = import_module(packing).packed_blob

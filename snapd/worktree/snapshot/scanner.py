@@ -170,7 +170,7 @@ class Scanner:
     def capture(
         self, settings: CaptureSettings, forced: tuple[RelPath, ...], batch: ObjectBatch, call: Call
     ) -> Snapshot:
-        """Captures the work tree as it is.
+        """Captures the work tree as it is; the objects of the snapshot are stored.
 
         Args:
             settings: own excludes and the size limit.
@@ -178,13 +178,9 @@ class Scanner:
             batch: takes new objects; committed here.
             call: the request.
 
-        Returns:
-            The snapshot; its objects are stored.
-
         Raises:
-            IoError, StorageFull: there is no snapshot.
+            IoError, StorageFull, Cancelled: there is no snapshot.
             InvalidParams: the workspace's own settings are wrong.
-            Cancelled: the request was cancelled.
         """
         forced = tuple(sorted(set(forced)))
         taken = Marks()
@@ -375,9 +371,9 @@ class Scanner:
     def _doubted(
         self, rules: WorkspaceRules, forced: tuple[RelPath, ...], settings: CaptureSettings
     ) -> tuple[bool, frozenset[RelPath]]:
-        """What may be captured now and was not, or the reverse, because settings, rules or indexes changed.
+        """Which paths may be captured now and were not, or the reverse, because settings, rules or indexes changed.
 
-        Says whether any path may be, which the rules of each directory show; and gives the paths for which they do not.
+        Says whether any may be, which the rules of each directory show; and gives those for which they do not.
         """
         before = self._rules
         if before is None:
@@ -471,14 +467,7 @@ class _EnoughError(Exception):
 
 @attrs.define
 class DriftFinder:
-    """Compares a state with a snapshot; enters only directories that differ.
-
-    Attributes:
-        root: descriptor of the workspace.
-        state: as of a look just now.
-        query: what to compare it with, and how far.
-        unfinished: see `Drift`.
-    """
+    """Compares a state, as of a look just now, with a snapshot; enters only directories that differ."""
 
     root: int
     state: TreeState

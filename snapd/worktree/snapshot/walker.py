@@ -59,16 +59,9 @@ _AHEAD = 96
 class ListerPool(WorkerPool[T, Listing]):
     """Processes that list many directories at once: building objects from statuses needs the interpreter lock.
 
-    Two take half the time of one; they live for one look. They get paths below an open directory and follow no symlink.
-    They watch each directory before they list it, where the clock shares its queues with them.
-
-    Args:
-        root: descriptor of the directory that paths are relative to.
-        clock_queues: where each directory is watched before it is listed, see `Clock.share_queues`; empty to watch
-            none.
-
-    Raises:
-        OSError: no process can be started.
+    Two take half the time of one; they live for one look. They get paths below an open directory, the `root`, and
+    follow no symlink. They watch each directory before they list it, where the clock shares its queues with them.
+    Raises `OSError` if no process can be started.
     """
 
     def __init__(self, root: int, clock_queues: Sequence[int] = ()) -> None:
@@ -111,10 +104,7 @@ class Walker:
         device: of the workspace; a look does not enter what is mounted inside.
         clock: watches every directory before it is listed.
         classifier: takes in what the look finds.
-        call: the request.
         lister: the processes that list directories, where they are worth it; the look ends them.
-        visited: the directories that the look visited.
-        listings: each directory's listing.
         raced: something went away during the look.
         unfinished: changes went on throughout the look; what they marked has not been looked at.
     """
@@ -220,10 +210,7 @@ class Walker:
     def _look_into(
         self, path: RelPath, node: DirectoryNode, names: Collection[bytes], *, marked: Container[bytes], met: set[int]
     ) -> None:
-        """Looks at some names of a directory; `met` gets the inode numbers that it finds.
-
-        Those that the clock `marked` are read even if no time says that they changed.
-        """
+        """Looks at names of a directory; `met` gets their inodes. Those that are `marked` are read in any case."""
         rules = node.rules
         has_rules = not _RULE_NAMES.isdisjoint(names)
         if rules is None or ITSELF in names or has_rules:
@@ -396,7 +383,10 @@ class Walker:
         if same_rules and self._is_unchanged(node, listing):
             if visit.deep:
                 for name, child in node.directories.items():
-                    self._push_child(visit, name, child)
+                    assert child.rules is not None
+                    scope = child.rules.scope
+                    below = rules if scope is rules.scope else attrs.evolve(rules, scope=scope)
+                    self.classifier.pending.append(Visit(join(path, name), child, below, visit.deep))
             return
         if self.classifier.seed is not None and _holds(listing.names, b".gitattributes"):
             self._regard_attributes(path, self.classifier.seed.seed)
@@ -442,12 +432,6 @@ class Walker:
             return known if text is not None else None
         return IgnoreFile.parse(text, base)
 
-    def _push_child(self, above: Visit, name: bytes, node: DirectoryNode) -> None:
-        assert node.rules is not None
-        scope = node.rules.scope
-        rules = above.rules if scope is above.rules.scope else attrs.evolve(above.rules, scope=scope)
-        self.classifier.pending.append(Visit(join(above.path, name), node, rules, above.deep))
-
     # -- before and after
 
     @contextmanager
@@ -465,7 +449,7 @@ class Walker:
     def _look_at_other_names(self, written: set[int], met: set[int]) -> None:
         """Looks at the other names of files that were written to, or turned out to have several.
 
-        Both sets are of inode numbers: of files that were written to, and of those that the look found.
+        Both sets are of inode numbers; the look found those in `met`.
         """
         several = self.classifier.several_names
         pending = (written - met) | several

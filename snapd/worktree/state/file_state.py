@@ -67,7 +67,7 @@ class PackedFiles:
     @classmethod
     def of(cls, files: Mapping[bytes, Record]) -> PackedFiles:
         """Packs records."""
-        ordered = sorted(files.items(), key=_as_listed)
+        ordered = sorted(files.items(), key=lambda item: os.fsdecode(item[0]))
         return cls(
             b"".join([name + b"\0" for name, _ in ordered]),
             b"".join([record[:SIGNATURE_BYTES] for _, record in ordered]),
@@ -113,10 +113,6 @@ class PackedFiles:
         }
 
 
-def _as_listed(item: tuple[bytes, object]) -> str:
-    return os.fsdecode(item[0])
-
-
 def make_record(signature: Signature, oid: ObjectId, racy: bool) -> Record:
     """The record of a file with the bytes of a blob; `racy`: it may have changed since within the same clock tick."""
     packed = SIGNATURE.pack(signature.mode, signature.size, signature.mtime_ns, signature.ctime_ns, signature.ino)
@@ -148,11 +144,6 @@ def inode_of(record: Record) -> int:
     return int.from_bytes(record[28:36], "little")
 
 
-def mode_of(record: Record) -> int:
-    """The file's mode in a tree."""
-    return tree_mode(int.from_bytes(record[:4], "little"))
-
-
 @cache
 def _prefix(mode: bytes) -> bytes:
     return b"%o " % tree_mode(int.from_bytes(mode, "little"))
@@ -165,7 +156,7 @@ def tree_lines(files: Mapping[bytes, Record]) -> list[tuple[bytes, bytes]]:
 
 def entry_of(record: Record) -> Entry:
     """The file's entry in a tree."""
-    return Entry(mode_of(record), record[_OID])
+    return Entry(tree_mode(int.from_bytes(record[:4], "little")), record[_OID])
 
 
 def signature_of(record: Record) -> Signature:

@@ -46,10 +46,7 @@ class DirectoryNode:
         inode: its inode number; 0 before the first look.
         permissions: its own; 0 for the root.
         files: captured files and symlinks by name; packed records are unpacked when one of them is used.
-        directories: subdirectories by name.
-        others: the names that are not captured, and why.
         tree: its tree id; None while it must be computed, and then so must those of all directories above.
-        gitignore: its `.gitignore`, if it has one.
         rules: what decides which of its names are captured, as of the last look.
         watch: see `WatchedDirectory`.
     """
@@ -300,7 +297,6 @@ class SavedState:
     Attributes:
         tree: a snapshot with all the objects that the state counts on.
         rules_digest: of what decided, beside the ignore files in the tree, which names are captured.
-        root: the workspace.
         looked_at: see `TreeState`.
         uncaptured: see `UncapturedFiles.known`.
     """

@@ -79,13 +79,9 @@ class TreeState:
         umask: of the user.
 
     Attributes:
-        root: the workspace itself.
-        count: captured files and symlinks.
         unread: files that must be read, by directory; True for a symlink.
         linked: files with more than one name: a write through another name raises no event for this one.
         uncaptured: what happens to files that are not captured.
-        names: which names came and went.
-        coverage: what a snapshot has beside its tree.
         looked_at: `file_clock_ns` when the look of the last capture began; 0 before the first.
         knows_inodes: whether an inode number stands for one directory: some network file systems give the same to many.
     """
@@ -331,10 +327,6 @@ class TreeState:
 
 class CoverageKeeper:
     """Knows what a snapshot of a state has beside its tree, and computes anew only what may have changed.
-
-    Args:
-        state: the state.
-        umask: of the user.
 
     Attributes:
         origins: the names that files and directories had before, the last one last, by path: of what was not captured

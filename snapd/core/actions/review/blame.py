@@ -43,8 +43,6 @@ class BlamedLines:
 
     Attributes:
         start: the first line, from 1.
-        count: how many lines.
-        writer: who wrote them.
         noted: of lines from before, the commit that brought them, and who wrote them by its note.
     """
 
@@ -61,12 +59,7 @@ class BlamedLines:
 
 @attrs.frozen
 class Blamed:
-    """Who wrote the lines of a file.
-
-    Attributes:
-        lines: in their order, without gaps.
-        problems: what notes in the project's git may say besides.
-    """
+    """Who wrote the lines of a file, without gaps; and what notes in the project's git may say besides."""
 
     lines: tuple[BlamedLines, ...]
     problems: tuple[NoteProblem, ...] = ()
@@ -77,13 +70,8 @@ def blamed_lines(
 ) -> tuple[BlamedLines, ...]:
     """Joins lines of one writer that follow each other.
 
-    Args:
-        path: the file.
-        writers: of all its lines.
-        lines: only these: the first, from 1, and how many; None for all.
-
-    Raises:
-        InvalidParams: the file has no such lines.
+    `lines` are those that count: the first, from 1, and how many; None for all. Raises `InvalidParams` if the file has
+    no such lines.
     """
     first, count = lines or (1, len(writers))
     if first - 1 + count > len(writers):
@@ -112,52 +100,42 @@ def with_notes(blamed: Iterable[BlamedLines], noted: Mapping[int, NotedCommit]) 
 
 @attrs.frozen
 class GivenText:
-    """A text that a file had, or may have had.
-
-    Attributes:
-        data: the text.
-        milliseconds: when the file had it, since 1970; None if nobody knows.
-    """
+    """A text that a file had, or may have had; and when, milliseconds since 1970, None if nobody knows."""
 
     data: bytes
     milliseconds: int | None
 
 
-class TextBlame:
-    """Says who wrote the lines of texts of files of one workspace.
+@attrs.define(eq=False)
+class _LineHistory:
+    """What it takes to say who wrote lines of files of one workspace."""
 
-    Args:
-        writer: gives the right to look at the work tree.
-        store: holds the snapshots and events.
-        looking: looks at the work tree.
-        attributor: says whose changes were.
-        texts: compares texts.
-    """
+    _writer: Writer
+    _store: Store
+    _looking: Looking
+    _attributor: Attributor
+    _texts: TextDiffer
+    _history: FileHistory = attrs.field(init=False)
+    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
-    def __init__(
-        self, writer: Writer, store: Store, looking: Looking, attributor: Attributor, texts: TextDiffer
-    ) -> None:
-        self._writer = writer
-        self._store = store
-        self._looking = looking
-        self._attributor = attributor
-        self._history = FileHistory(store.timeline, attributor, is_reviewed=False)
-        self._texts = texts
-        self._lock = threading.Lock()
+    def __attrs_post_init__(self) -> None:
+        self._history = FileHistory(self._store.timeline, self._attributor, is_reviewed=False)
+
+    def _listed(self, call: Call) -> Texts:
+        """Lists the files of all events; gives what reads and compares files."""
+        list_files(self._store.timeline, self._store, call)
+        return Texts(self._store, self._texts, call)
+
+
+class TextBlame(_LineHistory):
+    """Says who wrote the lines of texts of files of one workspace."""
 
     def lines(
         self, path: RelPath, text: GivenText, lines: tuple[int, int] | None, call: Call
     ) -> tuple[BlamedLines, ...]:
-        """Says who wrote the lines of a text, by all that the file was: see `writers_of`.
+        """Says who wrote the lines of a text, by all that the file was: see `writers_of` and `blamed_lines`.
 
-        Args:
-            path: the file; it need not be there any more.
-            text: what is asked about.
-            lines: only these: the first, from 1, and how many; None for all.
-            call: the request.
-
-        Returns:
-            The lines in their order, without gaps.
+        The file need not be there any more.
 
         Raises:
             InvalidParams: it is not text, or has no such lines.
@@ -168,8 +146,7 @@ class TextBlame:
         with self._writer.turn(call):
             look = self._looking.look(call)
         with call.holding(self._lock):
-            list_files(self._store.timeline, self._store, call)
-        texts = Texts(self._store, self._texts, call)
+            texts = self._listed(call)
         writers = writers_of(text.data, text.milliseconds, lambda: self._versions(path, look, texts), texts)
         return blamed_lines(path, writers, lines)
 
@@ -281,14 +258,7 @@ class _Beginning:
 
 @attrs.frozen
 class _Known:
-    """A file as it was after some of its changes, which will not become somebody else's.
-
-    Attributes:
-        epoch: of the timeline.
-        seq: the number of the last event that may have changed it.
-        fold: the file.
-        beginning: what snapd knew first of it.
-    """
+    """A file as events up to `seq` made it, which will not become somebody else's; `epoch` is the timeline's."""
 
     epoch: int
     seq: int
@@ -296,48 +266,18 @@ class _Known:
     beginning: _Beginning
 
 
-class Blame:
-    """Says who wrote the lines of files of one workspace.
+@attrs.define(eq=False)
+class Blame(_LineHistory):
+    """Says who wrote the lines of files of one workspace, and what is noted about lines from before."""
 
-    Args:
-        writer: gives the right to look at the work tree.
-        store: holds the snapshots and events.
-        looking: looks at it.
-        attributor: says whose changes were.
-        texts: compares texts.
-        attesting: says what is noted about lines from before.
-    """
-
-    def __init__(
-        self,
-        writer: Writer,
-        store: Store,
-        looking: Looking,
-        attributor: Attributor,
-        texts: TextDiffer,
-        attesting: Attesting,
-    ) -> None:
-        self._writer = writer
-        self._store = store
-        self._looking = looking
-        self._attributor = attributor
-        self._history = FileHistory(store.timeline, attributor, is_reviewed=False)
-        self._texts = texts
-        self._attesting = attesting
-        self._lock = threading.Lock()
-        self._known: dict[RelPath, _Known] = {}
+    _attesting: Attesting
+    _known: dict[RelPath, _Known] = attrs.field(factory=dict, init=False)
 
     def lines(self, path: RelPath, tree: ObjectId | None, lines: tuple[int, int] | None, call: Call) -> Blamed:
-        """Says who wrote the lines of a file.
+        """Says who wrote the lines of a file, in a snapshot or as it is in the work tree; see `blamed_lines`.
 
         A line that an undo, a redo or a restore brought back is still of whoever wrote it first. What changed while
         nobody watched is of nobody: it was there before.
-
-        Args:
-            path: the file.
-            tree: of the snapshot that has it; None for the work tree as it is.
-            lines: only these: the first, from 1, and how many; None for all.
-            call: the request.
 
         Raises:
             FileNotInSnapshot: there is no such file.
@@ -348,10 +288,9 @@ class Blame:
         asked = self._now(path, call) if tree is None else self._then(path, tree)
         if asked.entry is None:
             raise FileNotInSnapshot(f"{shown(path)} is not there", file=shown(path), skipped=False)
-        texts = Texts(self._store, self._texts, call)
         unrecorded = asked.unrecorded
         with call.holding(self._lock):
-            list_files(self._store.timeline, self._store, call)
+            texts = self._listed(call)
             # since the last event, it may have been moved
             source = next((change.source for change in unrecorded if change.source is not None), path)
             fold, beginning = self._fold(source, asked, texts)
@@ -452,11 +391,7 @@ _NAMES = 4
 
 @attrs.frozen
 class Attesting:
-    """Says what is noted about lines from before.
-
-    Args:
-        notes: of the project.
-    """
+    """Says what the notes of the project say about lines from before."""
 
     _notes: Notes
 
@@ -468,10 +403,10 @@ class Attesting:
         milliseconds: int | None,
         texts: Texts,
     ) -> NotedLines:
-        """Says what is noted about lines of a file.
+        """Says what is noted about lines of a file, by their numbers from 0; raises `Cancelled`.
 
         The file is compared with what the newest commit has of it. What a commit brought later than the lines were
-        there is not noted of them: they only equal its lines.
+        there is not noted of them: they only equal its lines. If it cannot be told, a problem says why.
 
         Args:
             names: all that the file had, the newest first.
@@ -479,12 +414,6 @@ class Attesting:
             before: those of the lines, from 0, that were there before snapd watched; at least one.
             milliseconds: when they were there, since 1970; None if nobody knows.
             texts: compares texts.
-
-        Returns:
-            What is noted, by the numbers of the lines, from 0. If it cannot be told, a problem says why.
-
-        Raises:
-            Cancelled: the request was cancelled.
         """
         try:
             file = self._notes.of(names[:_NAMES], texts.call)
