@@ -105,7 +105,9 @@ class Overlap:
     reason: str
 
 
-def three_way(base: Entry | None, ours: Entry | None, theirs: Entry | None, merge: Merge) -> Entry | Overlap | None:
+def three_way(
+    base: Entry | None, ours: Entry | None, theirs: Entry | None, merge: Merge, *, joins_added: bool = False
+) -> Entry | Overlap | None:
     """Merges two changes of one file.
 
     Content and mode are merged separately, as git does (its `handle_content_merge`); the bytes of a symlink or of a
@@ -116,6 +118,8 @@ def three_way(base: Entry | None, ours: Entry | None, theirs: Entry | None, merg
         ours: the file as it is.
         theirs: the file as wanted.
         merge: merges text; gives None if the changes overlap, or if it is no text.
+        joins_added: whether to merge two files that were both added, as git does. An undo does not: what stands where
+            its file was is in the way of it.
 
     Returns:
         The file, None for no file, or why the two cannot be merged.
@@ -127,12 +131,14 @@ def three_way(base: Entry | None, ours: Entry | None, theirs: Entry | None, merg
         return ours
     if ours == base:
         return theirs
-    if base is None:
+    if base is None and not joins_added:
         return Overlap("occupied")
     if ours is None:
         return Overlap("deletedSince")
-    if theirs is None or SYMLINK in (base.mode, ours.mode, theirs.mode):
+    if theirs is None or SYMLINK in (ours.mode, theirs.mode) or (base is not None and base.mode == SYMLINK):
         return Overlap("changedSince")
+    if base is None:
+        return merge(base, ours, theirs) or Overlap("changedSince")
     # there are only two modes: if both sides changed it, they agree
     mode = ours.mode if theirs.mode == base.mode else theirs.mode
     if theirs.oid in (ours.oid, base.oid):

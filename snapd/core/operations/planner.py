@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import attrs
 
-from snapd.core.compare.threeway import merge
+from snapd.core.compare.threeway import Overlap, merge, three_way
 from snapd.model.call import Call
 from snapd.model.errors import PathOutsideWorkspace, StoreCorrupt
 from snapd.model.paths import folders_above, parents, shown
@@ -207,10 +208,7 @@ class Planner:
             call.check()
             self._targets[goal.path] = goal.target
             captured = self._work_tree.captured(goal.path)
-            if goal.wanted is None:
-                outcome = self._settle_absence(goal, captured)
-            else:
-                outcome = self._settle_presence(goal, goal.wanted, captured)
+            outcome = self._settle_one(goal, captured)
             if outcome is not None and self._on_conflict == "keep":
                 outcome = outcome.settled()
             if outcome is None and goal.path in self.unsaved:
@@ -220,19 +218,40 @@ class Planner:
             if outcome is not None:
                 self._settled[goal.path] = outcome
 
-    def _settle_absence(self, goal: _Goal, captured: CapturedFile | None) -> FileOutcome | None:
+    def _settle_one(self, goal: _Goal, captured: CapturedFile | None) -> FileOutcome | None:
+        """Plans what becomes of a file; or says why it stays as it is."""
+        path, ours = goal.path, captured.entry if captured is not None else None
+        if ours == goal.wanted:
+            why = self._uncaptured(path) if ours is None else None
+            return FileOutcome(path, "unchanged") if why is None else FileOutcome(path, "kept", why)
         if captured is None:
-            if (why := self._uncaptured(goal.path)) is not None:
-                return FileOutcome(goal.path, "kept", why)
-            return FileOutcome(goal.path, "unchanged")
-        if (why := goal.target.protection(goal.path)) is not None:
-            return FileOutcome(goal.path, "kept", why)
-        if self._changed_since(goal, captured.entry):
-            return FileOutcome(goal.path, "conflict", "changedSince")
-        if not self._keeps_only_copy(goal, captured.entry):
-            return FileOutcome(goal.path, "kept", "onlyCopy")
-        self._deletes[goal.path] = Delete(goal.path, captured)
+            if (outcome := self._obstacle(goal)) is not None:
+                return outcome
+        elif goal.wanted is None and (why := goal.target.protection(path)) is not None:
+            return FileOutcome(path, "kept", why)
+        final = self._final(goal, ours)
+        # a file that is to come or to go is not just kept
+        if isinstance(final, Overlap) or (final == ours and None in (ours, goal.wanted)):
+            return FileOutcome(path, "conflict", "deletedSince" if ours is None else "changedSince")
+        if final == ours:
+            return FileOutcome(path, "kept", "changedSince")
+        loses = captured is not None and (final is None or final.oid != captured.entry.oid)
+        if captured is not None and loses and not self._keeps_only_copy(goal, captured.entry):
+            return FileOutcome(path, "kept", "onlyCopy")
+        if final is not None:
+            self._writes[path] = Write(path, final, captured, goal.merged or final != goal.wanted)
+        elif captured is not None:
+            self._deletes[path] = Delete(path, captured)
         return None
+
+    def _final(self, goal: _Goal, ours: Entry | None) -> Entry | Overlap | None:
+        """What a file becomes: what the goal says, with what somebody made of the file since the last snapshot."""
+        if goal.decided or self._on_conflict == "overwrite":
+            return goal.wanted
+        base = None if self._base is None else file_at(self._objects.entry_in, self._base, goal.path)
+        if self._on_conflict == "fail" and base != ours:
+            return Overlap("changedSince")
+        return three_way(base, ours, goal.wanted, partial(merge, self._objects), joins_added=True)
 
     def _keeps_only_copy(self, goal: _Goal, entry: Entry) -> bool:
         """Whether a file may be deleted or replaced: if no snapshot had it under its former name, it gets that back."""
@@ -253,32 +272,6 @@ class Planner:
         """Whether something can get this name."""
         is_new = bool(path) and path not in self._moved.values()
         return is_new and self._blocked_way(path) is None and self._occupant(path) is None
-
-    def _settle_presence(self, goal: _Goal, wanted: Entry, captured: CapturedFile | None) -> FileOutcome | None:
-        path = goal.path
-        ours = captured.entry if captured is not None else None
-        if ours == wanted:
-            return FileOutcome(path, "unchanged")
-        if captured is None and (outcome := self._obstacle(goal)) is not None:
-            return outcome
-        merged = goal.merged
-        if self._changed_since(goal, ours) and ours is not None:
-            entry = self._merge(path, ours, wanted)
-            if entry is None:
-                return FileOutcome(path, "conflict", "changedSince")
-            if entry == ours:
-                return FileOutcome(path, "kept", "changedSince")
-            merged, wanted = entry != wanted, entry
-        elif self._changed_since(goal, ours):
-            return FileOutcome(path, "conflict", "deletedSince")
-        if (
-            captured is not None
-            and captured.entry.oid != wanted.oid
-            and not self._keeps_only_copy(goal, captured.entry)
-        ):
-            return FileOutcome(path, "kept", "onlyCopy")
-        self._writes[path] = Write(path, wanted, captured, merged)
-        return None
 
     def _obstacle(self, goal: _Goal) -> FileOutcome | None:
         """Finds what is in the way of a new file and was not captured: that is never overwritten.
@@ -351,24 +344,6 @@ class Planner:
         if not self._skips:
             return None
         return next((self._skips[at] for at in (path, *parents(path)) if at in self._skips), None)
-
-    # -- conflicts
-
-    def _changed_since(self, goal: _Goal, ours: Entry | None) -> bool:
-        return not goal.decided and self._on_conflict != "overwrite" and self._base_entry(goal.path) != ours
-
-    def _base_entry(self, path: RelPath) -> Entry | None:
-        return None if self._base is None else file_at(self._objects.entry_in, self._base, path)
-
-    def _merge(self, path: RelPath, ours: Entry, wanted: Entry) -> Entry | None:
-        if self._on_conflict == "fail":
-            return None
-        base = self._base_entry(path)
-        if base == wanted:
-            return ours
-        if SYMLINK in (ours.mode, wanted.mode) or (base is not None and base.mode == SYMLINK):
-            return None
-        return merge(self._objects, base, ours, wanted)
 
     # -- names
 
