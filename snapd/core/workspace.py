@@ -29,6 +29,7 @@ from snapd.core.actions.undo.steps import UndoParts, UndoSteps
 from snapd.core.answers import FormerHistory
 from snapd.core.compare.text import TextDiffer
 from snapd.core.operations.editors import Editors
+from snapd.core.operations.runner import Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.review.changes import Attributor
 from snapd.core.review.pending import PendingFiles
@@ -110,9 +111,10 @@ class Workspace:
         self.work_tree, self.store = work_tree, store
         texts, timeline, is_elsewhere = seams.texts, store.timeline, seams.is_elsewhere
         self.writer = writer = Writer(work_tree, store, seams.policy, texts, seams.editors)
+        runner = Runner(writer, store, seams.editors, texts)
         self.root, self.event_log, self.feed = work_tree.root, writer.event_log, writer.feed
         known = KnownSnapshots(store, seams.elsewhere)
-        self.snapshots = Snapshots(writer, store, known)
+        self.snapshots = Snapshots(writer, store, known, runner)
         self.comparison = Comparison(writer, known, texts)
         self.upkeep = Upkeep(writer, store, seams.policy, seams.elsewhere)
         self.step_changes = changes = StepChanges(store, timeline, texts)
@@ -122,13 +124,14 @@ class Workspace:
         self.history = History(timeline, changes, is_elsewhere)
         planner = UndoPlanner(store, work_tree, changes)
         contested = ContestedFiles(writer, store, changes, planner, texts, is_elsewhere)
-        undoing = (writer, sessions, changes, planner, timeline, contested)
+        undoing = (writer, sessions, changes, planner, timeline, contested, runner)
         self.undo_steps = UndoSteps(*undoing)
         self.undo_parts = UndoParts(*undoing, store, texts)
         self.net_changes = NetChanges(store, timeline, changes, sessions, texts)
         attributor = Attributor(timeline, changes.authors, is_elsewhere)
         looking = Looking(writer, store, attributor)
-        self.review = Review(writer, store, seams.editors, looking, PendingFiles(timeline, store, attributor), texts)
+        pending_files = PendingFiles(timeline, store, attributor)
+        self.review = Review(writer, store, looking, pending_files, texts, runner)
         self.pending_feed = PendingFeed(self.review, writer.event_log, writer.report_trouble)
         self.blame = Blame(writer, store, looking, attributor, texts, Attesting(seams.notes))
         self.text_blame = TextBlame(writer, store, looking, attributor, texts)
@@ -138,8 +141,8 @@ class Workspace:
         self.fetched = FetchedSessions(seams.elsewhere, texts)
         self.readers = Readers(store, Reader(sessions, self.net_changes), self.fetched)
         self.handover = HandOver(writer, store, changes, seams.elsewhere, self.pushing)
-        self.takeover = TakeOver(writer, store, sessions, planner, seams.elsewhere)
-        self.applier = Apply(writer, store, sessions, planner, self.fetched)
+        self.takeover = TakeOver(writer, store, sessions, planner, seams.elsewhere, runner)
+        self.applier = Apply(writer, store, sessions, planner, self.fetched, runner)
 
     def for_other_folders(self) -> Fetched:
         """What other folders of this machine can take from this one: its sessions, as they are now."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import SessionView, StepView
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.snapshot import OnConflict, Outcome
 

@@ -11,7 +11,7 @@ import pytest
 
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import Turning
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
 from snapd.model.snapshot import OnConflict, Outcome

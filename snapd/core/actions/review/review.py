@@ -9,10 +9,8 @@ import attrs
 
 from snapd.core.compare.text import TextDiffer
 from snapd.core.feed import EventLog, NumberedNotice, PacedThread, Reviewed
-from snapd.core.operations.details import OperationOptions
-from snapd.core.operations.editors import Editors
-from snapd.core.operations.planner import Planner
-from snapd.core.operations.target import DirectoryGoals, Target
+from snapd.core.operations.patch import FileGoal, Patch, Target
+from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.review.changes import Attributor, FileChange, Texts, touched
 from snapd.core.review.choice import Choice, Reverted, kept, reverted
@@ -21,9 +19,9 @@ from snapd.core.review.pending import PendingFiles, listed, view
 from snapd.model.call import Call
 from snapd.model.errors import FileChanged
 from snapd.model.paths import shown
-from snapd.model.plan import LinkedFiles, Plan
+from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
-from snapd.model.timeline import Effect, Kept, OperationKind, SessionId, StepId
+from snapd.model.timeline import Effect, Kept, SessionId, StepId
 from snapd.model.trees import file_at
 from snapd.store.store import Store
 
@@ -141,17 +139,8 @@ class Reverting:
                 effects[path] = Effect(path, fold.now, None)
         return effects
 
-    def plan(self, planner: Planner, effects: dict[RelPath, Effect], call: Call) -> Plan:
-        """Plans the effects.
-
-        Args:
-            planner: of the operation.
-            effects: see `effects`.
-            call: the request.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-        """
+    def patch(self, effects: Mapping[RelPath, Effect]) -> Patch:
+        """Says what is to become of the files; `effects` are those of this object. Raises `StoreCorrupt`."""
         emptied = {
             above: self._targets[path]
             for path, effect in effects.items()
@@ -159,13 +148,17 @@ class Reverting:
             for above in self._targets[path].came_since(path)
         }
         pairs = [(path, fold.pending.path) for path, (fold, _) in self._moves.items() if fold.pending is not None]
-        return planner.from_effects(
-            call,
-            effects=[effect for effect in effects.values() if effect.old != effect.new],
-            outcomes=self._outcomes.values(),
-            targets=self._targets,
-            directories=DirectoryGoals(removed=tuple(emptied.items())),
+        changing = {path: effect for path, effect in effects.items() if effect.old != effect.new}
+        outcomes = self._outcomes
+        return Patch(
+            goals=[
+                FileGoal(path, self._targets[path], effect.new, path in outcomes and outcomes[path].outcome == "merged")
+                for path, effect in changing.items()
+            ],
+            settled=[outcome for path, outcome in outcomes.items() if path not in changing],
+            removed=tuple(emptied.items()),
             linked=LinkedFiles(pair for pair in pairs if pair[0] in effects),
+            is_decided=True,
         )
 
     def _baseline(self, fold: FileFold) -> Entry | None:
@@ -212,18 +205,18 @@ class Review:
     Args:
         writer: captures the work tree and changes it.
         store: holds the snapshots and events.
-        editors: knows which files have unsaved text.
         looking: looks at the work tree.
         pending_files: follows the timeline.
         texts: compares texts.
+        runner: carries out operations.
     """
 
     _writer: Writer
     _store: Store
-    _editors: Editors
     _looking: Looking
     _pending_files: PendingFiles
     _texts: TextDiffer
+    _runner: Runner
     # a step belongs to one session for good
     _session_by_step: dict[StepId, SessionId] = attrs.field(factory=dict, init=False)
 
@@ -290,7 +283,7 @@ class Review:
             look = self._looking.look(call)
             folds = self._folds(look, call)
             chosen = self._chosen(choice, folds, call)
-            unsaved = self._editors.unsaved(self._writer.work_tree.root)
+            unsaved = self._runner.unsaved()
             for file in chosen:
                 if file.path in unsaved:
                     raise FileChanged(
@@ -330,10 +323,14 @@ class Review:
                 fold, shown_file = self._texts_of(folds[file.path], call)
                 reverting.add(fold, reverted(choice, fold, shown_file, reading, overwrites=overwrites))
             effects = reverting.effects()
-            prepared = self._writer.prepare(seen, effects, options, call)
-            plan = reverting.plan(prepared.planner, effects, call)
-            kind: OperationKind = "revert" if choice.hunks is None else "hunks"
-            return self._writer.carry_out(prepared, plan, self._writer.operation(kind, seen), call)
+            request = Request(
+                kind="revert" if choice.hunks is None else "hunks",
+                options=options,
+                seen=seen,
+                writes=effects,
+                patch=lambda _: reverting.patch(effects),
+            )
+            return self._runner.carry_out(request, call)
 
     # -- inside
 

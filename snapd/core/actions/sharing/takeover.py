@@ -11,8 +11,8 @@ from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, wanted_by_tasks
 from snapd.core.answers import SessionView
 from snapd.core.attribution import Delta
-from snapd.core.operations.details import OperationOptions
-from snapd.core.operations.target import Target
+from snapd.core.operations.patch import Target
+from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.seams import Carrier, Elsewhere
 from snapd.model.call import Call
@@ -86,6 +86,7 @@ class TakeOver:
         sessions: of the workspace.
         planner: plans what to do to each file.
         elsewhere: the other machines.
+        runner: carries out operations.
     """
 
     _writer: Writer
@@ -93,6 +94,7 @@ class TakeOver:
     _sessions: Sessions
     _planner: UndoPlanner
     _elsewhere: Elsewhere
+    _runner: Runner
 
     def take_over(self, there: Carrier, name: str | None, options: OperationOptions, call: Call) -> TakenOver:
         """Takes a handover over.
@@ -204,19 +206,19 @@ class TakeOver:
         options: OperationOptions,
         call: Call,
     ) -> Outcome:
-        writer = self._writer
-        seen = writer.seen(call)
-        task = self._task(fetched, start, seen, call)
-        prepared = writer.prepare(seen, wanted_by_tasks([task]), options, call)
-        plan, _ = self._planner.plan([task], prepared, call)
+        seen = self._writer.seen(call)
+        tasks = [self._task(fetched, start, seen, call)]
         # only what a crash leaves names the operation: the timeline has what arrived instead
-        operation = writer.operation("restore", prepared.seen)
-
-        def arriving(first: Event, left: SnapshotId) -> Sequence[Event]:
-            return self._arriving(first, arrived, left, call)
-
-        events = identities(arrived)
-        return writer.carry_out(prepared, plan, operation, call, arriving=arriving, events=events)
+        request = Request(
+            kind="restore",
+            options=options,
+            seen=seen,
+            writes=wanted_by_tasks(tasks),
+            patch=lambda prepared: self._planner.patch(tasks, prepared, (), call),
+            arriving=lambda first, left: self._arriving(first, arrived, left, call),
+            events=identities(arrived),
+        )
+        return self._runner.carry_out(request, call)
 
     def _task(self, fetched: FetchedHandover, begin: _Start, seen: Snapshot, call: Call) -> UndoTask:
         """What to do to files: the reverse of what would take back what the other machine did."""

@@ -8,19 +8,28 @@ import attrs
 
 from snapd.core.actions.history import newest_first
 from snapd.core.actions.step_changes import StepChanges
-from snapd.core.actions.undo.planner import UndoTask
 from snapd.core.attribution import Delta, owners
 from snapd.core.compare.edits import Edit, edits, split_lines
 from snapd.core.compare.text import TextDiffer, decode, is_binary
-from snapd.core.operations.details import Prepared
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
-from snapd.model.snapshot import SYMLINK, TEN_MIB, ChangedBy, Contested, Dispute, Entry, FileOutcome, ObjectId, RelPath
+from snapd.model.snapshot import (
+    SYMLINK,
+    TEN_MIB,
+    ChangedBy,
+    Contested,
+    Dispute,
+    Entry,
+    FileOutcome,
+    ObjectId,
+    RelPath,
+    Snapshot,
+)
 from snapd.model.timeline import Operated, SnapshotId, StepBegun, StepId, UndoUnit
 from snapd.model.trees import file_at
 from snapd.store.store import Store
 
-from .planner import UndoPlanner
+from .planner import UndoPlanner, UndoTask
 
 MOST_LINES = 100
 """The most lines that are shown of each side."""
@@ -117,19 +126,19 @@ class ContestedFiles:
     _texts: TextDiffer
     _is_elsewhere: Callable[[RelPath], bool]
 
-    def of(self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call) -> tuple[Contested, ...]:
+    def of(self, tasks: Sequence[UndoTask], seen: Snapshot, call: Call) -> tuple[Contested, ...]:
         """Finds the files of some tasks that conflict, whatever the client wants done with them.
 
         Args:
             tasks: what to take back, in that order.
-            prepared: the work tree as just captured.
+            seen: the work tree as just captured.
             call: the request.
 
         Raises:
             StoreCorrupt, IoError, Cancelled: the store cannot tell, or the request was cancelled.
         """
         found = []
-        for task, outcome, ours in self._planner.conflicts(tasks, prepared, call):
+        for task, outcome, ours in self._planner.conflicts(tasks, seen, call):
             chain = task.files.get(outcome.path, ())
             lines = self._dispute(chain, ours, call)
             found.append(

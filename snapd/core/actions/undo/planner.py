@@ -15,13 +15,12 @@ import attrs
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.attribution import Delta, OwnChanges, own_moves
 from snapd.core.compare.threeway import Overlap, Overlay, TakenBack, combined, inverse, merge, take_back, three_way
-from snapd.core.operations.details import Prepared
 from snapd.core.operations.directory_moves import moved_contents
-from snapd.core.operations.planner import Planner
-from snapd.core.operations.target import DirectoryGoals, Target
+from snapd.core.operations.patch import FileGoal, Patch, Target
+from snapd.core.operations.runner import Prepared
 from snapd.model.call import Call
 from snapd.model.paths import parents
-from snapd.model.plan import LinkedFiles, Plan
+from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Entry, FileOutcome, OnConflict, RelPath, Snapshot
 from snapd.model.timeline import Operated, OperationId, SessionId, SnapshotId, Step, Turned, Undone, UndoUnit
 from snapd.store.store import Store
@@ -165,14 +164,14 @@ class DirectoryOverlay:
         self._changed.update(dict.fromkeys(sorted(gone), task.target))
         return tuple(sorted(made)), tuple(sorted(displaced | removed))
 
-    def goals(self) -> DirectoryGoals:
-        """Gives the directories to make and to remove in all."""
+    def goals(self) -> tuple[tuple[RelPath, ...], tuple[tuple[RelPath, Target], ...]]:
+        """Gives the directories to make and to remove in all; see `Patch`."""
         made = tuple(path for path, target in self._changed.items() if target is None)
         removed = {path: target for path, target in self._changed.items() if target is not None}
         kept = {way for path in made for way in (path, *parents(path))}
         # a directory that came with a file of one step may be needed again for another
         emptied = {path: target for path, target in self._emptied.items() if path not in kept}
-        return DirectoryGoals(made, tuple((emptied | removed).items()))
+        return made, tuple((emptied | removed).items())
 
     def _below(self, path: RelPath) -> set[RelPath]:
         """Finds the directories that a file at this path replaces."""
@@ -340,21 +339,19 @@ class UndoPlanner:
 
     # -- the plan
 
-    def plan(self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call) -> tuple[Plan, tuple[Turned, ...]]:
-        """Plans what some tasks do, one after the other, to the files as they are.
+    def patch(self, tasks: Sequence[UndoTask], prepared: Prepared, recorded: Collection[str], call: Call) -> Patch:
+        """Says what some tasks make, one after the other, of the files as they are.
 
         Args:
             tasks: in the order in which they are done.
             prepared: the work tree as just captured, and how the client wants it done.
+            recorded: the names of what the timeline records as taken back, or done again.
             call: the request.
 
-        Returns:
-            What to do to each file, and how the timeline records each task.
-
         Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: there is no plan.
+            StoreCorrupt, StorageFull, IoError, Cancelled: it cannot be told.
         """
-        planner, on_conflict = prepared.planner, prepared.options.on_conflict
+        on_conflict = prepared.options.on_conflict
         overlay = self._overlay(call)
         done: list[TakenBack] = []
         targets: dict[RelPath, Target] = {}
@@ -381,27 +378,31 @@ class UndoPlanner:
             # a file that conflicts for one of the steps is a conflict, even if another step has none there
             effects = {path: effect for path, effect in effects.items() if not _is_conflict(outcomes.get(path))}
         linked = LinkedFiles([*pairs, *moved_contents(effects.values())])
-        for path in self._untouchable(planner, effects.keys(), linked):
+        unsaved = prepared.unsaved & effects.keys()
+        unsaved |= {other for path in unsaved for other in linked.others(path) if other in effects}
+        for path in unsaved:
             outcomes[path] = FileOutcome(path, "conflict", "unsavedInEditor")
-            effects.pop(path, None)
-        plan = planner.from_effects(
-            call,
-            effects=effects.values(),
-            outcomes=outcomes.values(),
-            targets=targets,
-            directories=directories.goals(),
+            del effects[path]
+        merged = {path for path, outcome in outcomes.items() if outcome.outcome == "merged"}
+        made, removed_for = directories.goals()
+        return Patch(
+            goals=[FileGoal(path, targets[path], effect.new, path in merged) for path, effect in effects.items()],
+            settled=[outcome for path, outcome in outcomes.items() if path not in effects],
+            made=made,
+            removed=removed_for,
             linked=linked,
+            is_decided=True,
+            turned=tuple(turn for turn in turned if turn.name in recorded),
         )
-        return plan, tuple(turned)
 
     def conflicts(
-        self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call
+        self, tasks: Sequence[UndoTask], seen: Snapshot, call: Call
     ) -> Iterator[tuple[UndoTask, FileOutcome, Entry | None]]:
         """Finds the files that conflict if nobody's work is to be overwritten.
 
         Args:
-            tasks: as of `plan`.
-            prepared: as of `plan`.
+            tasks: as of `patch`.
+            seen: the work tree as just captured.
             call: the request.
 
         Yields:
@@ -412,7 +413,7 @@ class UndoPlanner:
         """
         overlay = self._overlay(call)
         for task in tasks:
-            for outcome in self._take_back(overlay, task, prepared.seen, "merge", call).outcomes:
+            for outcome in self._take_back(overlay, task, seen, "merge", call).outcomes:
                 if _is_conflict(outcome):
                     yield task, outcome, overlay.get(outcome.path)
 
@@ -462,12 +463,6 @@ class UndoPlanner:
         call.check()
         moved_since = self._moved_since(task.end, seen)
         return take_back(overlay, task.files, task.renames, moved_since, merge_checked, on_conflict)
-
-    def _untouchable(self, planner: Planner, changing: Collection[RelPath], linked: LinkedFiles) -> set[RelPath]:
-        """Finds the files to leave alone because they, or files linked with them, have unsaved text in an editor."""
-        blocked = planner.unsaved & set(changing)
-        also = {other for path in blocked for other in linked.others(path) if other in changing}
-        return also.union(blocked)
 
     def _current(self, path: RelPath) -> Entry | None:
         captured = self._work_tree.captured(path)

@@ -15,7 +15,8 @@ from snapd.core.answers import Turning
 from snapd.core.attribution import Delta
 from snapd.core.compare.edits import Hunk, hunks, without
 from snapd.core.compare.text import TextDiffer, is_binary
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.patch import Patch
+from snapd.core.operations.runner import OperationOptions, Prepared, Request, Runner
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
@@ -37,6 +38,7 @@ class UndoOperation:
         planner: finds what there is to take back, and plans how.
         timeline: of the workspace.
         contested: says who changed the files in conflict.
+        runner: carries out operations.
     """
 
     _writer: Writer
@@ -45,6 +47,7 @@ class UndoOperation:
     _planner: UndoPlanner
     _timeline: Timeline
     _contested: ContestedFiles
+    _runner: Runner
 
     def carry_out(
         self,
@@ -83,20 +86,23 @@ class UndoOperation:
             names = {name: None for name in names if name in recorded}
         # each step gets a notification, which must be possible even if the disk is full by then
         writer.event_log.prepare(len(tasks) + OTHER_NOTICES)
-        prepared = writer.prepare(writer.seen(call), wanted_by_tasks(tasks), options, call)
-        contested = () if options.details is None else self._contested.of(tasks, prepared, call)
-        plan, turned = self._planner.plan(tasks, prepared, call)
-        event = attrs.evolve(
-            writer.operation(kind, prepared.seen),
+
+        def patch(prepared: Prepared) -> Patch:
+            contested = () if options.details is None else self._contested.of(tasks, prepared.seen, call)
+            return attrs.evolve(self._planner.patch(tasks, prepared, names, call), contested=contested)
+
+        request = Request(
+            kind=kind,
+            options=options,
+            seen=writer.seen(call),
+            writes=wanted_by_tasks(tasks),
+            patch=patch,
             session_id=session_id,
-            turned=tuple(turn for turn in turned if turn.name in names),
             root=root,
             message_id=message_id,
             part_id=part_id,
         )
-        outcome = writer.carry_out(prepared, plan, event, call)
-        if outcome.details is not None:
-            outcome = attrs.evolve(outcome, details=attrs.evolve(outcome.details, contested=contested))
+        outcome = self._runner.carry_out(request, call)
         units = [unit for unit in map(self._timeline.unit, names) if unit is not None]
         steps = tuple(self._sessions.shown(unit, call) for unit in units if isinstance(unit, Step))
         if outcome.applied:
