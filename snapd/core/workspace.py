@@ -25,7 +25,7 @@ from snapd.core.actions.snapshots import Snapshots
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
 from snapd.core.actions.undo.planner import UndoPlanner
-from snapd.core.actions.undo.steps import UndoParts, UndoSteps
+from snapd.core.actions.undo.steps import UndoSteps
 from snapd.core.answers import FormerHistory
 from snapd.core.compare.text import TextDiffer
 from snapd.core.operations.editors import Editors
@@ -87,8 +87,7 @@ class Workspace:
         messages: records what people ask of agents.
         news: lists what an agent needs to know.
         history: lists the history.
-        undo_steps: takes steps and operations back and does them again.
-        undo_parts: takes back some files of a step, or some hunks.
+        undo_steps: takes steps and operations back and does them again, and some files or hunks of a step.
         net_changes: compares before and after the steps of a session of this folder, or a step.
         review: shows what agents left pending, keeps it or reverts it.
         pending_feed: notifies of how much is pending.
@@ -124,9 +123,7 @@ class Workspace:
         self.history = History(timeline, changes, is_elsewhere)
         planner = UndoPlanner(store, work_tree, changes)
         contested = ContestedFiles(writer, store, changes, planner, texts, is_elsewhere)
-        undoing = (writer, sessions, changes, planner, timeline, contested, runner)
-        self.undo_steps = UndoSteps(*undoing)
-        self.undo_parts = UndoParts(*undoing, store, texts)
+        self.undo_steps = UndoSteps(writer, store, sessions, changes, planner, runner, contested=contested, texts=texts)
         self.net_changes = NetChanges(store, timeline, changes, sessions, texts)
         attributor = Attributor(timeline, changes.authors, is_elsewhere)
         looking = Looking(writer, store, attributor)

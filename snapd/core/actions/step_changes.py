@@ -11,7 +11,7 @@ from snapd.core.answers import Page, SessionView, StepView
 from snapd.core.attribution import Author, Delta, OwnChanges, joined, own_changes, own_moves, users_changes, working
 from snapd.core.compare.file_diff import describe
 from snapd.core.compare.text import TextDiffer
-from snapd.core.compare.threeway import forward, merge, net, one_change
+from snapd.core.compare.threeway import deltas_of, merge, net, one_change
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownStep
 from snapd.model.snapshot import Change, ObjectId, RelPath, UncapturedChange
@@ -108,7 +108,7 @@ class StepChanges(Summaries):
         own = self._own((unit.name,), self.spans(unit), {unit.name: _OF_AN_OPERATION})
         effects = unit.operated.effects
         # the effects also have the ignored files that it wrote over
-        return own if effects is None else attrs.evolve(own, files=forward(effects))
+        return own if effects is None else attrs.evolve(own, files=deltas_of(effects))
 
     def spans(self, unit: UndoUnit) -> tuple[Span, ...]:
         """Lists the spans of a step; an operation is like a step that was alone in one span."""

@@ -203,23 +203,16 @@ class _Unit:
         self.writes = {}
 
 
+@attrs.define(eq=False)
 class _Step:
-    """One step that is being taken back."""
+    """One step that is being taken back; the arguments are those of `take_back`."""
 
-    def __init__(
-        self,
-        overlay: Overlay,
-        deltas: Deltas,
-        moved_since: Callable[[], Mapping[RelPath, RelPath]],
-        merge: Merge,
-        overwrite: bool,
-    ) -> None:
-        self._overlay = overlay
-        self._deltas = deltas
-        self._ask_moved = moved_since
-        self._moved: dict[RelPath, RelPath] | None = None
-        self._merge = merge
-        self._overwrite = overwrite
+    _overlay: Overlay
+    _deltas: Deltas
+    _ask_moved: Callable[[], Mapping[RelPath, RelPath]]
+    _merge: Merge
+    _overwrite: bool
+    _moved: dict[RelPath, RelPath] | None = attrs.field(default=None, init=False)
 
     def take_back(self, renames: Mapping[RelPath, RelPath]) -> TakenBack:
         units = []
@@ -391,18 +384,10 @@ def combined(overlay: Overlay, steps: Iterable[TakenBack]) -> tuple[FileOutcome,
     return tuple(said[path] for path in sorted(said))
 
 
-def forward(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
-    """Gives the changes of an operation, ordered by path: an undo takes them back."""
+def deltas_of(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
+    """Gives the changes of an operation, ordered by path: an undo takes them back, a redo those of the undo."""
     changed = sorted((effect for effect in effects if effect.old != effect.new), key=lambda effect: effect.path)
     return {effect.path: (Delta(effect.old, effect.new),) for effect in changed}
-
-
-def inverse(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
-    """Gives the changes to take back in order to reverse an operation: a redo takes back what the undo did.
-
-    The moved files are those that the step moved, in the other direction.
-    """
-    return {effect.path: (Delta(effect.old, effect.new),) for effect in effects if effect.old != effect.new}
 
 
 def net(steps: Iterable[Deltas], merge: Merge) -> dict[RelPath, Delta]:
@@ -426,12 +411,13 @@ def net(steps: Iterable[Deltas], merge: Merge) -> dict[RelPath, Delta]:
 def _onto_the_first(chain: Sequence[Delta], merge: Merge) -> Delta | None:
     """Merges the changes of a file to one of the file as it was before the first; None if they overlap there."""
     first, *later = chain
+    new = first.new
     for delta in later:
-        new = three_way(delta.old, first.new, delta.new, merge)
-        if isinstance(new, Overlap):
+        merged = three_way(delta.old, new, delta.new, merge)
+        if isinstance(merged, Overlap):
             return None
-        first = Delta(first.old, new, joined(first.others, delta.others))
-    return first
+        new = merged
+    return Delta(first.old, new, joined(*(delta.others for delta in chain)))
 
 
 def one_change(chain: Sequence[Delta], merge: Merge) -> Delta:
@@ -444,8 +430,7 @@ def one_change(chain: Sequence[Delta], merge: Merge) -> Delta:
     Raises:
         StoreCorrupt: from `merge`.
     """
-    old = _without(chain[-1].new, chain, merge)
-    others = tuple(dict.fromkeys(other for delta in chain for other in delta.others))
+    old, others = _without(chain[-1].new, chain, merge), joined(*(delta.others for delta in chain))
     if isinstance(old, Overlap):
         return Delta(chain[0].old, chain[-1].new, others, is_mixed=True)
     return Delta(old, chain[-1].new, others)

@@ -14,7 +14,7 @@ import attrs
 
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.attribution import Delta, OwnChanges, own_moves
-from snapd.core.compare.threeway import Overlap, Overlay, TakenBack, combined, inverse, merge, take_back, three_way
+from snapd.core.compare.threeway import Overlap, Overlay, TakenBack, combined, deltas_of, merge, take_back, three_way
 from snapd.core.operations.directory_moves import moved_contents
 from snapd.core.operations.patch import FileGoal, Patch, Target
 from snapd.core.operations.runner import Prepared
@@ -308,7 +308,7 @@ class UndoPlanner:
         task = UndoTask(
             unit=unit,
             state="applied" if undone == first else "partly",
-            files=inverse(turn.effects),
+            files=deltas_of(turn.effects),
             made=turn.removed_directories,
             removed=turn.made_directories,
             renames={old: new for new, old in moved.items()},
