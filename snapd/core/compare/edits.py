@@ -9,13 +9,12 @@ from itertools import pairwise
 
 import attrs
 
-from snapd.core.compare.text import TextDiffer
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
 
-from .text import decode
+from .text import TextDiffer, common, decode
 
-_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HEADER = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 
 @attrs.frozen
@@ -53,8 +52,8 @@ def edits(old: Sequence[bytes], new: Sequence[bytes], texts: TextDiffer, call: C
     Raises:
         IoError, Cancelled: from `texts`.
     """
-    first = _common(old, new)
-    last = _common(old[first:][::-1], new[first:][::-1])
+    first = common(old, new)
+    last = common(old[first:][::-1], new[first:][::-1])
     before, behind = old[first : len(old) - last], new[first : len(new) - last]
     if not before and not behind:
         return []
@@ -84,18 +83,6 @@ def equal_lines(made: Sequence[Edit], old: int, new: int) -> Iterator[tuple[int,
         yield from ((line + shift, line) for line in range(at, edit.start))
         at, shift = edit.end, shift + len(edit.lines) - (edit.end - edit.start)
     assert old + shift == new
-
-
-def _common(old: Sequence[bytes], new: Sequence[bytes]) -> int:
-    """Counts the equal lines that both begin with."""
-    same, most = 0, min(len(old), len(new))
-    while same < most:
-        middle = (same + most + 1) // 2
-        if old[same:middle] == new[same:middle]:
-            same = middle
-        else:
-            most = middle - 1
-    return same
 
 
 def _places(patch: bytes) -> Iterator[tuple[int, int, int, int]]:
@@ -151,9 +138,6 @@ def join(base: Sequence[bytes], ours: Iterable[Edit], theirs: Iterable[Edit]) ->
         # a last line without an end came before another line
         return None
     return b"".join(pieces)
-
-
-_HEADERS = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 
 @attrs.frozen
@@ -237,13 +221,13 @@ def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer,
 def _pieces(patch: bytes) -> list[bytes]:
     """Splits a patch into its hunks, each with its header."""
     # all other lines begin with a blank, a sign or a backslash
-    starts = [found.start() for found in _HEADERS.finditer(patch)]
+    starts = [found.start() for found in _HEADER.finditer(patch)]
     return [patch[start:end] for start, end in pairwise([*starts, len(patch)])]
 
 
 def _ranges(piece: bytes) -> tuple[slice, slice]:
     """The ranges of lines of a hunk, before and after, counted from 0."""
-    found = _HEADERS.match(piece)
+    found = _HEADER.match(piece)
     assert found is not None
     sides = []
     for start, count in (found.group(1, 2), found.group(3, 4)):

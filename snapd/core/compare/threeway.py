@@ -10,8 +10,6 @@ import pygit2
 from pygit2.enums import FileMode, MergeFavor, MergeFlag
 
 from snapd.core.attribution import Delta, joined
-from snapd.core.compare.edits import Edit, join, split_lines
-from snapd.core.compare.text import is_binary
 from snapd.model.errors import StoreCorrupt
 from snapd.model.paths import parents
 from snapd.model.snapshot import EMPTY_BLOB, SYMLINK, Entry, FileOutcome, ObjectId, OnConflict, RelPath
@@ -19,6 +17,9 @@ from snapd.model.timeline import Effect
 from snapd.store.object_store import ObjectStore
 from snapd.store.objects.codec import NUMBERS
 from snapd.store.objects.libgit2 import Supplied, supplied
+
+from .edits import Edit, join, split_lines
+from .text import is_binary
 
 Current = Callable[[RelPath], Entry | None]
 Below = Callable[[RelPath], Iterable[RelPath]]
@@ -165,7 +166,7 @@ def take_back(
         renames: the old path by the new one, of files that the step moved. A pair counts only if `deltas` shows that
             the one went and the other came.
         moved_since: gives the new path by the old one, of files that others moved since; called once at most.
-        merge: merges text, see `merging.merge`.
+        merge: merges text, see `merge`.
         on_conflict: "overwrite" brings back what a file was before its first change, whatever it is now; the others
             mean the same here.
 
@@ -234,7 +235,8 @@ class _Step:
         effects = [effect for effect in effects if effect.old != effect.new]
         changing = {effect.path for effect in effects}
         quiet = [unit for unit in units if not unit.is_conflict and changing.isdisjoint(unit.writes)]
-        absent = sorted(path for unit in quiet for path in unit.paths if self._is_change(path))
+        changed = {path for path, chain in self._deltas.items() if chain[0].old != chain[-1].new}
+        absent = sorted(path for unit in quiet for path in unit.paths if path in changed)
         for effect in effects:
             self._overlay.set(effect.path, effect.new)
         left = sorted(path for unit in units if unit.is_conflict for path in unit.paths)
@@ -242,9 +244,6 @@ class _Step:
         single = [unit for unit in units if len(unit.paths) == 1]
         moved = sorted((place, unit.paths[0]) for unit in single for place in unit.writes if place != unit.paths[0])
         return TakenBack(tuple(outcomes), tuple(effects), tuple(left), tuple(moved), tuple(absent))
-
-    def _is_change(self, path: RelPath) -> bool:
-        return self._deltas[path][0].old != self._deltas[path][-1].new
 
     def _single(self, path: RelPath, chain: Sequence[Delta]) -> _Unit:
         place, wanted = path, chain[0].old
@@ -286,7 +285,7 @@ class _Step:
             return None
         before, after = went[-1].old, came[0].new
         # all empty files are alike, and git's merge never takes one for moved
-        if before is None or after is None or EMPTY_BLOB in (before.oid, after.oid):
+        if None in (content_of(before), content_of(after)):
             return None
         return (*went[:-1], Delta(before, after, joined(went[-1].others, came[0].others)), *came[1:])
 
@@ -301,7 +300,7 @@ class _Step:
 
     def _moved_to(self, path: RelPath, left: Entry | None, back: RelPath | None = None) -> RelPath | None:
         """Finds where others moved a file that the step left; not if the step changed something else there."""
-        if left is None or left.oid == EMPTY_BLOB:
+        if content_of(left) is None:
             return None
         if self._moved is None:
             self._moved = dict(self._ask_moved())
@@ -311,11 +310,7 @@ class _Step:
         return place
 
     def _keep_contents(self, units: list[_Unit]) -> bool:
-        """Gives up units that would remove the only copy of contents that a conflicting file should have got back.
-
-        Returns:
-            Whether it gave up any unit.
-        """
+        """Gives up units that would remove the only copy of what a conflicting file should get; says whether any."""
         coming = {content_of(entry) for unit in units for entry in unit.writes.values()}
         left = [outcome.path for unit in units for outcome in unit.outcomes if outcome.outcome == "conflict"]
         # a file that got new contents in place may have been copied before: the copy is the step's own

@@ -13,7 +13,7 @@ import attrs
 
 from snapd.core.actions.compare import take_over
 from snapd.core.actions.sessions import Sessions
-from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, wanted_by_tasks
+from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, going_back, wanted_by_tasks
 from snapd.core.attribution import Delta, own_moves
 from snapd.core.operations.patch import Target
 from snapd.core.operations.runner import OperationOptions, Request, Runner
@@ -127,9 +127,8 @@ class Apply:
             path: tuple(Delta(delta.new, delta.old) for delta in reversed(chain)) for path, chain in own.files.items()
         }
         moved = own_moves(changes.spans(step), reader.fetched.objects.renames)
-        gone = frozenset(path for path, chain in own.files.items() if chain[-1].new is None)
         load = reader.fetched.objects.load
-        target = Target(self._store, load(step.to), gone)
+        target = going_back(self._store, load(step.to), files)
         return UndoTask(
             unit=step,
             state="applied",

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import attrs
 
 from snapd.core.actions.sessions import Sessions
-from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, wanted_by_tasks
+from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, going_back, wanted_by_tasks
 from snapd.core.answers import SessionView
 from snapd.core.attribution import Delta
 from snapd.core.operations.patch import Target
@@ -121,7 +121,19 @@ class TakeOver:
             arrived = self._arrived(fetched)
             start = self._start(handover, call)
             self._adopt(fetched, arrived, start.tree, call)
-            outcome = self._carry_out(fetched, arrived, start, options, call)
+            seen = self._writer.seen(call)
+            tasks = [self._task(fetched, start, seen, call)]
+            # only what a crash leaves names the operation: the timeline has what arrived instead
+            request = Request(
+                kind="restore",
+                options=options,
+                seen=seen,
+                writes=wanted_by_tasks(tasks),
+                patch=lambda prepared: self._planner.patch(tasks, prepared, (), call),
+                arriving=lambda first, left: self._arriving(first, arrived, left, call),
+                events=identities(arrived),
+            )
+            outcome = self._runner.carry_out(request, call)
             if outcome.applied:
                 # the next handover begins with it
                 self._writer.record_look(self._store.load(handover.folder))
@@ -198,28 +210,6 @@ class TakeOver:
             if (change.old is None or change.old.mode in _FILES) and not (change.new is None and change.path in kept)
         ]
 
-    def _carry_out(
-        self,
-        fetched: FetchedHandover,
-        arrived: Sequence[Event],
-        start: _Start,
-        options: OperationOptions,
-        call: Call,
-    ) -> Outcome:
-        seen = self._writer.seen(call)
-        tasks = [self._task(fetched, start, seen, call)]
-        # only what a crash leaves names the operation: the timeline has what arrived instead
-        request = Request(
-            kind="restore",
-            options=options,
-            seen=seen,
-            writes=wanted_by_tasks(tasks),
-            patch=lambda prepared: self._planner.patch(tasks, prepared, (), call),
-            arriving=lambda first, left: self._arriving(first, arrived, left, call),
-            events=identities(arrived),
-        )
-        return self._runner.carry_out(request, call)
-
     def _task(self, fetched: FetchedHandover, begin: _Start, seen: Snapshot, call: Call) -> UndoTask:
         """What to do to files: the reverse of what would take back what the other machine did."""
         handover, base = fetched.handover, begin.tree
@@ -236,7 +226,7 @@ class TakeOver:
         came = {change.path for change in differing if change.old is None}
         moved = self._store.renames(base, folder.tree) if gone and came else {}
         start = SnapshotId(base, handover.folder.coverage)
-        target = Target(self._store, folder, gone)
+        target = going_back(self._store, folder, files)
         done = Operated(handover.handover_id, "restore", None, start)
         return UndoTask(
             unit=Operation(done, handover.milliseconds, handover.folder, "applied"),

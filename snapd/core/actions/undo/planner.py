@@ -6,14 +6,14 @@ it is now. A redo takes back what the undo did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
 import attrs
 
 from snapd.core.actions.step_changes import StepChanges
-from snapd.core.attribution import Delta, OwnChanges, own_moves
+from snapd.core.attribution import Delta, own_moves
 from snapd.core.compare.threeway import Overlap, Overlay, TakenBack, combined, deltas_of, merge, take_back, three_way
 from snapd.core.operations.directory_moves import moved_contents
 from snapd.core.operations.patch import FileGoal, Patch, Target
@@ -22,7 +22,7 @@ from snapd.model.call import Call
 from snapd.model.paths import parents
 from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Entry, FileOutcome, OnConflict, RelPath, Snapshot
-from snapd.model.timeline import Operated, OperationId, SessionId, SnapshotId, Step, Turned, Undone, UndoUnit
+from snapd.model.timeline import Operated, Operation, OperationId, SessionId, SnapshotId, Step, Turned, Undone, UndoUnit
 from snapd.store.store import Store
 from snapd.worktree.git.repository import files_of_other_branches
 from snapd.worktree.worktree import WorkTree
@@ -238,7 +238,9 @@ class UndoPlanner:
     def whole(self, unit: UndoUnit) -> UndoTask:
         """Makes a task of all that a step or an operation changed, even if it was taken back; raises `StoreCorrupt`."""
         own = self._step_changes.own(unit)
-        target = Target(self._store, self._store.load(unit.from_), _made_by(unit, own))
+        # nobody knows of the files that a step made whether something ignored was there
+        is_known = isinstance(unit, Operation) and unit.operated.effects is not None
+        target = going_back(self._store, self._store.load(unit.from_), own.files if is_known else {})
         # an empty directory that another session may have made or removed stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
@@ -303,12 +305,13 @@ class UndoPlanner:
         unit = self._timeline.unit(undone.name)
         assert unit is not None
         first = self._timeline.undone(undone.name)[0]
-        target = Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn))
+        files = deltas_of(turn.effects)
+        target = going_back(self._store, self._store.load(operation.before), files)
         moved = self._moved(unit, self._step_changes.own(unit).files)
         task = UndoTask(
             unit=unit,
             state="applied" if undone == first else "partly",
-            files=deltas_of(turn.effects),
+            files=files,
             made=turn.removed_directories,
             removed=turn.made_directories,
             renames={old: new for new, old in moved.items()},
@@ -460,16 +463,15 @@ class UndoPlanner:
             call.check()
             return merge(self._store, base, ours, theirs)
 
+        def moved_since() -> Mapping[RelPath, RelPath]:
+            return {old: new for new, old in self._store.renames(task.end.tree, seen.tree).items()}
+
         call.check()
-        moved_since = self._moved_since(task.end, seen)
         return take_back(overlay, task.files, task.renames, moved_since, merge_checked, on_conflict)
 
     def _current(self, path: RelPath) -> Entry | None:
         captured = self._work_tree.captured(path)
         return captured.entry if captured is not None else None
-
-    def _moved_since(self, left: SnapshotId, before: Snapshot) -> Callable[[], Mapping[RelPath, RelPath]]:
-        return lambda: {old: new for new, old in self._store.renames(left.tree, before.tree).items()}
 
 
 def _is_conflict(outcome: FileOutcome | None) -> bool:
@@ -489,13 +491,6 @@ def _of_which_anything_was_done(tasks: Sequence[UndoTask], turned: Sequence[Turn
     return [turn for turn in turned if turn.name in did | idle]
 
 
-def _made_by(unit: UndoUnit, own: OwnChanges) -> frozenset[RelPath]:
-    """The files that an operation made, as of `_put_where_nothing_was`; nobody knows of those that a step made."""
-    if isinstance(unit, Step) or unit.operated.effects is None:
-        return frozenset()
-    return frozenset(path for path, chain in own.files.items() if chain[0].old is None)
-
-
-def _put_where_nothing_was(turn: Turned) -> frozenset[RelPath]:
-    """The files that an operation made: nothing was at their paths before, not even an ignored file."""
-    return frozenset(effect.path for effect in turn.effects if effect.old is None)
+def going_back(store: Store, snapshot: Snapshot, files: Mapping[RelPath, Sequence[Delta]]) -> Target:
+    """The snapshot that files go back to. Where one was made, nothing was there before, not even an ignored file."""
+    return Target(store, snapshot, frozenset(path for path, chain in files.items() if chain[0].old is None))
