@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 
 from snapd.core.actions.compare import KnownSnapshots
 from snapd.core.answers import Exported, FileContent, NamePage, Page, Status, TakenView
@@ -197,15 +198,21 @@ class Snapshots:
             target = Target(self._store, self._known.here(tree, call))
             seen = self._writer.seen(call)
 
-            def differing(now: Snapshot) -> Iterator[Change]:
-                return changes(self._store.read_tree, now.tree, tree, differing=self._store.differing)
+            # most often, nothing is captured besides
+            @cache
+            def differing(now: ObjectId) -> list[Change]:
+                found = []
+                for change in changes(self._store.read_tree, now, tree, differing=self._store.differing):
+                    call.check()
+                    found.append(change)
+                return found
 
             request = Request(
                 kind="restore",
                 options=options,
                 seen=seen,
-                writes=(change.path for change in differing(seen) if change.old is None),
-                patch=lambda prepared: _restoring(target, differing(prepared.before), prepared.before, call),
+                writes=(change.path for change in differing(seen.tree) if change.old is None),
+                patch=lambda prepared: _restoring(target, differing(prepared.before.tree), prepared.before),
                 forced=target.snapshot.coverage.forced,
             )
             return self._runner.carry_out(request, call)
@@ -280,22 +287,9 @@ class Snapshots:
                 raise PathOutsideWorkspace(f"{shown(path)} leads through the symlink {shown(above)}", file=shown(path))
 
 
-def _restoring(target: Target, differing: Iterable[Change], now: Snapshot, call: Call) -> Patch:
-    """Says how to make the work tree what a snapshot was.
-
-    Args:
-        target: the snapshot.
-        differing: what differs between `now` and that.
-        now: the work tree.
-        call: the request.
-
-    Raises:
-        StoreCorrupt: an object is missing or damaged.
-    """
-    goals = []
-    for change in differing:
-        call.check()
-        goals.append(FileGoal(change.path, target, change.new))
+def _restoring(target: Target, differing: Iterable[Change], now: Snapshot) -> Patch:
+    """Says how to make the work tree what a snapshot was, from what differs between the two."""
+    goals = [FileGoal(change.path, target, change.new) for change in differing]
     empty_then, empty_now = (set(snapshot.coverage.empty_dirs) for snapshot in (target.snapshot, now))
     removed = []
     for path in empty_now - empty_then:
@@ -309,17 +303,10 @@ def _restoring(target: Target, differing: Iterable[Change], now: Snapshot, call:
 def _reverting(
     patches: Sequence[tuple[Target, Iterable[RelPath]]], work_tree: WorkTree, now: Snapshot, call: Call
 ) -> Patch:
-    """Says how to bring some files back, each from the first snapshot for which it is named.
-
-    Args:
-        patches: snapshots, each with the names of files and directories.
-        work_tree: the folder, as of the capture `now`.
-        now: the work tree.
-        call: the request.
+    """Says how to bring some files and directories back, each from the first snapshot for which it is named.
 
     Raises:
         PathOutsideWorkspace: a name leads through a symlink, where the snapshot has no folder.
-        StoreCorrupt: an object is missing or damaged.
     """
     goals: dict[RelPath, FileGoal] = {}
     settled: dict[RelPath, FileOutcome] = {}

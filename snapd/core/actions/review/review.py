@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import attrs
 
@@ -12,6 +12,7 @@ from snapd.core.feed import EventLog, NumberedNotice, PacedThread, Reviewed
 from snapd.core.operations.patch import FileGoal, Patch, Target
 from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
+from snapd.core.review.baseline import Baseline
 from snapd.core.review.changes import Attributor, FileChange, Texts, touched
 from snapd.core.review.choice import Choice, Reverted, kept, reverted
 from snapd.core.review.fold import FileFold, PendingFile, PendingTexts, Rested
@@ -21,7 +22,7 @@ from snapd.model.errors import FileChanged
 from snapd.model.paths import shown
 from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
-from snapd.model.timeline import Effect, Kept, SessionId, StepId
+from snapd.model.timeline import Kept, SessionId, StepId
 from snapd.model.trees import file_at
 from snapd.store.store import Store
 
@@ -87,11 +88,11 @@ class Reverting:
 
     _store: Store
     _seen: Snapshot
-    _effects: dict[RelPath, Effect] = attrs.field(factory=dict, init=False)
-    _outcomes: dict[RelPath, FileOutcome] = attrs.field(factory=dict, init=False)
-    _targets: dict[RelPath, Target] = attrs.field(factory=dict, init=False)
-    # new names of moved files, with where each is to go back to
-    _moves: dict[RelPath, tuple[FileFold, Entry]] = attrs.field(factory=dict, init=False)
+    _goals: dict[RelPath, FileGoal] = attrs.field(factory=dict, init=False)
+    _now: dict[RelPath, Entry | None] = attrs.field(factory=dict, init=False)
+    _left: list[FileOutcome] = attrs.field(factory=list, init=False)
+    # files that moved, by their new names
+    _moves: dict[RelPath, tuple[FileFold, Baseline]] = attrs.field(factory=dict, init=False)
 
     def add(self, fold: FileFold, found: Reverted) -> None:
         """Adds a file with pending changes.
@@ -106,74 +107,67 @@ class Reverting:
         pending = fold.pending
         assert pending is not None
         if found.shared:
-            self._outcomes[fold.path] = FileOutcome(fold.path, "conflict", "shared")
+            self._left.append(FileOutcome(fold.path, "conflict", "shared"))
         elif found.text is not None and fold.now is not None:
-            self._outcomes[fold.path] = FileOutcome(fold.path, "merged")
-            self._put(fold, Entry(fold.now.mode, self._store.store_blob(found.text)))
+            entry = Entry(fold.now.mode, self._store.store_blob(found.text))
+            self._put(fold.path, self._target(fold.path, pending), fold.now, entry, is_merged=True)
         elif pending.mode is None or pending.path == fold.path:
-            self._put(fold, self._baseline(fold))
+            self._put(fold.path, self._target(fold.path, pending), fold.now, self._entry(pending))
         else:
-            wanted = self._baseline(fold)
-            assert wanted is not None
-            self._moves[fold.path] = (fold, wanted)
+            self._moves[fold.path] = (fold, pending)
 
-    def _put(self, fold: FileFold, wanted: Entry | None) -> None:
-        self._effects[fold.path] = Effect(fold.path, fold.now, wanted)
-        self._targets[fold.path] = self._target(fold)
-
-    def effects(self) -> dict[RelPath, Effect]:
-        """All that is to change, by path, with both names of each file that goes back to where it was."""
-        effects = dict(self._effects)
-        for path, (fold, wanted) in self._moves.items():
-            pending = fold.pending
-            assert pending is not None
+    def patch(self) -> Patch:
+        """Says what is to become of the files, of both names of each that goes back to where it was."""
+        for path, (fold, pending) in self._moves.items():
             there = file_at(self._store.entry_in, self._seen.tree, pending.path)
-            leaves = pending.path in self._moves or (pending.path in effects and effects[pending.path].new is None)
-            if there is not None and not leaves:
-                self._outcomes[path] = FileOutcome(path, "conflict", "occupied")
+            if there is not None and pending.path not in self._moves and not self._goes(pending.path):
+                self._left.append(FileOutcome(path, "conflict", "occupied"))
                 continue
-            target = self._targets.setdefault(path, self._target(fold))
-            self._targets.setdefault(pending.path, target)
-            effects[pending.path] = Effect(pending.path, there, wanted)
-            if path not in effects or effects[path].new is None:
-                effects[path] = Effect(path, fold.now, None)
-        return effects
-
-    def patch(self, effects: Mapping[RelPath, Effect]) -> Patch:
-        """Says what is to become of the files; `effects` are those of this object. Raises `StoreCorrupt`."""
+            target = self._goals[path].target if path in self._goals else self._target(path, pending)
+            former = self._goals[pending.path].target if pending.path in self._goals else target
+            self._put(pending.path, former, there, self._entry(pending))
+            if path not in self._goals or self._goes(path):
+                self._put(path, target, fold.now, None)
+        changing = {path: goal for path, goal in self._goals.items() if self._now[path] != goal.wanted}
+        settled = [outcome for outcome in self._left if outcome.path not in changing]
+        merged = [path for path, goal in self._goals.items() if goal.is_merged and path not in changing]
         emptied = {
-            above: self._targets[path]
-            for path, effect in effects.items()
-            if effect.new is None
-            for above in self._targets[path].came_since(path)
+            above: goal.target
+            for path, goal in self._goals.items()
+            if goal.wanted is None
+            for above in goal.target.came_since(path)
         }
-        pairs = [(path, fold.pending.path) for path, (fold, _) in self._moves.items() if fold.pending is not None]
-        changing = {path: effect for path, effect in effects.items() if effect.old != effect.new}
-        outcomes = self._outcomes
         return Patch(
-            goals=[
-                FileGoal(path, self._targets[path], effect.new, path in outcomes and outcomes[path].outcome == "merged")
-                for path, effect in changing.items()
-            ],
-            settled=[outcome for path, outcome in outcomes.items() if path not in changing],
+            goals=list(changing.values()),
+            settled=[*settled, *(FileOutcome(path, "merged") for path in merged)],
             removed=tuple(emptied.items()),
-            linked=LinkedFiles(pair for pair in pairs if pair[0] in effects),
+            linked=LinkedFiles((path, old.path) for path, (_, old) in self._moves.items() if path in self._goals),
             is_decided=True,
         )
 
-    def _baseline(self, fold: FileFold) -> Entry | None:
-        pending = fold.pending
-        assert pending is not None
+    def paths(self) -> Collection[RelPath]:
+        """The paths that the patch is about, those included where it changes nothing."""
+        return self._goals.keys()
+
+    def _put(
+        self, path: RelPath, target: Target, now: Entry | None, wanted: Entry | None, *, is_merged: bool = False
+    ) -> None:
+        self._goals[path] = FileGoal(path, target, wanted, is_merged)
+        self._now[path] = now
+
+    def _goes(self, path: RelPath) -> bool:
+        return path in self._goals and self._goals[path].wanted is None
+
+    def _entry(self, pending: Baseline) -> Entry | None:
         if pending.mode is None or pending.entry is not None:
             return pending.entry
         return Entry(pending.mode, self._store.store_blob(b"".join(pending.lines)))
 
-    def _target(self, fold: FileFold) -> Target:
+    def _target(self, path: RelPath, pending: Baseline) -> Target:
         """What says whether a file that the baseline lacks was really absent."""
-        assert fold.pending is not None
-        if fold.pending.began is None:
-            return Target(self._store, self._seen, frozenset({fold.path}))
-        return Target(self._store, self._store.load(fold.pending.began))
+        if pending.began is None:
+            return Target(self._store, self._seen, frozenset({path}))
+        return Target(self._store, self._store.load(pending.began))
 
 
 @attrs.frozen
@@ -322,13 +316,13 @@ class Review:
             for file in self._chosen(choice, folds, call):
                 fold, shown_file = self._texts_of(folds[file.path], call)
                 reverting.add(fold, reverted(choice, fold, shown_file, reading, overwrites=overwrites))
-            effects = reverting.effects()
+            patch = reverting.patch()
             request = Request(
                 kind="revert" if choice.hunks is None else "hunks",
                 options=options,
                 seen=seen,
-                writes=effects,
-                patch=lambda _: reverting.patch(effects),
+                writes=reverting.paths(),
+                patch=lambda _: patch,
             )
             return self._runner.carry_out(request, call)
 
