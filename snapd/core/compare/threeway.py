@@ -178,13 +178,7 @@ def take_back(
 
 @attrs.define
 class _Unit:
-    """Files that are taken back together or not at all.
-
-    Attributes:
-        paths: the step's own names for them.
-        outcomes: what becomes of each name.
-        writes: what to have at each name.
-    """
+    """Files that are taken back together or not at all, by the step's own names, and what to have at each name."""
 
     paths: tuple[RelPath, ...]
     outcomes: list[FileOutcome]

@@ -42,14 +42,10 @@ def moved_contents(effects: Iterable[Effect]) -> Iterator[tuple[RelPath, RelPath
 
 @attrs.define(eq=False)
 class _Folder:
-    """A directory of files that come, or go.
+    """A directory of files that come, or go, with what is in it by name.
 
-    Attributes:
-        path: of the directory.
-        files: by name.
-        folders: by name.
-        contents: a number that two directories have in common if they have the same files.
-        is_something: whether one of these files is not empty: empty ones say nothing of where they came from.
+    Two directories have the same number `contents` if they have the same files. Empty files say nothing of where they
+    came from: `is_something` tells whether one of them is not.
     """
 
     path: RelPath

@@ -214,10 +214,7 @@ class Runner:
 def _digest(plan: Plan, about: object, work_tree: WorkTree) -> str:
     """Names exactly what a plan does to the files as they are; two plans that do the same have the same name.
 
-    Args:
-        plan: made from the last capture of the work tree.
-        about: what is recorded besides, whose `repr` is the same in every process.
-        work_tree: the folder.
+    The `repr` of `about`, which is what is recorded besides, has to be the same in every process.
     """
     gone = {delete.path for delete in plan.deletes}
     going: set[RelPath] = set()

@@ -132,12 +132,9 @@ _Found = TypeVar("_Found")
 def _inherited(
     path: RelPath, known: dict[RelPath, _Found | None], own: Callable[[RelPath, _Found | None], _Found | None]
 ) -> _Found | None:
-    """What is true of the directory of a path, where each directory passes it on to those in it.
+    """What is true of the directory of a path, if `own` says it of one directory, given what is true of the one above.
 
-    Args:
-        path: of a file or directory.
-        known: what is true of some directories; gets what is found.
-        own: what is true of a directory, given what is true of the one above it.
+    Each is asked once: `known` keeps what is found.
     """
     ways = parents(path)
     unknown = list(takewhile(lambda above: above not in known, ways))

@@ -65,12 +65,7 @@ class TakenOver:
 
 @attrs.frozen
 class _Start:
-    """The files from which two machines went on.
-
-    Attributes:
-        tree: has them.
-        is_agreed: whether both machines had just these files once, by an earlier handover.
-    """
+    """The files from which two machines went on; and whether both had just these once, by an earlier handover."""
 
     tree: ObjectId
     is_agreed: bool = False

@@ -195,8 +195,9 @@ def wanted_by_tasks(tasks: Sequence[UndoTask]) -> Iterator[RelPath]:
     return (path for path, entry in final.items() if entry is not None)
 
 
+@attrs.frozen(eq=False)
 class UndoPlanner:
-    """Finds what there is to take back of steps and operations, and plans how.
+    """Finds what there is to take back of steps and operations, and what that makes of the files.
 
     Args:
         store: of the workspace.
@@ -204,11 +205,9 @@ class UndoPlanner:
         step_changes: says what steps changed.
     """
 
-    def __init__(self, store: Store, work_tree: WorkTree, step_changes: StepChanges) -> None:
-        self._store = store
-        self._timeline = store.timeline
-        self._work_tree = work_tree
-        self._step_changes = step_changes
+    _store: Store
+    _work_tree: WorkTree
+    _step_changes: StepChanges
 
     # -- own changes
 
@@ -225,7 +224,7 @@ class UndoPlanner:
         """
         call.check()
         task = self.whole(unit)
-        undone = self._timeline.undone(unit.name)
+        undone = self._store.timeline.undone(unit.name)
         if not undone:
             return task
         kept = self._step_changes.in_force(unit)
@@ -245,7 +244,7 @@ class UndoPlanner:
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
         above = {above for path in came for above in parents(path)}
-        left = unit.to or self._timeline.head
+        left = unit.to or self._store.timeline.head
         assert left is not None
         return UndoTask(
             unit=unit,
@@ -294,7 +293,7 @@ class UndoPlanner:
 
     def _down_to(self, name: str, operation_id: OperationId) -> list[Undone]:
         """Lists what was taken back of a unit since an operation, newest first, and with it; none if it was redone."""
-        undone = list(reversed(self._timeline.undone(name)))
+        undone = list(reversed(self._store.timeline.undone(name)))
         at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
         return undone[: at + 1] if at is not None else []
 
@@ -302,9 +301,9 @@ class UndoPlanner:
         call.check()
         operation = operation or self._step_changes.operation(undone)
         turn = next(turn for turn in operation.turned if turn.name == undone.name)
-        unit = self._timeline.unit(undone.name)
+        unit = self._store.timeline.unit(undone.name)
         assert unit is not None
-        first = self._timeline.undone(undone.name)[0]
+        first = self._store.timeline.undone(undone.name)[0]
         files = deltas_of(turn.effects)
         target = going_back(self._store, self._store.load(operation.before), files)
         moved = self._moved(unit, self._step_changes.own(unit).files)
