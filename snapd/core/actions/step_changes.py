@@ -272,7 +272,11 @@ class StepChanges:
 
     def _own(self, step_ids: Collection[StepId], spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
         authors = self.authors({step for span in spans for step in span.steps} - known.keys()) | known
-        return own_changes(step_ids, spans, authors, self.changes, self._empty_directories)
+
+        def empty_directories(snapshot: SnapshotId) -> tuple[RelPath, ...]:
+            return self._objects.load(snapshot).coverage.empty_dirs
+
+        return own_changes(step_ids, spans, authors, self.changes, empty_directories)
 
     def authors(self, step_ids: Iterable[StepId]) -> dict[StepId, Author]:
         """What separates the changes of some steps from each other, by their names."""
@@ -286,9 +290,6 @@ class StepChanges:
     def changes(self, old: State, new: State) -> Iterable[Change]:
         """Lists what differs between two snapshots."""
         return self._objects.changes(old, new)
-
-    def _empty_directories(self, snapshot: SnapshotId) -> tuple[RelPath, ...]:
-        return self._objects.load(snapshot).coverage.empty_dirs
 
 
 def _with_moves(
