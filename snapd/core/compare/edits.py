@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import BytesIO
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import attrs
 
@@ -87,25 +87,17 @@ def equal_lines(made: Sequence[Edit], old: int, new: int) -> Iterator[tuple[int,
 
 def _places(patch: bytes) -> Iterator[tuple[int, int, int, int]]:
     """Finds the lines that a unified diff replaces, and those that it puts there: where each begin and end, from 0."""
-    at = new_at = 0
-    start = new_start = 0
-    for line in split_lines(patch):
-        header = _HEADER.match(line)
-        if line.startswith(b"-"):
-            at += 1
-        elif line.startswith(b"+"):
-            new_at += 1
-        elif header is not None or line.startswith(b" "):
-            if at > start or new_at > new_start:
-                yield start, at, new_start, new_at
-            if header is not None:
-                # a range of no lines names the line before it
-                at, new_at = (int(header[one]) - (header[one + 1] != b"0") for one in (1, 3))
-            else:
-                at, new_at = at + 1, new_at + 1
-            start, new_start = at, new_at
-    if at > start or new_at > new_start:
-        yield start, at, new_start, new_at
+    for piece in _pieces(patch):
+        start, new_start = (side.start for side in _ranges(piece))
+        # a last line without an end has a line of its own, with a backslash
+        signs = [line[:1] for line in split_lines(piece)[1:] if not line.startswith(b"\\")]
+        for is_equal, run in groupby(signs, b" ".__eq__):
+            found = list(run)
+            end = start + len(found) - found.count(b"+")
+            new_end = new_start + len(found) - found.count(b"-")
+            if not is_equal:
+                yield start, end, new_start, new_end
+            start, new_start = end, new_end
 
 
 def join(base: Sequence[bytes], ours: Iterable[Edit], theirs: Iterable[Edit]) -> bytes | None:
