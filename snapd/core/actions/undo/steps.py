@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 import attrs
 
@@ -208,18 +209,18 @@ class UndoSteps:
             if session_id is None
             else reversed(self._store.timeline.steps(session_id))
         )
-        last: list[UndoUnit] = []
-        for unit in units:
-            call.check()
-            is_meant = unit is not None and (unit.state in IN_FORCE or unit.name in unattended)
-            if unit is not None and is_meant and self._is_change(unit, call):
-                last.append(unit)
-            if len(last) == count:
-                break
+        meant = (
+            unit
+            for unit in units
+            if unit is not None and (unit.state in IN_FORCE or unit.name in unattended) and self._is_change(unit, call)
+        )
+        # all steps of a session get a summary that is kept: where one ends, it tells which others changed by that
+        last = list(meant)[:count] if session_id is not None else list(islice(meant, count))
         return self._ending(last, options, call)
 
     def _is_change(self, unit: UndoUnit, call: Call) -> bool:
         """Whether a step or an operation changed anything."""
+        call.check()
         if isinstance(unit, Step):
             return not self._step_changes.summary(unit, call).is_empty
         return self._planner.whole(unit).is_change
@@ -278,12 +279,11 @@ class UndoSteps:
         self, session_id: SessionId, chosen: Callable[[Step], bool], options: OperationOptions, call: Call
     ) -> list[UndoTask]:
         """Finds what there is to take back of some steps of a session; ends those that are open."""
-        steps = [
-            step
-            for step in reversed(self._store.timeline.steps(session_id))
-            if step.state in ("open", *IN_FORCE) and chosen(step)
-        ]
-        return self._ending(steps, options, call, only_changes=True)
+        opened = [step for step in reversed(self._store.timeline.open_steps()) if step.session_id == session_id]
+        with self._ended([step for step in opened if chosen(step)], options, call):
+            steps = reversed(self._store.timeline.steps(session_id))
+            changing = [step for step in steps if step.state in IN_FORCE and self._is_change(step, call)]
+            return [self._planner.to_undo(step, call) for step in changing if chosen(step)]
 
     def _whole(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> list[UndoTask]:
         """Makes the tasks of some steps, given the last first, and of their parts; ends those that are open."""
@@ -294,16 +294,12 @@ class UndoSteps:
         parts = list({part.step_id: part for part in parts}.values())
         return self._ending(parts[::-1], options, call)
 
-    def _ending(
-        self, units: Sequence[UndoUnit], options: OperationOptions, call: Call, *, only_changes: bool = False
-    ) -> list[UndoTask]:
+    def _ending(self, units: Sequence[UndoUnit], options: OperationOptions, call: Call) -> list[UndoTask]:
         """Makes the tasks of some units, given the last first, once those that are open have ended."""
         opened = [unit for unit in units if isinstance(unit, Step) and unit.state == "open"]
         with self._ended(opened, options, call):
-            again = [unit for unit in (self._store.timeline.unit(unit.name) for unit in units) if unit is not None]
-            return [
-                self._planner.to_undo(unit, call) for unit in again if not only_changes or self._is_change(unit, call)
-            ]
+            again = (self._store.timeline.unit(unit.name) for unit in units)
+            return [self._planner.to_undo(unit, call) for unit in again if unit is not None]
 
     def _step(self, session_id: SessionId | None, step_id: StepId) -> Step:
         """Looks up a step; raises `UnknownStep`."""
