@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from itertools import chain
 
 import attrs
 
@@ -216,9 +217,9 @@ def _append(deltas: list[Delta], delta: Delta) -> None:
         deltas.append(delta)
 
 
-def joined(first: tuple[StepId, ...], second: tuple[StepId, ...]) -> tuple[StepId, ...]:
-    """Joins the others of two changes, each once."""
-    return tuple(dict.fromkeys((*first, *second)))
+def joined(*others: tuple[StepId, ...]) -> tuple[StepId, ...]:
+    """Joins the others of several changes, each once."""
+    return tuple(dict.fromkeys(chain.from_iterable(others)))
 
 
 def _net(deltas: list[DirectoryDelta]) -> DirectoryDelta | None:

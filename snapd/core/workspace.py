@@ -25,10 +25,11 @@ from snapd.core.actions.snapshots import Snapshots
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
 from snapd.core.actions.undo.planner import UndoPlanner
-from snapd.core.actions.undo.steps import UndoParts, UndoSteps
+from snapd.core.actions.undo.steps import UndoSteps
 from snapd.core.answers import FormerHistory
 from snapd.core.compare.text import TextDiffer
 from snapd.core.operations.editors import Editors
+from snapd.core.operations.runner import Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.review.changes import Attributor
 from snapd.core.review.pending import PendingFiles
@@ -86,8 +87,7 @@ class Workspace:
         messages: records what people ask of agents.
         news: lists what an agent needs to know.
         history: lists the history.
-        undo_steps: takes steps and operations back and does them again.
-        undo_parts: takes back some files of a step, or some hunks.
+        undo_steps: takes steps and operations back and does them again, and some files or hunks of a step.
         net_changes: compares before and after the steps of a session of this folder, or a step.
         review: shows what agents left pending, keeps it or reverts it.
         pending_feed: notifies of how much is pending.
@@ -110,9 +110,10 @@ class Workspace:
         self.work_tree, self.store = work_tree, store
         texts, timeline, is_elsewhere = seams.texts, store.timeline, seams.is_elsewhere
         self.writer = writer = Writer(work_tree, store, seams.policy, texts, seams.editors)
+        runner = Runner(writer, store, seams.editors, texts)
         self.root, self.event_log, self.feed = work_tree.root, writer.event_log, writer.feed
         known = KnownSnapshots(store, seams.elsewhere)
-        self.snapshots = Snapshots(writer, store, known)
+        self.snapshots = Snapshots(writer, store, known, runner)
         self.comparison = Comparison(writer, known, texts)
         self.upkeep = Upkeep(writer, store, seams.policy, seams.elsewhere)
         self.step_changes = changes = StepChanges(store, timeline, texts)
@@ -122,13 +123,12 @@ class Workspace:
         self.history = History(timeline, changes, is_elsewhere)
         planner = UndoPlanner(store, work_tree, changes)
         contested = ContestedFiles(writer, store, changes, planner, texts, is_elsewhere)
-        undoing = (writer, sessions, changes, planner, timeline, contested)
-        self.undo_steps = UndoSteps(*undoing)
-        self.undo_parts = UndoParts(*undoing, store, texts)
+        self.undo_steps = UndoSteps(writer, store, sessions, changes, planner, runner, contested=contested, texts=texts)
         self.net_changes = NetChanges(store, timeline, changes, sessions, texts)
         attributor = Attributor(timeline, changes.authors, is_elsewhere)
         looking = Looking(writer, store, attributor)
-        self.review = Review(writer, store, seams.editors, looking, PendingFiles(timeline, store, attributor), texts)
+        pending_files = PendingFiles(timeline, store, attributor)
+        self.review = Review(writer, store, looking, pending_files, texts, runner)
         self.pending_feed = PendingFeed(self.review, writer.event_log, writer.report_trouble)
         self.blame = Blame(writer, store, looking, attributor, texts, Attesting(seams.notes))
         self.text_blame = TextBlame(writer, store, looking, attributor, texts)
@@ -138,8 +138,8 @@ class Workspace:
         self.fetched = FetchedSessions(seams.elsewhere, texts)
         self.readers = Readers(store, Reader(sessions, self.net_changes), self.fetched)
         self.handover = HandOver(writer, store, changes, seams.elsewhere, self.pushing)
-        self.takeover = TakeOver(writer, store, sessions, planner, seams.elsewhere)
-        self.applier = Apply(writer, store, sessions, planner, self.fetched)
+        self.takeover = TakeOver(writer, store, sessions, planner, seams.elsewhere, runner)
+        self.applier = Apply(writer, store, sessions, planner, self.fetched, runner)
 
     def for_other_folders(self) -> Fetched:
         """What other folders of this machine can take from this one: its sessions, as they are now."""

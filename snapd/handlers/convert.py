@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import attrs
 
 from snapd.core.compare.file_diff import as_text
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.errors import InvalidParams, PathOutsideWorkspace
 from snapd.model.paths import from_text, is_utf8, relative, shown, to_uri
 from snapd.reasons import system_error

@@ -127,7 +127,7 @@ def changes(context: Context, params: changes_wire.StepChangesParams) -> changes
 def hunks(context: Context, params: wire.StepHunksParams) -> wire.StepHunksResult:
     """Lists the hunks of a step's changes to a file."""
     path = convert.path(context, params.file, "file", _changed(context, params.step_id))
-    found, is_mixed = context.workspace.undo_parts.hunks(params.step_id, path, context.call)
+    found, is_mixed = context.workspace.undo_steps.hunks(params.step_id, path, context.call)
     return wire.StepHunksResult(
         hunks=[wire.Hunk(index=hunk.index, header=hunk.header, lines=list(hunk.lines)) for hunk in found],
         mixed=is_mixed or None,
@@ -139,7 +139,7 @@ def revert_hunks(context: Context, params: wire.StepRevertHunksParams) -> Outcom
     """Reverts some of these hunks."""
     path = convert.path(context, params.file, "file", _changed(context, params.step_id))
     asked = convert.options(params)
-    result = context.workspace.undo_parts.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
+    result = context.workspace.undo_steps.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
 
@@ -148,7 +148,7 @@ def revert_files(context: Context, params: wire.StepRevertFilesParams) -> Outcom
     """Reverts a step's changes to some files."""
     paths = convert.paths(context, params.files, "files", _changed(context, params.step_id))
     asked = convert.options(params)
-    result = context.workspace.undo_parts.revert_files(params.step_id, paths, asked, context.call)
+    result = context.workspace.undo_steps.revert_files(params.step_id, paths, asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, make

@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 
 from snapd.core.actions.sharing.handover import HandoverOptions
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot

@@ -9,7 +9,7 @@ import pytest
 
 from snapd.core.actions.sharing.apply import Applied
 from snapd.core.actions.sharing.push import PushOptions
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, UnknownSession, UnknownStep
 from snapd.model.snapshot import OnConflict

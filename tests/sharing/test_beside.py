@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from snapd.core.actions.sharing.apply import Applied
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.folders.root import store_of
 from snapd.model.call import Call
 from snapd.model.errors import (

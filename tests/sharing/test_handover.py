@@ -10,7 +10,7 @@ import pytest
 
 from snapd.core.actions.sharing.handover import HandoverOptions, MadeHandover
 from snapd.core.actions.sharing.takeover import TakenOver
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, RemoteChanged

@@ -16,7 +16,7 @@ from snapd.core.actions.sharing.apply import Applied
 from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.actions.sharing.push import PruneOptions, Pushed, PushOptions, Signing
 from snapd.core.actions.sharing.takeover import TakenOver
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, InvalidParams, SigningFailed, Untrusted
 from snapd.model.handover import Signature

@@ -16,7 +16,7 @@ import attrs
 
 from snapd.core.actions.sharing.apply import Applied
 from snapd.core.actions.sharing.push import PushOptions
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.store.timeline.chain import chain_of_session
 from tests.core.sharing.test_projection import told

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from tests.staging.project import Project, reasons
 from tests.support.sessions import TEXT, text

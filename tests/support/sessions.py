@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import SessionView, StepView
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.snapshot import OnConflict, Outcome
 
@@ -154,21 +154,21 @@ class Agents:
         return outcomes(self.unreverted(session))
 
     def hunks(self, step: str, file: str) -> list[str]:
-        found, _ = self.bench.workspace.undo_parts.hunks(step, os.fsencode(file), Call())
+        found, _ = self.bench.workspace.undo_steps.hunks(step, os.fsencode(file), Call())
         return [hunk.header for hunk in found]
 
     def revert_hunks(
         self, step: str, file: str, hunks: Sequence[int], on_conflict: OnConflict = "merge"
     ) -> dict[str, str]:
         request = OperationOptions(on_conflict, False, False)
-        return outcomes(self.bench.workspace.undo_parts.revert_hunks(step, os.fsencode(file), hunks, request, Call()))
+        return outcomes(self.bench.workspace.undo_steps.revert_hunks(step, os.fsencode(file), hunks, request, Call()))
 
     def revert_files(
         self, step: str, *files: str, on_conflict: OnConflict = "merge", dry_run: bool = False
     ) -> dict[str, str]:
         request = OperationOptions(on_conflict, False, dry_run)
         names = [os.fsencode(file) for file in files]
-        return outcomes(self.bench.workspace.undo_parts.revert_files(step, names, request, Call()))
+        return outcomes(self.bench.workspace.undo_steps.revert_files(step, names, request, Call()))
 
     def leave(self, client: str) -> None:
         """A client is gone."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import attrs
 
 from snapd.core.feed import Tracked
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.core.workspace import Workspace
 from snapd.locations import Locations
 from snapd.model.call import Call

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 
 from snapd.core.actions.compare import KnownSnapshots
 from snapd.core.answers import Exported, FileContent, NamePage, Page, Status, TakenView
 from snapd.core.feed import Tracked
-from snapd.core.operations.details import OperationOptions
-from snapd.core.operations.only_copies import wanted_by_patches, wanted_by_restore
-from snapd.core.operations.target import Target
+from snapd.core.operations.patch import FileGoal, Patch, Target
+from snapd.core.operations.runner import OperationOptions, Request, Runner
+from snapd.core.operations.uncaptured import Obstacles
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot, PathOutsideWorkspace
 from snapd.model.paths import parents, shown
 from snapd.model.plan import Plan, Write
-from snapd.model.snapshot import EMPTY_TREE, Entry, ObjectId, Outcome, RelPath
+from snapd.model.snapshot import EMPTY_TREE, Change, Entry, FileOutcome, ObjectId, Outcome, RelPath, Snapshot
 from snapd.model.taken import Taken, TakenQuery
 from snapd.model.trees import changes, file_at, files
 from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
+from snapd.worktree.worktree import WorkTree
 
 
 class Snapshots:
@@ -34,10 +36,12 @@ class Snapshots:
         writer: captures the work tree, and changes it.
         store: holds the snapshots, and the events that say why they were taken.
         known: finds them, and those that came with fetched sessions.
+        runner: carries out operations.
     """
 
-    def __init__(self, writer: Writer, store: Store, known: KnownSnapshots) -> None:
+    def __init__(self, writer: Writer, store: Store, known: KnownSnapshots, runner: Runner) -> None:
         self._writer = writer
+        self._runner = runner
         self._known = known
         self._work_tree = writer.work_tree
         self._store = store
@@ -193,10 +197,25 @@ class Snapshots:
         with self._writer.turn(call):
             target = Target(self._store, self._known.here(tree, call))
             seen = self._writer.seen(call)
-            wanted = wanted_by_restore(self._store, seen.tree, tree)
-            prepared = self._writer.prepare(seen, wanted, options, call, forced=target.snapshot.coverage.forced)
-            plan = prepared.planner.restore(target, call)
-            return self._writer.carry_out(prepared, plan, self._writer.operation("restore", seen), call)
+
+            # most often, nothing is captured besides
+            @cache
+            def differing(now: ObjectId) -> list[Change]:
+                found = []
+                for change in changes(self._store.read_tree, now, tree, differing=self._store.differing):
+                    call.check()
+                    found.append(change)
+                return found
+
+            request = Request(
+                kind="restore",
+                options=options,
+                seen=seen,
+                writes=(change.path for change in differing(seen.tree) if change.old is None),
+                patch=lambda prepared: _restoring(target, differing(prepared.before.tree), prepared.before),
+                forced=target.snapshot.coverage.forced,
+            )
+            return self._runner.carry_out(request, call)
 
     def revert(
         self, patches: Sequence[tuple[ObjectId, Sequence[RelPath]]], options: OperationOptions, call: Call
@@ -213,12 +232,15 @@ class Snapshots:
         """
         with self._writer.turn(call):
             targets = [(Target(self._store, self._known.here(tree, call)), names) for tree, names in patches]
-            forced = {path for target, _ in targets for path in target.snapshot.coverage.forced}
-            seen = self._writer.seen(call)
-            wanted = wanted_by_patches(self._store, patches)
-            prepared = self._writer.prepare(seen, wanted, options, call, forced=forced)
-            plan = prepared.planner.revert(targets, call)
-            return self._writer.carry_out(prepared, plan, self._writer.operation("revert", seen), call)
+            request = Request(
+                kind="revert",
+                options=options,
+                seen=self._writer.seen(call),
+                writes=(path for target, names in targets for name in names for path in target.files(name)),
+                patch=lambda prepared: _reverting(targets, self._work_tree, prepared.before, call),
+                forced=[path for target, _ in targets for path in target.snapshot.coverage.forced],
+            )
+            return self._runner.carry_out(request, call)
 
     def export(self, tree: ObjectId, directory: bytes, only: Sequence[RelPath] | None, call: Call) -> Exported:
         """Writes the files of a snapshot to another folder, with their modes, the symlinks, and the empty directories.
@@ -263,3 +285,71 @@ class Snapshots:
             occupant = self._work_tree.occupant(above)
             if occupant is not None and stat.S_ISLNK(occupant.st_mode):
                 raise PathOutsideWorkspace(f"{shown(path)} leads through the symlink {shown(above)}", file=shown(path))
+
+
+def _restoring(target: Target, differing: Iterable[Change], now: Snapshot) -> Patch:
+    """Says how to make the work tree what a snapshot was, from what differs between the two."""
+    goals = [FileGoal(change.path, target, change.new) for change in differing]
+    empty_then, empty_now = (set(snapshot.coverage.empty_dirs) for snapshot in (target.snapshot, now))
+    removed = []
+    for path in empty_now - empty_then:
+        for directory in (path, *parents(path)):
+            if target.has_directory(directory) or target.protection(directory, is_directory=True) is not None:
+                break
+            removed.append((directory, target))
+    return Patch(goals, made=empty_then - empty_now, removed=removed)
+
+
+def _reverting(
+    patches: Sequence[tuple[Target, Iterable[RelPath]]], work_tree: WorkTree, now: Snapshot, call: Call
+) -> Patch:
+    """Says how to bring some files and directories back, each from the first snapshot for which it is named.
+
+    Raises:
+        PathOutsideWorkspace: a name leads through a symlink, where the snapshot has no folder.
+    """
+    goals: dict[RelPath, FileGoal] = {}
+    settled: dict[RelPath, FileOutcome] = {}
+    # what earlier snapshots bring back: none of it can be a folder where a later one has a file, or the other way round
+    files: set[RelPath] = set()
+    folders: set[RelPath] = set()
+    for target, names in patches:
+        coming = []
+        for path in (path for name in dict.fromkeys(names) for path in _expanded(target, name, work_tree)):
+            call.check()
+            if path in goals or path in settled:
+                continue
+            goal = FileGoal(path, target, target.entry(path))
+            if goal.wanted is not None and (path in folders or not files.isdisjoint(parents(path))):
+                settled[path] = FileOutcome(path, "skipped", "clash")
+                continue
+            goals[path] = goal
+            if goal.wanted is not None:
+                coming.append(path)
+        files.update(coming)
+        folders.update(above for path in coming for above in parents(path))
+    obstacles = Obstacles(work_tree, now)
+    for goal in list(goals.values()):
+        call.check()
+        link = obstacles.link_above(goal.path)
+        if link is None or link in goals:
+            continue
+        if goal.wanted is None:
+            raise PathOutsideWorkspace(
+                f"{shown(goal.path)} leads through the symlink {shown(link)}", file=shown(goal.path)
+            )
+        if work_tree.captured(link) is not None:
+            # it makes room for the folder that the snapshot has there
+            goals[link] = FileGoal(link, goal.target, None)
+    return Patch(list(goals.values()), list(settled.values()))
+
+
+def _expanded(target: Target, name: RelPath, work_tree: WorkTree) -> list[RelPath]:
+    """The files that a name stands for; a directory is all files in it, then and now."""
+    then = list(target.files(name))
+    if work_tree.captured(name) is not None:
+        return [name, *(path for path in then if path != name)]
+    now = set(work_tree.captured_below(name)) if work_tree.is_directory(name) else set()
+    if then == [name]:
+        return [*sorted(now), name]
+    return sorted(now.union(then)) or [name]

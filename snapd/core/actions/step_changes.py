@@ -9,9 +9,9 @@ import attrs
 
 from snapd.core.answers import Page, SessionView, StepView
 from snapd.core.attribution import Author, Delta, OwnChanges, joined, own_changes, own_moves, users_changes, working
-from snapd.core.compare.file_diff import describe
+from snapd.core.compare.file_diff import describe, status_of
 from snapd.core.compare.text import TextDiffer
-from snapd.core.compare.threeway import forward, merge, net, one_change
+from snapd.core.compare.threeway import deltas_of, merge, net, one_change
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownStep
 from snapd.model.snapshot import Change, ObjectId, RelPath, UncapturedChange
@@ -39,54 +39,7 @@ _OF_AN_OPERATION = Author("", None)
 """An operation shares what it changed with no step: it has a span of its own."""
 
 
-class Summaries:
-    """Counts what changed in files, for people.
-
-    Args:
-        objects: holds the contents of the files.
-        texts: compares them.
-    """
-
-    def __init__(self, objects: ObjectStore, texts: TextDiffer) -> None:
-        self._objects = objects
-        self._texts = texts
-
-    def _summaries(
-        self, changed: Iterable[Change], trees: tuple[ObjectId, ObjectId] | None, call: Call
-    ) -> tuple[FileSummary, ...]:
-        """Summarizes files; a moved file is one where the trees are given in which to look for it."""
-        found = list(changed)
-        moves = (
-            [(change, None) for change in found]
-            if trees is None
-            else _with_moves(found, lambda: self._objects.renames(*trees))
-        )
-        return tuple(self._summary_of(change, source, call) for change, source in moves)
-
-    def _summary_of(self, change: Change, source: RelPath | None, call: Call) -> FileSummary:
-        delta = describe(self._objects, change.path, change.old, change.new, self._texts, call, contents=False)
-        counts = (delta.additions, delta.deletions)
-        return FileSummary(delta.path, delta.status, *counts, delta.binary, renamed_from=source)
-
-    def _file(self, path: RelPath, chain: Sequence[Delta], call: Call) -> FileSummary | None:
-        """Summarizes one file; None for a file that the step made and deleted."""
-        old, new = chain[0].old, chain[-1].new
-        if old is None and new is None:
-            return None
-        deltas = [
-            describe(self._objects, path, delta.old, delta.new, self._texts, call, contents=False) for delta in chain
-        ]
-        return FileSummary(
-            path,
-            "added" if old is None else "deleted" if new is None else "modified",
-            sum(delta.additions for delta in deltas),
-            sum(delta.deletions for delta in deltas),
-            any(delta.binary for delta in deltas),
-            tuple(dict.fromkeys(other for delta in chain for other in delta.others)),
-        )
-
-
-class StepChanges(Summaries):
+class StepChanges:
     """Works out what steps changed; every method raises `StoreCorrupt` if an object is missing or damaged.
 
     Methods that count lines also raise `IoError` or `Cancelled` if the texts were not compared.
@@ -98,8 +51,9 @@ class StepChanges(Summaries):
     """
 
     def __init__(self, objects: ObjectStore, timeline: TimelineView, texts: TextDiffer) -> None:
-        super().__init__(objects, texts)
+        self._objects = objects
         self._timeline = timeline
+        self._texts = texts
 
     def own(self, unit: UndoUnit) -> OwnChanges:
         """Lists what a step itself changed so far, without its parts; or what an operation changed."""
@@ -108,7 +62,7 @@ class StepChanges(Summaries):
         own = self._own((unit.name,), self.spans(unit), {unit.name: _OF_AN_OPERATION})
         effects = unit.operated.effects
         # the effects also have the ignored files that it wrote over
-        return own if effects is None else attrs.evolve(own, files=forward(effects))
+        return own if effects is None else attrs.evolve(own, files=deltas_of(effects))
 
     def spans(self, unit: UndoUnit) -> tuple[Span, ...]:
         """Lists the spans of a step; an operation is like a step that was alone in one span."""
@@ -141,8 +95,10 @@ class StepChanges(Summaries):
             return step.summary
         next_seq = self._timeline.next_seq
         own = self.own(step)
-        files = tuple(self._file(path, chain, call) for path, chain in own.files.items())
-        summary = Summary(tuple(file for file in files if file is not None), len(own.directories))
+        # a file that the step made and deleted is none
+        chains = {path: chain for path, chain in own.files.items() if chain[0].old or chain[-1].new}
+        files = tuple(self._summary_of(path, chain, call) for path, chain in chains.items())
+        summary = Summary(files, len(own.directories))
         if step.ended is not None:
             self._timeline.keep_summary(step.step_id, summary, next_seq)
         return summary
@@ -175,7 +131,8 @@ class StepChanges(Summaries):
             if source is not None and {source, change.path} <= known.keys():
                 halves = known.pop(source), known.pop(change.path)
                 shared_with = tuple(sorted({step_id for half in halves for step_id in half.shared_with}))
-                files.append(attrs.evolve(self._summary_of(change, source, call), shared_with=shared_with))
+                file = self._summary_of(change.path, (change,), call, source)
+                files.append(attrs.evolve(file, shared_with=shared_with))
         return attrs.evolve(view, files=tuple(sorted([*known.values(), *files], key=lambda file: file.path)))
 
     def between(self, old: ObjectId, new: ObjectId, call: Call, *, renames: bool = False) -> tuple[FileSummary, ...]:
@@ -187,10 +144,31 @@ class StepChanges(Summaries):
         changed = users_changes(seen, self.authors(seen.steps), self.changes)
         return self._summaries(changed, (seen.before.tree, seen.after.tree) if renames else None, call)
 
+    def _summaries(
+        self, changed: Iterable[Change], trees: tuple[ObjectId, ObjectId] | None, call: Call
+    ) -> tuple[FileSummary, ...]:
+        """Summarizes files; a moved file is one where the trees are given in which to look for it."""
+        moves = _with_moves(list(changed), lambda: self._objects.renames(*trees) if trees is not None else {})
+        return tuple(self._summary_of(change.path, (change,), call, source) for change, source in moves)
+
+    def _summary_of(
+        self, path: RelPath, chain: Sequence[Change | Delta], call: Call, source: RelPath | None = None
+    ) -> FileSummary:
+        """Summarizes the changes of one file, and says where it was if it was moved."""
+        files = [describe(self._objects, path, each.old, each.new, self._texts, call, contents=False) for each in chain]
+        return FileSummary(
+            path,
+            status_of(chain[0].old, chain[-1].new),
+            sum(file.additions for file in files),
+            sum(file.deletions for file in files),
+            any(file.binary for file in files),
+            joined(*(each.others for each in chain if isinstance(each, Delta))),
+            renamed_from=source,
+        )
+
     def differ_in(self, old: ObjectId, new: ObjectId, only: Collection[RelPath]) -> bool:
         """Whether any of these files, or of those below these directories, differs between two trees."""
-        found = self._objects.changes(old, new, only=only)
-        return next(found, None) is not None
+        return next(self._objects.changes(old, new, only=only), None) is not None
 
     def net_with_moves(self, step: Step, call: Call) -> list[tuple[Change, RelPath | None]]:
         """Lists what a step and its parts changed, even if it was taken back, ordered by path.
@@ -294,7 +272,11 @@ class StepChanges(Summaries):
 
     def _own(self, step_ids: Collection[StepId], spans: Sequence[Span], known: dict[StepId, Author]) -> OwnChanges:
         authors = self.authors({step for span in spans for step in span.steps} - known.keys()) | known
-        return own_changes(step_ids, spans, authors, self.changes, self._empty_directories)
+
+        def empty_directories(snapshot: SnapshotId) -> tuple[RelPath, ...]:
+            return self._objects.load(snapshot).coverage.empty_dirs
+
+        return own_changes(step_ids, spans, authors, self.changes, empty_directories)
 
     def authors(self, step_ids: Iterable[StepId]) -> dict[StepId, Author]:
         """What separates the changes of some steps from each other, by their names."""
@@ -308,9 +290,6 @@ class StepChanges(Summaries):
     def changes(self, old: State, new: State) -> Iterable[Change]:
         """Lists what differs between two snapshots."""
         return self._objects.changes(old, new)
-
-    def _empty_directories(self, snapshot: SnapshotId) -> tuple[RelPath, ...]:
-        return self._objects.load(snapshot).coverage.empty_dirs
 
 
 def _with_moves(

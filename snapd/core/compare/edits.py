@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import BytesIO
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import attrs
 
-from snapd.core.compare.text import TextDiffer
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
 
-from .text import decode
+from .text import TextDiffer, common, decode
 
-_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HEADER = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 
 @attrs.frozen
@@ -53,8 +52,8 @@ def edits(old: Sequence[bytes], new: Sequence[bytes], texts: TextDiffer, call: C
     Raises:
         IoError, Cancelled: from `texts`.
     """
-    first = _common(old, new)
-    last = _common(old[first:][::-1], new[first:][::-1])
+    first = common(old, new)
+    last = common(old[first:][::-1], new[first:][::-1])
     before, behind = old[first : len(old) - last], new[first : len(new) - last]
     if not before and not behind:
         return []
@@ -86,39 +85,19 @@ def equal_lines(made: Sequence[Edit], old: int, new: int) -> Iterator[tuple[int,
     assert old + shift == new
 
 
-def _common(old: Sequence[bytes], new: Sequence[bytes]) -> int:
-    """Counts the equal lines that both begin with."""
-    same, most = 0, min(len(old), len(new))
-    while same < most:
-        middle = (same + most + 1) // 2
-        if old[same:middle] == new[same:middle]:
-            same = middle
-        else:
-            most = middle - 1
-    return same
-
-
 def _places(patch: bytes) -> Iterator[tuple[int, int, int, int]]:
     """Finds the lines that a unified diff replaces, and those that it puts there: where each begin and end, from 0."""
-    at = new_at = 0
-    start = new_start = 0
-    for line in split_lines(patch):
-        header = _HEADER.match(line)
-        if line.startswith(b"-"):
-            at += 1
-        elif line.startswith(b"+"):
-            new_at += 1
-        elif header is not None or line.startswith(b" "):
-            if at > start or new_at > new_start:
-                yield start, at, new_start, new_at
-            if header is not None:
-                # a range of no lines names the line before it
-                at, new_at = (int(header[one]) - (header[one + 1] != b"0") for one in (1, 3))
-            else:
-                at, new_at = at + 1, new_at + 1
-            start, new_start = at, new_at
-    if at > start or new_at > new_start:
-        yield start, at, new_start, new_at
+    for piece in _pieces(patch):
+        start, new_start = (side.start for side in _ranges(piece))
+        # a last line without an end has a line of its own, with a backslash
+        signs = [line[:1] for line in split_lines(piece)[1:] if not line.startswith(b"\\")]
+        for is_equal, run in groupby(signs, b" ".__eq__):
+            found = list(run)
+            end = start + len(found) - found.count(b"+")
+            new_end = new_start + len(found) - found.count(b"-")
+            if not is_equal:
+                yield start, end, new_start, new_end
+            start, new_start = end, new_end
 
 
 def join(base: Sequence[bytes], ours: Iterable[Edit], theirs: Iterable[Edit]) -> bytes | None:
@@ -151,9 +130,6 @@ def join(base: Sequence[bytes], ours: Iterable[Edit], theirs: Iterable[Edit]) ->
         # a last line without an end came before another line
         return None
     return b"".join(pieces)
-
-
-_HEADERS = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 
 @attrs.frozen
@@ -237,13 +213,13 @@ def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer,
 def _pieces(patch: bytes) -> list[bytes]:
     """Splits a patch into its hunks, each with its header."""
     # all other lines begin with a blank, a sign or a backslash
-    starts = [found.start() for found in _HEADERS.finditer(patch)]
+    starts = [found.start() for found in _HEADER.finditer(patch)]
     return [patch[start:end] for start, end in pairwise([*starts, len(patch)])]
 
 
 def _ranges(piece: bytes) -> tuple[slice, slice]:
     """The ranges of lines of a hunk, before and after, counted from 0."""
-    found = _HEADERS.match(piece)
+    found = _HEADER.match(piece)
     assert found is not None
     sides = []
     for start, count in (found.group(1, 2), found.group(3, 4)):

@@ -13,11 +13,10 @@ from typing import Literal
 
 import attrs
 
-from snapd.core.compare.text import Blobs, TextDiffer
 from snapd.model.call import Call
 from snapd.model.snapshot import TEN_MIB, Change, Entry, RelPath
 
-from .text import decode, is_binary
+from .text import Blobs, TextDiffer, decode, is_binary
 
 _HEAD_BYTES = 8000
 
@@ -55,6 +54,11 @@ class FileDelta:
     old_mode: int | None
     new_mode: int | None
     size: int
+
+
+def status_of(old: Entry | None, new: Entry | None) -> Literal["added", "deleted", "modified"]:
+    """What happened to a file."""
+    return "added" if old is None else "deleted" if new is None else "modified"
 
 
 def describe(
@@ -98,7 +102,7 @@ def describe(
     additions, deletions = texts.line_changes(before, after, call)
     return FileDelta(
         path=path,
-        status="added" if old is None else "deleted" if new is None else "modified",
+        status=status_of(old, new),
         before=shown[0],
         after=shown[1],
         additions=additions,

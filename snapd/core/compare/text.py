@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import pygit2
@@ -39,28 +39,27 @@ def plain_changes(old: bytes, new: bytes) -> tuple[int, int] | None:
     Returns:
         None if the lines have to be compared.
     """
-    start = _common_start(old, new)
+    same = common(old, new)
+    start = same if same == len(old) == len(new) else old.rfind(b"\n", 0, same) + 1
     before, behind = _without_common_end(old[start:], new[start:])
     if before and behind and (len(before) + len(behind) > _PLAIN_BYTES or _have_common_line(before, behind)):
         return None
     return count_lines(behind), count_lines(before)
 
 
-def _common_start(old: bytes, new: bytes) -> int:
-    """The length in bytes of the lines that both begin with."""
+def common(old: Sequence[object], new: Sequence[object]) -> int:
+    """Counts the equal lines, or bytes, that both begin with."""
     same, most = 0, min(len(old), len(new))
-    # most often lines are added or removed at the end
-    if old.startswith(new) or new.startswith(old):
-        same = most
+    # most often something is added or removed at the end
+    if old[:most] == new[:most]:
+        return most
     while same < most:
         middle = (same + most + 1) // 2
         if old[same:middle] == new[same:middle]:
             same = middle
         else:
             most = middle - 1
-    if same == len(old) == len(new):
-        return same
-    return old.rfind(b"\n", 0, same) + 1
+    return same
 
 
 def _without_common_end(old: bytes, new: bytes) -> tuple[bytes, bytes]:

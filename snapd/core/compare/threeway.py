@@ -10,8 +10,6 @@ import pygit2
 from pygit2.enums import FileMode, MergeFavor, MergeFlag
 
 from snapd.core.attribution import Delta, joined
-from snapd.core.compare.edits import Edit, join, split_lines
-from snapd.core.compare.text import is_binary
 from snapd.model.errors import StoreCorrupt
 from snapd.model.paths import parents
 from snapd.model.snapshot import EMPTY_BLOB, SYMLINK, Entry, FileOutcome, ObjectId, OnConflict, RelPath
@@ -19,6 +17,9 @@ from snapd.model.timeline import Effect
 from snapd.store.object_store import ObjectStore
 from snapd.store.objects.codec import NUMBERS
 from snapd.store.objects.libgit2 import Supplied, supplied
+
+from .edits import Edit, join, split_lines
+from .text import is_binary
 
 Current = Callable[[RelPath], Entry | None]
 Below = Callable[[RelPath], Iterable[RelPath]]
@@ -105,7 +106,9 @@ class Overlap:
     reason: str
 
 
-def three_way(base: Entry | None, ours: Entry | None, theirs: Entry | None, merge: Merge) -> Entry | Overlap | None:
+def three_way(
+    base: Entry | None, ours: Entry | None, theirs: Entry | None, merge: Merge, *, joins_added: bool = False
+) -> Entry | Overlap | None:
     """Merges two changes of one file.
 
     Content and mode are merged separately, as git does (its `handle_content_merge`); the bytes of a symlink or of a
@@ -116,6 +119,8 @@ def three_way(base: Entry | None, ours: Entry | None, theirs: Entry | None, merg
         ours: the file as it is.
         theirs: the file as wanted.
         merge: merges text; gives None if the changes overlap, or if it is no text.
+        joins_added: whether to merge two files that were both added, as git does. An undo does not: what stands where
+            its file was is in the way of it.
 
     Returns:
         The file, None for no file, or why the two cannot be merged.
@@ -127,12 +132,14 @@ def three_way(base: Entry | None, ours: Entry | None, theirs: Entry | None, merg
         return ours
     if ours == base:
         return theirs
-    if base is None:
+    if base is None and not joins_added:
         return Overlap("occupied")
     if ours is None:
         return Overlap("deletedSince")
-    if theirs is None or SYMLINK in (base.mode, ours.mode, theirs.mode):
+    if theirs is None or SYMLINK in (ours.mode, theirs.mode) or (base is not None and base.mode == SYMLINK):
         return Overlap("changedSince")
+    if base is None:
+        return merge(base, ours, theirs) or Overlap("changedSince")
     # there are only two modes: if both sides changed it, they agree
     mode = ours.mode if theirs.mode == base.mode else theirs.mode
     if theirs.oid in (ours.oid, base.oid):
@@ -159,7 +166,7 @@ def take_back(
         renames: the old path by the new one, of files that the step moved. A pair counts only if `deltas` shows that
             the one went and the other came.
         moved_since: gives the new path by the old one, of files that others moved since; called once at most.
-        merge: merges text, see `merging.merge`.
+        merge: merges text, see `merge`.
         on_conflict: "overwrite" brings back what a file was before its first change, whatever it is now; the others
             mean the same here.
 
@@ -171,13 +178,7 @@ def take_back(
 
 @attrs.define
 class _Unit:
-    """Files that are taken back together or not at all.
-
-    Attributes:
-        paths: the step's own names for them.
-        outcomes: what becomes of each name.
-        writes: what to have at each name.
-    """
+    """Files that are taken back together or not at all, by the step's own names, and what to have at each name."""
 
     paths: tuple[RelPath, ...]
     outcomes: list[FileOutcome]
@@ -197,23 +198,16 @@ class _Unit:
         self.writes = {}
 
 
+@attrs.define(eq=False)
 class _Step:
-    """One step that is being taken back."""
+    """One step that is being taken back; the arguments are those of `take_back`."""
 
-    def __init__(
-        self,
-        overlay: Overlay,
-        deltas: Deltas,
-        moved_since: Callable[[], Mapping[RelPath, RelPath]],
-        merge: Merge,
-        overwrite: bool,
-    ) -> None:
-        self._overlay = overlay
-        self._deltas = deltas
-        self._ask_moved = moved_since
-        self._moved: dict[RelPath, RelPath] | None = None
-        self._merge = merge
-        self._overwrite = overwrite
+    _overlay: Overlay
+    _deltas: Deltas
+    _ask_moved: Callable[[], Mapping[RelPath, RelPath]]
+    _merge: Merge
+    _overwrite: bool
+    _moved: dict[RelPath, RelPath] | None = attrs.field(default=None, init=False)
 
     def take_back(self, renames: Mapping[RelPath, RelPath]) -> TakenBack:
         units = []
@@ -235,7 +229,8 @@ class _Step:
         effects = [effect for effect in effects if effect.old != effect.new]
         changing = {effect.path for effect in effects}
         quiet = [unit for unit in units if not unit.is_conflict and changing.isdisjoint(unit.writes)]
-        absent = sorted(path for unit in quiet for path in unit.paths if self._is_change(path))
+        changed = {path for path, chain in self._deltas.items() if chain[0].old != chain[-1].new}
+        absent = sorted(path for unit in quiet for path in unit.paths if path in changed)
         for effect in effects:
             self._overlay.set(effect.path, effect.new)
         left = sorted(path for unit in units if unit.is_conflict for path in unit.paths)
@@ -243,9 +238,6 @@ class _Step:
         single = [unit for unit in units if len(unit.paths) == 1]
         moved = sorted((place, unit.paths[0]) for unit in single for place in unit.writes if place != unit.paths[0])
         return TakenBack(tuple(outcomes), tuple(effects), tuple(left), tuple(moved), tuple(absent))
-
-    def _is_change(self, path: RelPath) -> bool:
-        return self._deltas[path][0].old != self._deltas[path][-1].new
 
     def _single(self, path: RelPath, chain: Sequence[Delta]) -> _Unit:
         place, wanted = path, chain[0].old
@@ -287,7 +279,7 @@ class _Step:
             return None
         before, after = went[-1].old, came[0].new
         # all empty files are alike, and git's merge never takes one for moved
-        if before is None or after is None or EMPTY_BLOB in (before.oid, after.oid):
+        if None in (content_of(before), content_of(after)):
             return None
         return (*went[:-1], Delta(before, after, joined(went[-1].others, came[0].others)), *came[1:])
 
@@ -302,7 +294,7 @@ class _Step:
 
     def _moved_to(self, path: RelPath, left: Entry | None, back: RelPath | None = None) -> RelPath | None:
         """Finds where others moved a file that the step left; not if the step changed something else there."""
-        if left is None or left.oid == EMPTY_BLOB:
+        if content_of(left) is None:
             return None
         if self._moved is None:
             self._moved = dict(self._ask_moved())
@@ -312,11 +304,7 @@ class _Step:
         return place
 
     def _keep_contents(self, units: list[_Unit]) -> bool:
-        """Gives up units that would remove the only copy of contents that a conflicting file should have got back.
-
-        Returns:
-            Whether it gave up any unit.
-        """
+        """Gives up units that would remove the only copy of what a conflicting file should get; says whether any."""
         coming = {content_of(entry) for unit in units for entry in unit.writes.values()}
         left = [outcome.path for unit in units for outcome in unit.outcomes if outcome.outcome == "conflict"]
         # a file that got new contents in place may have been copied before: the copy is the step's own
@@ -385,18 +373,10 @@ def combined(overlay: Overlay, steps: Iterable[TakenBack]) -> tuple[FileOutcome,
     return tuple(said[path] for path in sorted(said))
 
 
-def forward(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
-    """Gives the changes of an operation, ordered by path: an undo takes them back."""
+def deltas_of(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
+    """Gives the changes of an operation, ordered by path: an undo takes them back, a redo those of the undo."""
     changed = sorted((effect for effect in effects if effect.old != effect.new), key=lambda effect: effect.path)
     return {effect.path: (Delta(effect.old, effect.new),) for effect in changed}
-
-
-def inverse(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
-    """Gives the changes to take back in order to reverse an operation: a redo takes back what the undo did.
-
-    The moved files are those that the step moved, in the other direction.
-    """
-    return {effect.path: (Delta(effect.old, effect.new),) for effect in effects if effect.old != effect.new}
 
 
 def net(steps: Iterable[Deltas], merge: Merge) -> dict[RelPath, Delta]:
@@ -420,12 +400,13 @@ def net(steps: Iterable[Deltas], merge: Merge) -> dict[RelPath, Delta]:
 def _onto_the_first(chain: Sequence[Delta], merge: Merge) -> Delta | None:
     """Merges the changes of a file to one of the file as it was before the first; None if they overlap there."""
     first, *later = chain
+    new = first.new
     for delta in later:
-        new = three_way(delta.old, first.new, delta.new, merge)
-        if isinstance(new, Overlap):
+        merged = three_way(delta.old, new, delta.new, merge)
+        if isinstance(merged, Overlap):
             return None
-        first = Delta(first.old, new, joined(first.others, delta.others))
-    return first
+        new = merged
+    return Delta(first.old, new, joined(*(delta.others for delta in chain)))
 
 
 def one_change(chain: Sequence[Delta], merge: Merge) -> Delta:
@@ -438,8 +419,7 @@ def one_change(chain: Sequence[Delta], merge: Merge) -> Delta:
     Raises:
         StoreCorrupt: from `merge`.
     """
-    old = _without(chain[-1].new, chain, merge)
-    others = tuple(dict.fromkeys(other for delta in chain for other in delta.others))
+    old, others = _without(chain[-1].new, chain, merge), joined(*(delta.others for delta in chain))
     if isinstance(old, Overlap):
         return Delta(chain[0].old, chain[-1].new, others, is_mixed=True)
     return Delta(old, chain[-1].new, others)

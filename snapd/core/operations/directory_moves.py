@@ -42,14 +42,10 @@ def moved_contents(effects: Iterable[Effect]) -> Iterator[tuple[RelPath, RelPath
 
 @attrs.define(eq=False)
 class _Folder:
-    """A directory of files that come, or go.
+    """A directory of files that come, or go, with what is in it by name.
 
-    Attributes:
-        path: of the directory.
-        files: by name.
-        folders: by name.
-        contents: a number that two directories have in common if they have the same files.
-        is_something: whether one of these files is not empty: empty ones say nothing of where they came from.
+    Two directories have the same number `contents` if they have the same files. Empty files say nothing of where they
+    came from: `is_something` tells whether one of them is not.
     """
 
     path: RelPath
@@ -79,13 +75,15 @@ def with_directory_moves(plan: Plan, work_tree: WorkTree) -> Plan:
     known = set()
     for old, origins in work_tree.origins.items():
         for origin in reversed(origins):
-            if not origin.uncaptured and finding.find_known(old, origin.path, coming):
+            # whatever was done in it since, a directory that was at a path is the one that comes there
+            is_known = not origin.uncaptured and old in going and origin.path in coming
+            if is_known and finding.has_room(origin.path) and finding.add(MoveDirectory(old, origin.path)):
                 known.add(origin.path)
                 break
     pending = list(coming[b""].folders.values())
     while pending:
         new = pending.pop()
-        if new.path not in known and (finding.is_above(new.path) or not new.is_something or not finding.find(new)):
+        if new.path not in known and (new.path in finding.above_new or not new.is_something or not finding.find(new)):
             pending.extend(new.folders.values())
     return attrs.evolve(plan, moves=tuple(sorted(finding.moves, key=lambda move: move.new)))
 
@@ -127,6 +125,7 @@ class _Finding:
 
     Attributes:
         moves: those found so far.
+        above_new: the directories above those to which something moves.
     """
 
     def __init__(
@@ -146,20 +145,20 @@ class _Finding:
         self._made = folders_above(made).union(plan.make_directories)
         self._old: set[RelPath] = set()
         self._above_old: set[RelPath] = set()
-        self._above_new: set[RelPath] = set()
+        self.above_new: set[RelPath] = set()
         self.moves: list[MoveDirectory] = []
 
     def find(self, folder: _Folder) -> bool:
         """Finds where a directory that comes is now; gives whether it was found."""
         new = folder.path
-        # what makes room for it first is one file after the other
-        if not self._gone.keys().isdisjoint((new, *parents(new))) or self._work_tree.occupant(new) is not None:
+        if not self.has_room(new):
             return False
         inside, linked = self._linked_with(folder)
         if linked:
             # an undo knows where each file went
             known = [other[: -len(inside)] for other in linked if other.endswith(inside)]
-            return any(self._add(MoveDirectory(old, new)) for old in known if self._is_equal(old, folder))
+            equal = [old for old in known if old in self._going and self._going[old].contents == folder.contents]
+            return any(self.add(MoveDirectory(old, new)) for old in equal)
         candidates = self._old_of.get(folder.contents, [])
         is_one_of_many = len(candidates) > 1
         name = new.rpartition(b"/")[2]
@@ -169,23 +168,23 @@ class _Finding:
             old = candidates.pop()
             if is_one_of_many and old.rpartition(b"/")[2] != name and any(self._work_tree.foreign_below(old)):
                 continue
-            if self._add(MoveDirectory(old, new)):
+            if self.add(MoveDirectory(old, new)):
                 return True
         return False
 
-    def find_known(self, old: RelPath, new: RelPath, coming: Mapping[RelPath, _Folder]) -> bool:
-        """Takes a directory that was at a path for the one that comes there, whatever was done in it since."""
-        return (
-            old in self._going
-            and new in coming
-            and self._gone.keys().isdisjoint((new, *parents(new)))
-            and self._work_tree.occupant(new) is None
-            and self._add(MoveDirectory(old, new))
-        )
+    def has_room(self, new: RelPath) -> bool:
+        """Whether nothing is at a path; what makes room for it first is one file after the other."""
+        return self._gone.keys().isdisjoint((new, *parents(new))) and self._work_tree.occupant(new) is None
 
-    def is_above(self, path: RelPath) -> bool:
-        """Whether a directory moves to somewhere below a path."""
-        return path in self._above_new
+    def add(self, move: MoveDirectory) -> bool:
+        """Adds a move; gives whether it can be done."""
+        if not self._is_free(move) or not self._is_whole(move):
+            return False
+        self._old.add(move.old)
+        self._above_old.update(parents(move.old))
+        self.above_new.update(parents(move.new))
+        self.moves.append(move)
+        return True
 
     def _linked_with(self, folder: _Folder) -> tuple[bytes, list[RelPath]]:
         """The rest of the path of some file in a directory, and the files that are linked with that file."""
@@ -195,24 +194,12 @@ class _Finding:
         path = below.path + b"/" + next(iter(below.files))
         return path[len(folder.path) :], [*self._linked.others(path)]
 
-    def _is_equal(self, old: RelPath, folder: _Folder) -> bool:
-        return old in self._going and self._going[old].contents == folder.contents
-
-    def _add(self, move: MoveDirectory) -> bool:
-        if not self._is_free(move) or not self._is_whole(move):
-            return False
-        self._old.add(move.old)
-        self._above_old.update(parents(move.old))
-        self._above_new.update(parents(move.new))
-        self.moves.append(move)
-        return True
-
     def _is_free(self, move: MoveDirectory) -> bool:
         """Whether no other move changes what this one moves, nor leads into it, and the other way round."""
         above_new = parents(move.new)
         if move.old in above_new or not self._old.isdisjoint(above_new):
             return False
-        if move.old in self._above_old or move.old in self._above_new:
+        if move.old in self._above_old or move.old in self.above_new:
             return False
         return self._old.isdisjoint((move.old, *parents(move.old)))
 

@@ -18,7 +18,7 @@ from snapd.store.store import Store
 from snapd.worktree.worktree import WorkTree
 
 from .editors import Editors, Typed
-from .target import Target
+from .patch import Target
 
 
 def without_concurrent_edits(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import attrs
@@ -24,7 +23,6 @@ from snapd.model.timeline import (
     EventPayload,
     Intent,
     Operated,
-    OperationKind,
     SnapshotId,
     Span,
     StepId,
@@ -33,12 +31,13 @@ from snapd.model.timeline import (
 from snapd.store.store import Store
 from snapd.worktree.worktree import WorkTree
 
-from .details import Arriving, OperationOptions, Prepared, details_of, foretell
 from .editors import Editors
 from .edits import Edits, without_concurrent_edits
-from .only_copies import ignored_files
-from .planner import Planner
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
+
+Arriving = Callable[[Event, SnapshotId], "Sequence[Event]"]
+"""Gives the events that came from another machine, numbered, between two of this one: the first is given, with what
+changed here before; the last has the given snapshot as its head."""
 
 
 class Writer:
@@ -63,8 +62,6 @@ class Writer:
         self.work_tree = work_tree
         self._store = store
         self._policy = policy
-        self._editors = editors
-        self._texts = texts
         self.edits = Edits(work_tree, editors, store, self._append_edit, self.span, lambda: self._head_at)
         self._looked_at = self._head_at = 0.0
         self.event_log = EventLog(store.reserve)
@@ -280,79 +277,34 @@ class Writer:
 
     # -- changing
 
-    def prepare(
-        self,
-        seen: Snapshot,
-        wanted: Iterable[RelPath],
-        options: OperationOptions,
-        call: Call,
-        *,
-        forced: Iterable[RelPath] = (),
-    ) -> Prepared:
-        """Captures, before an operation is planned, the ignored files that it may write over: no snapshot has them.
-
-        Args:
-            seen: the work tree, as just captured.
-            wanted: the files that the operation is going to write.
-            options: how the client wants it done.
-            call: the request.
-            forced: ignored paths to capture in any case.
-
-        Raises:
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
-        """
-        forced = tuple(sorted(ignored_files(self.work_tree, wanted, call).union(forced)))
-        before = self.look(forced, call) if forced else seen
-        unsaved = self._editors.unsaved(self.work_tree.root) if options.respects_editors else frozenset()
-        planner = Planner(
-            self._store,
-            self.work_tree,
-            before,
-            base=self._store.last,
-            on_conflict=options.on_conflict,
-            unsaved=unsaved,
-        )
-        return Prepared(seen, before, forced, options, planner)
-
     def carry_out(
         self,
-        prepared: Prepared,
         plan: Plan,
         operation: Operated,
+        before: Snapshot,
+        forced: tuple[RelPath, ...],
         call: Call,
         *,
         step_id: StepId | None = None,
         arriving: Arriving | None = None,
-        events: Collection[object] = (),
     ) -> Outcome:
         """Carries out a plan, after a snapshot of what is there now, and records the operation.
 
         Args:
-            prepared: what the plan was made from.
             plan: what to do.
             operation: how the timeline records it.
+            before: the work tree, as just captured.
+            forced: the ignored paths that were captured too.
             call: the request; may be cancelled until the first file is moved.
             step_id: an open step whose work it is: the timeline then records the end of that step, not the operation.
             arriving: gives the events of another machine that say how the files came to be what they are then; the
                 timeline gets these, not the operation.
-            events: as of `foretell`.
 
         Raises:
             StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
         """
-        before, options = prepared.before, prepared.options
-        foretold = self.foretold(prepared, plan, operation, call, events=events)
-        if foretold is not None:
-            return foretold
-        details = details_of(plan, self._store, self._texts, options.details, call)
-        failpoint("writer.before")
-        # if nothing can be taken back of any step, nothing happened
-        is_recorded = step_id is not None or arriving is not None
-        if plan.is_empty and not is_recorded and not finished(operation, plan.foretold()).turned:
-            self.record_look(before)
-            return Outcome(True, before.tree, before.tree, plan.foretold(), details)
         recorded = self._store.recorded(before, "before", operation_id=operation.operation_id)
-        intent = intent_of(plan, operation, prepared.forced, step_id)
+        intent = intent_of(plan, operation, forced, step_id)
         if plan.is_empty:
             self._store.append(recorded)
             call.commit()
@@ -360,26 +312,9 @@ class Writer:
         else:
             results = self._apply(plan, recorded, intent, call)
         after = self._conclude(intent, results, call, arriving)
-        outcome = Outcome(True, before.tree, after.tree, results, details)
+        outcome = Outcome(True, before.tree, after.tree, results)
         self.notify_snapshot(notice_of(intent, outcome, after))
         return outcome
-
-    def foretold(
-        self, prepared: Prepared, plan: Plan, operation: Operated, call: Call, *, events: Collection[object] = ()
-    ) -> Outcome | None:
-        """What `carry_out` answers where nothing is to be done, see `foretell`; None if it is to carry out the plan."""
-        call.check()
-        outcome = foretell(
-            plan, prepared, operation, events, self.work_tree, call, blobs=self._store, texts=self._texts
-        )
-        if outcome is not None and prepared.options.expect in (None, outcome.plan):
-            # recorded as a look only: asked again, the operation has to be refused again
-            self.record_look(prepared.before)
-        return outcome
-
-    def operation(self, kind: OperationKind, before: Snapshot) -> Operated:
-        """Makes the record of an operation that is about no session and no step."""
-        return Operated(secrets.token_hex(16), kind, None, self._store.identify(before))
 
     # -- notifying
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from snapd.core.actions.review.review import PendingPage
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.core.review.fold import PendingTexts
 from snapd.model.call import Call

@@ -41,6 +41,7 @@ MERGES: dict[str, tuple[Item, Item, Item, str | None, Item]] = {
     "mode by the user": (TEN, TOP, Executable(TOP), "merged", Executable(TEN)),
     "mode by the agent": (TEN, Executable(TEN), Executable(END), "merged", END),
     "binary": (b"\0" + TEN, b"\0" + TOP, b"\0" + BOTH, "conflict:changedSince", b"\0" + BOTH),
+    "binary, mode by the user": (b"\0" + TEN, b"\0" + TOP, Executable(b"\0" + TOP), "merged", Executable(b"\0" + TEN)),
     "crlf": (
         TEN.replace(b"\n", b"\r\n"),
         TOP.replace(b"\n", b"\r\n"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.snapshot import ChangedBy, Contested, Details, Dispute, OnConflict
 from tests.support.git import run_git

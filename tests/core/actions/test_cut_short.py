@@ -12,7 +12,7 @@ import pytest
 
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.feed import Reverted, SessionMoved
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import (
     Cancelled,

@@ -16,7 +16,7 @@ import pytest
 from snapd.core.actions.history import HistoryQuery
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import StepView, Turning
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import SnapdError
 from snapd.model.snapshot import FileOutcome, OnConflict, Outcome
@@ -164,13 +164,13 @@ class History:
         view = next((view for view in self.views() if view.step.step_id == step), None)
         names = [file.path for file in (view.files if view is not None else None) or ()]
         chosen = [name for name in names if self.dice.random() < 0.6] or [os.fsencode(self.dice.choice(NAMES))]
-        return lambda request: told(self.bench.workspace.undo_parts.revert_files(step, chosen, request, Call()))
+        return lambda request: told(self.bench.workspace.undo_steps.revert_files(step, chosen, request, Call()))
 
     def hunks(self) -> Ask:
         step = self.dice.choice(self.named("open", "applied", "partly", "undone") or ["none"])
         name = os.fsencode(self.dice.choice(NAMES))
         indexes = [0, 1] if self.dice.random() < 0.3 else [0]
-        return lambda request: told(self.bench.workspace.undo_parts.revert_hunks(step, name, indexes, request, Call()))
+        return lambda request: told(self.bench.workspace.undo_steps.revert_hunks(step, name, indexes, request, Call()))
 
     def restore(self) -> Ask:
         tree = self.dice.choice(self.trees)

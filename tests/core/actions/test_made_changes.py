@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownStep
 from tests.support.sessions import TEXT, Agents, text

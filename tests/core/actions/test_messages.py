@@ -10,7 +10,7 @@ from snapd.core.actions.history import HistoryQuery
 from snapd.core.actions.messages import TEXT_LENGTH
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import MessageView
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession
 from tests.support.sessions import TEXT, Agents, at_work, text

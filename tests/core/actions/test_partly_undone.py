@@ -10,7 +10,7 @@ import pytest
 
 from snapd.core.actions.history import HistoryQuery
 from snapd.core.feed import Reverted
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import NothingToRedo, NothingToUndo
 from snapd.model.timeline import Operated, Turned

@@ -11,7 +11,7 @@ import pytest
 
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import Turning
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
 from snapd.model.snapshot import OnConflict, Outcome
@@ -141,8 +141,8 @@ def test_other_operations(agents: Agents) -> None:
     asks: dict[str, Callable[[OperationOptions], Outcome]] = {
         "restore": lambda options: workspace.snapshots.restore(tree, options, Call()),
         "bring back": lambda options: workspace.snapshots.revert([(tree, [b"a"])], options, Call()),
-        "files": lambda options: workspace.undo_parts.revert_files(name, [b"a"], options, Call()),
-        "hunks": lambda options: workspace.undo_parts.revert_hunks(name, b"a", [0], options, Call()),
+        "files": lambda options: workspace.undo_steps.revert_files(name, [b"a"], options, Call()),
+        "hunks": lambda options: workspace.undo_steps.revert_hunks(name, b"a", [0], options, Call()),
         "review": lambda options: workspace.review.revert(Choice((b"a",)), options, Call()),
         "revert": lambda options: workspace.undo_steps.revert("one", "m", None, options, Call()),
     }

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import pytest
 
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, PathOutsideWorkspace, StorageFull, UnknownSnapshot
 from snapd.worktree.apply import applier as apply

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.core.review import pending as remembered
 from snapd.core.review.choice import Choice
 from snapd.core.review.fold import PendingTexts

@@ -81,7 +81,7 @@ def test_hunks_are_as_the_undo(tmp_path: Path, story: Story) -> None:
     for number in range(3):
         agents = at_work(tmp_path / str(number), {"a.txt": TEXT})
         step = story(agents)
-        hunks, is_mixed = agents.bench.workspace.undo_parts.hunks(step, b"a.txt", Call())
+        hunks, is_mixed = agents.bench.workspace.undo_steps.hunks(step, b"a.txt", Call())
         changed = [line for hunk in hunks for line in hunk.lines if line[0] in "+-"]
         assert not is_mixed
         assert [line[1:] for line in changed if line[0] == "+"] in (["B", "C"], ["A", "C"])
@@ -111,7 +111,7 @@ def test_it_is_said_where_they_cannot_be_told_apart(agents: Agents) -> None:
     editor.save(at_once=True)
     agents.bench.write({"a.txt": text(l2=b"B")})
     agents.end(step)
-    assert agents.bench.workspace.undo_parts.hunks(step, b"a.txt", Call()) == ((), True)
+    assert agents.bench.workspace.undo_steps.hunks(step, b"a.txt", Call()) == ((), True)
     with pytest.raises(InvalidParams, match="others changed the same lines"):
         agents.revert_hunks(step, "a.txt", [0])
     assert agents.undo("one") == {"a.txt": "conflict:changedSince"}

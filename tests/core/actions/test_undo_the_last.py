@@ -10,7 +10,7 @@ import pytest
 
 from snapd.core.actions.history import HistoryQuery
 from snapd.core.actions.undo.steps import Wanted
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
 from snapd.model.snapshot import OnConflict

@@ -13,7 +13,7 @@ import pytest
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.attribution import OwnChanges
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import NothingToRedo, NothingToUndo
 from snapd.model.timeline import SessionEnded, SessionStarted, Step, StepBegun, StepEnded

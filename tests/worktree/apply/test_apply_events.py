@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.watch.queues import DELETE, MOVED_FROM, MOVED_TO, Inotify
 from tests.support.workspace import make

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import attrs
 
 from snapd.core.compare.text import TextDiffer
 from snapd.core.feed import EventLog, NumberedNotice, PacedThread, Reviewed
-from snapd.core.operations.details import OperationOptions
-from snapd.core.operations.editors import Editors
-from snapd.core.operations.planner import Planner
-from snapd.core.operations.target import DirectoryGoals, Target
+from snapd.core.operations.patch import FileGoal, Patch, Target
+from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
+from snapd.core.review.baseline import Baseline
 from snapd.core.review.changes import Attributor, FileChange, Texts, touched
 from snapd.core.review.choice import Choice, Reverted, kept, reverted
 from snapd.core.review.fold import FileFold, PendingFile, PendingTexts, Rested
@@ -21,9 +20,9 @@ from snapd.core.review.pending import PendingFiles, listed, view
 from snapd.model.call import Call
 from snapd.model.errors import FileChanged
 from snapd.model.paths import shown
-from snapd.model.plan import LinkedFiles, Plan
+from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
-from snapd.model.timeline import Effect, Kept, OperationKind, SessionId, StepId
+from snapd.model.timeline import Kept, SessionId, StepId
 from snapd.model.trees import file_at
 from snapd.store.store import Store
 
@@ -89,11 +88,11 @@ class Reverting:
 
     _store: Store
     _seen: Snapshot
-    _effects: dict[RelPath, Effect] = attrs.field(factory=dict, init=False)
-    _outcomes: dict[RelPath, FileOutcome] = attrs.field(factory=dict, init=False)
-    _targets: dict[RelPath, Target] = attrs.field(factory=dict, init=False)
-    # new names of moved files, with where each is to go back to
-    _moves: dict[RelPath, tuple[FileFold, Entry]] = attrs.field(factory=dict, init=False)
+    _goals: dict[RelPath, FileGoal] = attrs.field(factory=dict, init=False)
+    _now: dict[RelPath, Entry | None] = attrs.field(factory=dict, init=False)
+    _left: list[FileOutcome] = attrs.field(factory=list, init=False)
+    # files that moved, by their new names
+    _moves: dict[RelPath, tuple[FileFold, Baseline]] = attrs.field(factory=dict, init=False)
 
     def add(self, fold: FileFold, found: Reverted) -> None:
         """Adds a file with pending changes.
@@ -108,79 +107,67 @@ class Reverting:
         pending = fold.pending
         assert pending is not None
         if found.shared:
-            self._outcomes[fold.path] = FileOutcome(fold.path, "conflict", "shared")
+            self._left.append(FileOutcome(fold.path, "conflict", "shared"))
         elif found.text is not None and fold.now is not None:
-            self._outcomes[fold.path] = FileOutcome(fold.path, "merged")
-            self._put(fold, Entry(fold.now.mode, self._store.store_blob(found.text)))
+            entry = Entry(fold.now.mode, self._store.store_blob(found.text))
+            self._put(fold.path, self._target(fold.path, pending), fold.now, entry, is_merged=True)
         elif pending.mode is None or pending.path == fold.path:
-            self._put(fold, self._baseline(fold))
+            self._put(fold.path, self._target(fold.path, pending), fold.now, self._entry(pending))
         else:
-            wanted = self._baseline(fold)
-            assert wanted is not None
-            self._moves[fold.path] = (fold, wanted)
+            self._moves[fold.path] = (fold, pending)
 
-    def _put(self, fold: FileFold, wanted: Entry | None) -> None:
-        self._effects[fold.path] = Effect(fold.path, fold.now, wanted)
-        self._targets[fold.path] = self._target(fold)
-
-    def effects(self) -> dict[RelPath, Effect]:
-        """All that is to change, by path, with both names of each file that goes back to where it was."""
-        effects = dict(self._effects)
-        for path, (fold, wanted) in self._moves.items():
-            pending = fold.pending
-            assert pending is not None
+    def patch(self) -> Patch:
+        """Says what is to become of the files, of both names of each that goes back to where it was."""
+        for path, (fold, pending) in self._moves.items():
             there = file_at(self._store.entry_in, self._seen.tree, pending.path)
-            leaves = pending.path in self._moves or (pending.path in effects and effects[pending.path].new is None)
-            if there is not None and not leaves:
-                self._outcomes[path] = FileOutcome(path, "conflict", "occupied")
+            if there is not None and pending.path not in self._moves and not self._goes(pending.path):
+                self._left.append(FileOutcome(path, "conflict", "occupied"))
                 continue
-            target = self._targets.setdefault(path, self._target(fold))
-            self._targets.setdefault(pending.path, target)
-            effects[pending.path] = Effect(pending.path, there, wanted)
-            if path not in effects or effects[path].new is None:
-                effects[path] = Effect(path, fold.now, None)
-        return effects
-
-    def plan(self, planner: Planner, effects: dict[RelPath, Effect], call: Call) -> Plan:
-        """Plans the effects.
-
-        Args:
-            planner: of the operation.
-            effects: see `effects`.
-            call: the request.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-        """
+            target = self._goals[path].target if path in self._goals else self._target(path, pending)
+            former = self._goals[pending.path].target if pending.path in self._goals else target
+            self._put(pending.path, former, there, self._entry(pending))
+            if path not in self._goals or self._goes(path):
+                self._put(path, target, fold.now, None)
+        changing = {path: goal for path, goal in self._goals.items() if self._now[path] != goal.wanted}
+        settled = [outcome for outcome in self._left if outcome.path not in changing]
+        merged = [path for path, goal in self._goals.items() if goal.is_merged and path not in changing]
         emptied = {
-            above: self._targets[path]
-            for path, effect in effects.items()
-            if effect.new is None
-            for above in self._targets[path].came_since(path)
+            above: goal.target
+            for path, goal in self._goals.items()
+            if goal.wanted is None
+            for above in goal.target.came_since(path)
         }
-        pairs = [(path, fold.pending.path) for path, (fold, _) in self._moves.items() if fold.pending is not None]
-        return planner.from_effects(
-            call,
-            effects=[effect for effect in effects.values() if effect.old != effect.new],
-            outcomes=self._outcomes.values(),
-            targets=self._targets,
-            directories=DirectoryGoals(removed=tuple(emptied.items())),
-            linked=LinkedFiles(pair for pair in pairs if pair[0] in effects),
+        return Patch(
+            goals=list(changing.values()),
+            settled=[*settled, *(FileOutcome(path, "merged") for path in merged)],
+            removed=tuple(emptied.items()),
+            linked=LinkedFiles((path, old.path) for path, (_, old) in self._moves.items() if path in self._goals),
+            is_decided=True,
         )
 
-    def _baseline(self, fold: FileFold) -> Entry | None:
-        pending = fold.pending
-        assert pending is not None
+    def paths(self) -> Collection[RelPath]:
+        """The paths that the patch is about, those included where it changes nothing."""
+        return self._goals.keys()
+
+    def _put(
+        self, path: RelPath, target: Target, now: Entry | None, wanted: Entry | None, *, is_merged: bool = False
+    ) -> None:
+        self._goals[path] = FileGoal(path, target, wanted, is_merged)
+        self._now[path] = now
+
+    def _goes(self, path: RelPath) -> bool:
+        return path in self._goals and self._goals[path].wanted is None
+
+    def _entry(self, pending: Baseline) -> Entry | None:
         if pending.mode is None or pending.entry is not None:
             return pending.entry
         return Entry(pending.mode, self._store.store_blob(b"".join(pending.lines)))
 
-    def _target(self, fold: FileFold) -> Target:
+    def _target(self, path: RelPath, pending: Baseline) -> Target:
         """What says whether a file that the baseline lacks was really absent."""
-        assert fold.pending is not None
-        if fold.pending.began is None:
-            return Target(self._store, self._seen, frozenset({fold.path}))
-        return Target(self._store, self._store.load(fold.pending.began))
+        if pending.began is None:
+            return Target(self._store, self._seen, frozenset({path}))
+        return Target(self._store, self._store.load(pending.began))
 
 
 @attrs.frozen
@@ -212,18 +199,18 @@ class Review:
     Args:
         writer: captures the work tree and changes it.
         store: holds the snapshots and events.
-        editors: knows which files have unsaved text.
         looking: looks at the work tree.
         pending_files: follows the timeline.
         texts: compares texts.
+        runner: carries out operations.
     """
 
     _writer: Writer
     _store: Store
-    _editors: Editors
     _looking: Looking
     _pending_files: PendingFiles
     _texts: TextDiffer
+    _runner: Runner
     # a step belongs to one session for good
     _session_by_step: dict[StepId, SessionId] = attrs.field(factory=dict, init=False)
 
@@ -290,7 +277,7 @@ class Review:
             look = self._looking.look(call)
             folds = self._folds(look, call)
             chosen = self._chosen(choice, folds, call)
-            unsaved = self._editors.unsaved(self._writer.work_tree.root)
+            unsaved = self._runner.unsaved()
             for file in chosen:
                 if file.path in unsaved:
                     raise FileChanged(
@@ -329,11 +316,15 @@ class Review:
             for file in self._chosen(choice, folds, call):
                 fold, shown_file = self._texts_of(folds[file.path], call)
                 reverting.add(fold, reverted(choice, fold, shown_file, reading, overwrites=overwrites))
-            effects = reverting.effects()
-            prepared = self._writer.prepare(seen, effects, options, call)
-            plan = reverting.plan(prepared.planner, effects, call)
-            kind: OperationKind = "revert" if choice.hunks is None else "hunks"
-            return self._writer.carry_out(prepared, plan, self._writer.operation(kind, seen), call)
+            patch = reverting.patch()
+            request = Request(
+                kind="revert" if choice.hunks is None else "hunks",
+                options=options,
+                seen=seen,
+                writes=reverting.paths(),
+                patch=lambda _: patch,
+            )
+            return self._runner.carry_out(request, call)
 
     # -- inside
 

@@ -13,10 +13,10 @@ import attrs
 
 from snapd.core.actions.compare import take_over
 from snapd.core.actions.sessions import Sessions
-from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, wanted_by_tasks
+from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, going_back, wanted_by_tasks
 from snapd.core.attribution import Delta, own_moves
-from snapd.core.operations.details import OperationOptions
-from snapd.core.operations.target import Target
+from snapd.core.operations.patch import Target
+from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, UnknownStep, Untrusted
@@ -53,6 +53,7 @@ class Apply:
         sessions: of the workspace.
         planner: plans what to do to each file.
         fetched: finds their sessions.
+        runner: carries out operations.
     """
 
     _writer: Writer
@@ -60,6 +61,7 @@ class Apply:
     _sessions: Sessions
     _planner: UndoPlanner
     _fetched: FetchedSessions
+    _runner: Runner
 
     def apply(
         self,
@@ -125,9 +127,8 @@ class Apply:
             path: tuple(Delta(delta.new, delta.old) for delta in reversed(chain)) for path, chain in own.files.items()
         }
         moved = own_moves(changes.spans(step), reader.fetched.objects.renames)
-        gone = frozenset(path for path, chain in own.files.items() if chain[-1].new is None)
         load = reader.fetched.objects.load
-        target = Target(self._store, load(step.to), gone)
+        target = going_back(self._store, load(step.to), files)
         return UndoTask(
             unit=step,
             state="applied",
@@ -144,30 +145,38 @@ class Apply:
     def _carry_out(
         self, reader: FetchedReader, session: Session, tasks: Sequence[UndoTask], options: OperationOptions, call: Call
     ) -> Applied:
-        writer = self._writer
-        seen = writer.seen(call)
-        prepared = writer.prepare(seen, wanted_by_tasks(tasks), options, call)
-        plan, _ = self._planner.plan(tasks, prepared, call)
-        # only what a crash leaves names the operation: the timeline has the step instead
-        operation = writer.operation("redo", prepared.seen)
-        events = [task.unit.name for task in tasks]
-        foretold = writer.foretold(prepared, plan, operation, call, events=events)
-        if foretold is not None or plan.is_empty:
-            return Applied(foretold or writer.carry_out(prepared, plan, operation, call, events=events), None)
+        writer, seen = self._writer, self._writer.seen(call)
         session_id, step_id = secrets.token_hex(16), secrets.token_hex(16)
-        said = f"Apply {session.title or session.session_id} from {reader.origin.host}"
-        begun = StepBegun(
-            step_id=step_id,
-            session_id=session_id,
-            index=0,
-            parent=None,
-            message_id=None,
-            part_id=None,
-            tool="apply",
-            description=said,
+
+        def begin() -> StepId:
+            said = f"Apply {session.title or session.session_id} from {reader.origin.host}"
+            begun = StepBegun(
+                step_id=step_id,
+                session_id=session_id,
+                index=0,
+                parent=None,
+                message_id=None,
+                part_id=None,
+                tool="apply",
+                description=said,
+            )
+            writer.track(seen, SessionStarted(session_id, session.agent, said), call, begun)
+            return step_id
+
+        # only what a crash leaves names the operation: the timeline has the step instead
+        request = Request(
+            kind="redo",
+            options=options,
+            seen=seen,
+            writes=wanted_by_tasks(tasks),
+            patch=lambda prepared: self._planner.patch(tasks, prepared, (), call),
+            begin=begin,
+            events=[task.unit.name for task in tasks],
         )
-        writer.track(seen, SessionStarted(session_id, session.agent, said), call, begun)
-        outcome = writer.carry_out(prepared, plan, operation, call, step_id=step_id, events=events)
+        outcome = self._runner.carry_out(request, call)
+        if self._store.timeline.step(step_id) is None:
+            # there was nothing to do, or it was not to be done
+            return Applied(outcome, None)
         writer.note(SessionEnded(session_id))
         self._sessions.notify(session_id, self._sessions.shown(self._sessions.known_step(step_id), call))
         return Applied(outcome, step_id)

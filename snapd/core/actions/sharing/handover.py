@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from snapd.core.actions.step_changes import StepChanges
-from snapd.core.operations.target import Target
+from snapd.core.operations.patch import Target
 from snapd.core.operations.writer import Writer
 from snapd.core.projection import LeavingOut, LeftOut, Projection, Staying
 from snapd.core.seams import Carrier, Elsewhere, Outgoing

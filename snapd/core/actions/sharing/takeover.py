@@ -8,11 +8,11 @@ from collections.abc import Collection, Sequence
 import attrs
 
 from snapd.core.actions.sessions import Sessions
-from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, wanted_by_tasks
+from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, going_back, wanted_by_tasks
 from snapd.core.answers import SessionView
 from snapd.core.attribution import Delta
-from snapd.core.operations.details import OperationOptions
-from snapd.core.operations.target import Target
+from snapd.core.operations.patch import Target
+from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.seams import Carrier, Elsewhere
 from snapd.model.call import Call
@@ -65,12 +65,7 @@ class TakenOver:
 
 @attrs.frozen
 class _Start:
-    """The files from which two machines went on.
-
-    Attributes:
-        tree: has them.
-        is_agreed: whether both machines had just these files once, by an earlier handover.
-    """
+    """The files from which two machines went on; and whether both had just these once, by an earlier handover."""
 
     tree: ObjectId
     is_agreed: bool = False
@@ -86,6 +81,7 @@ class TakeOver:
         sessions: of the workspace.
         planner: plans what to do to each file.
         elsewhere: the other machines.
+        runner: carries out operations.
     """
 
     _writer: Writer
@@ -93,6 +89,7 @@ class TakeOver:
     _sessions: Sessions
     _planner: UndoPlanner
     _elsewhere: Elsewhere
+    _runner: Runner
 
     def take_over(self, there: Carrier, name: str | None, options: OperationOptions, call: Call) -> TakenOver:
         """Takes a handover over.
@@ -119,7 +116,19 @@ class TakeOver:
             arrived = self._arrived(fetched)
             start = self._start(handover, call)
             self._adopt(fetched, arrived, start.tree, call)
-            outcome = self._carry_out(fetched, arrived, start, options, call)
+            seen = self._writer.seen(call)
+            tasks = [self._task(fetched, start, seen, call)]
+            # only what a crash leaves names the operation: the timeline has what arrived instead
+            request = Request(
+                kind="restore",
+                options=options,
+                seen=seen,
+                writes=wanted_by_tasks(tasks),
+                patch=lambda prepared: self._planner.patch(tasks, prepared, (), call),
+                arriving=lambda first, left: self._arriving(first, arrived, left, call),
+                events=identities(arrived),
+            )
+            outcome = self._runner.carry_out(request, call)
             if outcome.applied:
                 # the next handover begins with it
                 self._writer.record_look(self._store.load(handover.folder))
@@ -196,28 +205,6 @@ class TakeOver:
             if (change.old is None or change.old.mode in _FILES) and not (change.new is None and change.path in kept)
         ]
 
-    def _carry_out(
-        self,
-        fetched: FetchedHandover,
-        arrived: Sequence[Event],
-        start: _Start,
-        options: OperationOptions,
-        call: Call,
-    ) -> Outcome:
-        writer = self._writer
-        seen = writer.seen(call)
-        task = self._task(fetched, start, seen, call)
-        prepared = writer.prepare(seen, wanted_by_tasks([task]), options, call)
-        plan, _ = self._planner.plan([task], prepared, call)
-        # only what a crash leaves names the operation: the timeline has what arrived instead
-        operation = writer.operation("restore", prepared.seen)
-
-        def arriving(first: Event, left: SnapshotId) -> Sequence[Event]:
-            return self._arriving(first, arrived, left, call)
-
-        events = identities(arrived)
-        return writer.carry_out(prepared, plan, operation, call, arriving=arriving, events=events)
-
     def _task(self, fetched: FetchedHandover, begin: _Start, seen: Snapshot, call: Call) -> UndoTask:
         """What to do to files: the reverse of what would take back what the other machine did."""
         handover, base = fetched.handover, begin.tree
@@ -234,7 +221,7 @@ class TakeOver:
         came = {change.path for change in differing if change.old is None}
         moved = self._store.renames(base, folder.tree) if gone and came else {}
         start = SnapshotId(base, handover.folder.coverage)
-        target = Target(self._store, folder, gone)
+        target = going_back(self._store, folder, files)
         done = Operated(handover.handover_id, "restore", None, start)
         return UndoTask(
             unit=Operation(done, handover.milliseconds, handover.folder, "applied"),

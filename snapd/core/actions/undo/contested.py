@@ -8,19 +8,28 @@ import attrs
 
 from snapd.core.actions.history import newest_first
 from snapd.core.actions.step_changes import StepChanges
-from snapd.core.actions.undo.planner import UndoTask
-from snapd.core.attribution import Delta, owners
+from snapd.core.attribution import Delta, joined, owners
 from snapd.core.compare.edits import Edit, edits, split_lines
 from snapd.core.compare.text import TextDiffer, decode, is_binary
-from snapd.core.operations.details import Prepared
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
-from snapd.model.snapshot import SYMLINK, TEN_MIB, ChangedBy, Contested, Dispute, Entry, FileOutcome, ObjectId, RelPath
+from snapd.model.snapshot import (
+    SYMLINK,
+    TEN_MIB,
+    ChangedBy,
+    Contested,
+    Dispute,
+    Entry,
+    FileOutcome,
+    ObjectId,
+    RelPath,
+    Snapshot,
+)
 from snapd.model.timeline import Operated, SnapshotId, StepBegun, StepId, UndoUnit
 from snapd.model.trees import file_at
 from snapd.store.store import Store
 
-from .planner import UndoPlanner
+from .planner import UndoPlanner, UndoTask
 
 MOST_LINES = 100
 """The most lines that are shown of each side."""
@@ -117,30 +126,23 @@ class ContestedFiles:
     _texts: TextDiffer
     _is_elsewhere: Callable[[RelPath], bool]
 
-    def of(self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call) -> tuple[Contested, ...]:
+    def of(self, tasks: Sequence[UndoTask], seen: Snapshot, call: Call) -> tuple[Contested, ...]:
         """Finds the files of some tasks that conflict, whatever the client wants done with them.
 
         Args:
             tasks: what to take back, in that order.
-            prepared: the work tree as just captured.
+            seen: the work tree as just captured.
             call: the request.
 
         Raises:
             StoreCorrupt, IoError, Cancelled: the store cannot tell, or the request was cancelled.
         """
         found = []
-        for task, outcome, ours in self._planner.conflicts(tasks, prepared, call):
+        for task, outcome, ours in self._planner.conflicts(tasks, seen, call):
             chain = task.files.get(outcome.path, ())
             lines = self._dispute(chain, ours, call)
-            found.append(
-                Contested(
-                    outcome.path,
-                    task.unit.name,
-                    outcome.reason,
-                    tuple(self._by(task.unit, chain, outcome, ours, call, is_about_lines=lines is not None)),
-                    lines,
-                )
-            )
+            by = self._by(task.unit, chain, outcome, ours, call, is_about_lines=lines is not None)
+            found.append(Contested(outcome.path, task.unit.name, outcome.reason, tuple(by), lines))
         return tuple(found)
 
     def _by(
@@ -155,8 +157,7 @@ class ContestedFiles:
     ) -> list[ChangedBy]:
         """Lists who changed a file since, the last first, each once."""
         if outcome.reason == "shared":
-            others = dict.fromkeys(other for delta in chain for other in delta.others)
-            return [self._step(other, None) for other in others]
+            return [self._step(other, None) for other in joined(*(delta.others for delta in chain))]
         changes = _without_detours(list(self._changes(unit, outcome.path, ours, call)))
         found: dict[tuple[StepId | None, str | None], ChangedBy] = {}
         for change in changes:
@@ -227,8 +228,7 @@ class ContestedFiles:
     def _dispute(self, chain: Sequence[Delta], ours: Entry | None, call: Call) -> Dispute | None:
         if not chain or chain[-1].shared:
             return None
-        sides = [self._text(entry) for entry in (chain[-1].new, ours, chain[-1].old)]
-        left, now, wanted = sides
+        left, now, wanted = (self._text(entry) for entry in (chain[-1].new, ours, chain[-1].old))
         if left is None or now is None or wanted is None:
             return None
         return dispute(left, now, wanted, self._texts, call)

@@ -6,24 +6,23 @@ it is now. A redo takes back what the undo did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
 import attrs
 
 from snapd.core.actions.step_changes import StepChanges
-from snapd.core.attribution import Delta, OwnChanges, own_moves
-from snapd.core.compare.threeway import Overlap, Overlay, TakenBack, combined, inverse, merge, take_back, three_way
-from snapd.core.operations.details import Prepared
+from snapd.core.attribution import Delta, own_moves
+from snapd.core.compare.threeway import Overlap, Overlay, TakenBack, combined, deltas_of, merge, take_back, three_way
 from snapd.core.operations.directory_moves import moved_contents
-from snapd.core.operations.planner import Planner
-from snapd.core.operations.target import DirectoryGoals, Target
+from snapd.core.operations.patch import FileGoal, Patch, Target
+from snapd.core.operations.runner import Prepared
 from snapd.model.call import Call
 from snapd.model.paths import parents
-from snapd.model.plan import LinkedFiles, Plan
+from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Entry, FileOutcome, OnConflict, RelPath, Snapshot
-from snapd.model.timeline import Operated, OperationId, SessionId, SnapshotId, Step, Turned, Undone, UndoUnit
+from snapd.model.timeline import Operated, Operation, OperationId, SessionId, SnapshotId, Step, Turned, Undone, UndoUnit
 from snapd.store.store import Store
 from snapd.worktree.git.repository import files_of_other_branches
 from snapd.worktree.worktree import WorkTree
@@ -165,14 +164,14 @@ class DirectoryOverlay:
         self._changed.update(dict.fromkeys(sorted(gone), task.target))
         return tuple(sorted(made)), tuple(sorted(displaced | removed))
 
-    def goals(self) -> DirectoryGoals:
-        """Gives the directories to make and to remove in all."""
+    def goals(self) -> tuple[tuple[RelPath, ...], tuple[tuple[RelPath, Target], ...]]:
+        """Gives the directories to make and to remove in all; see `Patch`."""
         made = tuple(path for path, target in self._changed.items() if target is None)
         removed = {path: target for path, target in self._changed.items() if target is not None}
         kept = {way for path in made for way in (path, *parents(path))}
         # a directory that came with a file of one step may be needed again for another
         emptied = {path: target for path, target in self._emptied.items() if path not in kept}
-        return DirectoryGoals(made, tuple((emptied | removed).items()))
+        return made, tuple((emptied | removed).items())
 
     def _below(self, path: RelPath) -> set[RelPath]:
         """Finds the directories that a file at this path replaces."""
@@ -196,8 +195,9 @@ def wanted_by_tasks(tasks: Sequence[UndoTask]) -> Iterator[RelPath]:
     return (path for path, entry in final.items() if entry is not None)
 
 
+@attrs.frozen(eq=False)
 class UndoPlanner:
-    """Finds what there is to take back of steps and operations, and plans how.
+    """Finds what there is to take back of steps and operations, and what that makes of the files.
 
     Args:
         store: of the workspace.
@@ -205,11 +205,9 @@ class UndoPlanner:
         step_changes: says what steps changed.
     """
 
-    def __init__(self, store: Store, work_tree: WorkTree, step_changes: StepChanges) -> None:
-        self._store = store
-        self._timeline = store.timeline
-        self._work_tree = work_tree
-        self._step_changes = step_changes
+    _store: Store
+    _work_tree: WorkTree
+    _step_changes: StepChanges
 
     # -- own changes
 
@@ -226,7 +224,7 @@ class UndoPlanner:
         """
         call.check()
         task = self.whole(unit)
-        undone = self._timeline.undone(unit.name)
+        undone = self._store.timeline.undone(unit.name)
         if not undone:
             return task
         kept = self._step_changes.in_force(unit)
@@ -239,12 +237,14 @@ class UndoPlanner:
     def whole(self, unit: UndoUnit) -> UndoTask:
         """Makes a task of all that a step or an operation changed, even if it was taken back; raises `StoreCorrupt`."""
         own = self._step_changes.own(unit)
-        target = Target(self._store, self._store.load(unit.from_), _made_by(unit, own))
+        # nobody knows of the files that a step made whether something ignored was there
+        is_known = isinstance(unit, Operation) and unit.operated.effects is not None
+        target = going_back(self._store, self._store.load(unit.from_), own.files if is_known else {})
         # an empty directory that another session may have made or removed stays as it is
         went = {path for path, delta in own.directories.items() if not delta.came and not delta.shared}
         came = {path for path, delta in own.directories.items() if delta.came and not delta.shared}
         above = {above for path in came for above in parents(path)}
-        left = unit.to or self._timeline.head
+        left = unit.to or self._store.timeline.head
         assert left is not None
         return UndoTask(
             unit=unit,
@@ -293,7 +293,7 @@ class UndoPlanner:
 
     def _down_to(self, name: str, operation_id: OperationId) -> list[Undone]:
         """Lists what was taken back of a unit since an operation, newest first, and with it; none if it was redone."""
-        undone = list(reversed(self._timeline.undone(name)))
+        undone = list(reversed(self._store.timeline.undone(name)))
         at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
         return undone[: at + 1] if at is not None else []
 
@@ -301,15 +301,16 @@ class UndoPlanner:
         call.check()
         operation = operation or self._step_changes.operation(undone)
         turn = next(turn for turn in operation.turned if turn.name == undone.name)
-        unit = self._timeline.unit(undone.name)
+        unit = self._store.timeline.unit(undone.name)
         assert unit is not None
-        first = self._timeline.undone(undone.name)[0]
-        target = Target(self._store, self._store.load(operation.before), _put_where_nothing_was(turn))
+        first = self._store.timeline.undone(undone.name)[0]
+        files = deltas_of(turn.effects)
+        target = going_back(self._store, self._store.load(operation.before), files)
         moved = self._moved(unit, self._step_changes.own(unit).files)
         task = UndoTask(
             unit=unit,
             state="applied" if undone == first else "partly",
-            files=inverse(turn.effects),
+            files=files,
             made=turn.removed_directories,
             removed=turn.made_directories,
             renames={old: new for new, old in moved.items()},
@@ -340,21 +341,19 @@ class UndoPlanner:
 
     # -- the plan
 
-    def plan(self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call) -> tuple[Plan, tuple[Turned, ...]]:
-        """Plans what some tasks do, one after the other, to the files as they are.
+    def patch(self, tasks: Sequence[UndoTask], prepared: Prepared, recorded: Collection[str], call: Call) -> Patch:
+        """Says what some tasks make, one after the other, of the files as they are.
 
         Args:
             tasks: in the order in which they are done.
             prepared: the work tree as just captured, and how the client wants it done.
+            recorded: the names of what the timeline records as taken back, or done again.
             call: the request.
 
-        Returns:
-            What to do to each file, and how the timeline records each task.
-
         Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: there is no plan.
+            StoreCorrupt, StorageFull, IoError, Cancelled: it cannot be told.
         """
-        planner, on_conflict = prepared.planner, prepared.options.on_conflict
+        on_conflict = prepared.options.on_conflict
         overlay = self._overlay(call)
         done: list[TakenBack] = []
         targets: dict[RelPath, Target] = {}
@@ -381,27 +380,31 @@ class UndoPlanner:
             # a file that conflicts for one of the steps is a conflict, even if another step has none there
             effects = {path: effect for path, effect in effects.items() if not _is_conflict(outcomes.get(path))}
         linked = LinkedFiles([*pairs, *moved_contents(effects.values())])
-        for path in self._untouchable(planner, effects.keys(), linked):
+        unsaved = prepared.unsaved & effects.keys()
+        unsaved |= {other for path in unsaved for other in linked.others(path) if other in effects}
+        for path in unsaved:
             outcomes[path] = FileOutcome(path, "conflict", "unsavedInEditor")
-            effects.pop(path, None)
-        plan = planner.from_effects(
-            call,
-            effects=effects.values(),
-            outcomes=outcomes.values(),
-            targets=targets,
-            directories=directories.goals(),
+            del effects[path]
+        merged = {path for path, outcome in outcomes.items() if outcome.outcome == "merged"}
+        made, removed_for = directories.goals()
+        return Patch(
+            goals=[FileGoal(path, targets[path], effect.new, path in merged) for path, effect in effects.items()],
+            settled=[outcome for path, outcome in outcomes.items() if path not in effects],
+            made=made,
+            removed=removed_for,
             linked=linked,
+            is_decided=True,
+            turned=tuple(turn for turn in turned if turn.name in recorded),
         )
-        return plan, tuple(turned)
 
     def conflicts(
-        self, tasks: Sequence[UndoTask], prepared: Prepared, call: Call
+        self, tasks: Sequence[UndoTask], seen: Snapshot, call: Call
     ) -> Iterator[tuple[UndoTask, FileOutcome, Entry | None]]:
         """Finds the files that conflict if nobody's work is to be overwritten.
 
         Args:
-            tasks: as of `plan`.
-            prepared: as of `plan`.
+            tasks: as of `patch`.
+            seen: the work tree as just captured.
             call: the request.
 
         Yields:
@@ -412,7 +415,7 @@ class UndoPlanner:
         """
         overlay = self._overlay(call)
         for task in tasks:
-            for outcome in self._take_back(overlay, task, prepared.seen, "merge", call).outcomes:
+            for outcome in self._take_back(overlay, task, seen, "merge", call).outcomes:
                 if _is_conflict(outcome):
                     yield task, outcome, overlay.get(outcome.path)
 
@@ -459,22 +462,15 @@ class UndoPlanner:
             call.check()
             return merge(self._store, base, ours, theirs)
 
-        call.check()
-        moved_since = self._moved_since(task.end, seen)
-        return take_back(overlay, task.files, task.renames, moved_since, merge_checked, on_conflict)
+        def moved_since() -> Mapping[RelPath, RelPath]:
+            return {old: new for new, old in self._store.renames(task.end.tree, seen.tree).items()}
 
-    def _untouchable(self, planner: Planner, changing: Collection[RelPath], linked: LinkedFiles) -> set[RelPath]:
-        """Finds the files to leave alone because they, or files linked with them, have unsaved text in an editor."""
-        blocked = planner.unsaved & set(changing)
-        also = {other for path in blocked for other in linked.others(path) if other in changing}
-        return also.union(blocked)
+        call.check()
+        return take_back(overlay, task.files, task.renames, moved_since, merge_checked, on_conflict)
 
     def _current(self, path: RelPath) -> Entry | None:
         captured = self._work_tree.captured(path)
         return captured.entry if captured is not None else None
-
-    def _moved_since(self, left: SnapshotId, before: Snapshot) -> Callable[[], Mapping[RelPath, RelPath]]:
-        return lambda: {old: new for new, old in self._store.renames(left.tree, before.tree).items()}
 
 
 def _is_conflict(outcome: FileOutcome | None) -> bool:
@@ -494,13 +490,6 @@ def _of_which_anything_was_done(tasks: Sequence[UndoTask], turned: Sequence[Turn
     return [turn for turn in turned if turn.name in did | idle]
 
 
-def _made_by(unit: UndoUnit, own: OwnChanges) -> frozenset[RelPath]:
-    """The files that an operation made, as of `_put_where_nothing_was`; nobody knows of those that a step made."""
-    if isinstance(unit, Step) or unit.operated.effects is None:
-        return frozenset()
-    return frozenset(path for path, chain in own.files.items() if chain[0].old is None)
-
-
-def _put_where_nothing_was(turn: Turned) -> frozenset[RelPath]:
-    """The files that an operation made: nothing was at their paths before, not even an ignored file."""
-    return frozenset(effect.path for effect in turn.effects if effect.old is None)
+def going_back(store: Store, snapshot: Snapshot, files: Mapping[RelPath, Sequence[Delta]]) -> Target:
+    """The snapshot that files go back to. Where one was made, nothing was there before, not even an ignored file."""
+    return Target(store, snapshot, frozenset(path for path, chain in files.items() if chain[0].old is None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 import attrs
 
@@ -15,94 +16,15 @@ from snapd.core.answers import Turning
 from snapd.core.attribution import Delta
 from snapd.core.compare.edits import Hunk, hunks, without
 from snapd.core.compare.text import TextDiffer, is_binary
-from snapd.core.operations.details import OperationOptions
+from snapd.core.operations.patch import Patch
+from snapd.core.operations.runner import OperationOptions, Prepared, Request, Runner
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
 from snapd.model.paths import shown
 from snapd.model.snapshot import SYMLINK, Entry, FileOutcome, Outcome, RelPath
 from snapd.model.timeline import Operation, OperationKind, SessionId, Step, StepId, StepQuery, UndoUnit
-from snapd.store.object_store import ObjectStore
-from snapd.store.timeline.timeline import Timeline
-
-
-@attrs.define(eq=False)
-class UndoOperation:
-    """The common part of all operations that take steps back, or do them again, in one workspace.
-
-    Args:
-        writer: captures the work tree and changes it.
-        sessions: of the workspace.
-        step_changes: says what steps changed.
-        planner: finds what there is to take back, and plans how.
-        timeline: of the workspace.
-        contested: says who changed the files in conflict.
-    """
-
-    _writer: Writer
-    _sessions: Sessions
-    _step_changes: StepChanges
-    _planner: UndoPlanner
-    _timeline: Timeline
-    _contested: ContestedFiles
-
-    def carry_out(
-        self,
-        kind: OperationKind,
-        session_id: SessionId | None,
-        tasks: Sequence[UndoTask],
-        options: OperationOptions,
-        call: Call,
-        *,
-        recorded: Collection[str] | None = None,
-        root: StepId | None = None,
-        message_id: str | None = None,
-        part_id: str | None = None,
-    ) -> Turning:
-        """Carries out an operation; the caller has the right to write.
-
-        Args:
-            kind: of the operation.
-            session_id: the session that it is about; None if it is about several, or none.
-            tasks: what to take back, or to do again, in the order in which it is done.
-            options: how the client wants it done.
-            call: the request; may be cancelled until the first file is moved.
-            recorded: the names of what the timeline records as taken back, or done again; None for that of all tasks.
-            root: the step that the client named, which is taken back with its parts.
-            message_id: the message that the client named.
-            part_id: the part of that message.
-
-        Raises:
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
-        """
-        writer = self._writer
-        # if no task changes anything, nothing is recorded: there is nothing to do again
-        tasks = tasks if any(task.is_change for task in tasks) else ()
-        names = dict.fromkeys(task.unit.name for task in tasks)
-        if recorded is not None:
-            names = {name: None for name in names if name in recorded}
-        # each step gets a notification, which must be possible even if the disk is full by then
-        writer.event_log.prepare(len(tasks) + OTHER_NOTICES)
-        prepared = writer.prepare(writer.seen(call), wanted_by_tasks(tasks), options, call)
-        contested = () if options.details is None else self._contested.of(tasks, prepared, call)
-        plan, turned = self._planner.plan(tasks, prepared, call)
-        event = attrs.evolve(
-            writer.operation(kind, prepared.seen),
-            session_id=session_id,
-            turned=tuple(turn for turn in turned if turn.name in names),
-            root=root,
-            message_id=message_id,
-            part_id=part_id,
-        )
-        outcome = writer.carry_out(prepared, plan, event, call)
-        if outcome.details is not None:
-            outcome = attrs.evolve(outcome, details=attrs.evolve(outcome.details, contested=contested))
-        units = [unit for unit in map(self._timeline.unit, names) if unit is not None]
-        steps = tuple(self._sessions.shown(unit, call) for unit in units if isinstance(unit, Step))
-        if outcome.applied:
-            self._sessions.notify_steps(steps)
-        return Turning(outcome, steps, tuple(unit for unit in units if isinstance(unit, Operation)))
-
+from snapd.store.store import Store
 
 _REDO = "'snapd redo' does again what was undone last"
 
@@ -127,14 +49,38 @@ class Wanted:
     after: StepId | None = None
 
 
+_STEP_FILES = "'snapd show STEP' shows which files it changed"
+TAKEN_BACK = ("partly", "undone")
+"""The states of steps that were taken back before, at least in part: taking back a file of them is recorded."""
+
+
 @attrs.define(eq=False)
-class UndoSteps(UndoOperation):
-    """Undo and redo in one workspace; the arguments are those of `UndoOperation`.
+class UndoSteps:
+    """Takes steps and operations back and does them again, as a whole or in part, in one workspace.
 
     Every operation takes how the client wants it done, and the request, which may be cancelled until the first file is
-    moved. It raises `UnknownSession` if it is given a session that does not exist. If it raises `StoreCorrupt`,
-    `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
+    moved. It raises `UnknownSession` or `UnknownStep` if it is given one that does not exist. If it raises
+    `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
+
+    Args:
+        writer: captures the work tree and changes it.
+        store: of the workspace.
+        sessions: of the workspace.
+        step_changes: says what steps changed.
+        planner: finds what there is to take back.
+        runner: carries out operations.
+        contested: says who changed the files in conflict.
+        texts: compares texts.
     """
+
+    _writer: Writer
+    _store: Store
+    _sessions: Sessions
+    _step_changes: StepChanges
+    _planner: UndoPlanner
+    _runner: Runner
+    _contested: ContestedFiles = attrs.field(kw_only=True)
+    _texts: TextDiffer = attrs.field(kw_only=True)
 
     # -- steps
 
@@ -153,7 +99,7 @@ class UndoSteps(UndoOperation):
         def undo(options: OperationOptions) -> Turning:
             tasks = self._tasks(wanted, options, call)
             session_id = wanted.session_id or _common(tasks)
-            return self.carry_out("undo", session_id, tasks, options, call, root=wanted.step_id)
+            return self._carry_out("undo", session_id, tasks, options, call, root=wanted.step_id)
 
         with self._writer.turn(call):
             self._writer.see_recent_edits(call)
@@ -176,11 +122,11 @@ class UndoSteps(UndoOperation):
         with self._writer.turn(call):
             if session_id is not None:
                 self._sessions.known(session_id)
-            undone = self._timeline.redoable(session_id)
+            undone = self._store.timeline.redoable(session_id)
             if not undone:
                 raise NothingToRedo("there is nothing to redo", **_named_by(session_id))
             tasks = self._planner.to_redo(session_id, undone, count, call)
-            return self.carry_out("redo", session_id or _common(tasks), tasks, options, call)
+            return self._carry_out("redo", session_id or _common(tasks), tasks, options, call)
 
     def revert(
         self, session_id: SessionId, message_id: str, part_id: str | None, options: OperationOptions, call: Call
@@ -196,7 +142,7 @@ class UndoSteps(UndoOperation):
             first = next(
                 (
                     step.begun.index
-                    for step in self._timeline.steps(session_id)
+                    for step in self._store.timeline.steps(session_id)
                     if step.begun.message_id == message_id and part_id in (None, step.begun.part_id)
                 ),
                 None,
@@ -208,7 +154,7 @@ class UndoSteps(UndoOperation):
 
             def revert(options: OperationOptions) -> Turning:
                 tasks = self._since(session_id, lambda step: step.begun.index >= first, options, call)
-                return self.carry_out(
+                return self._carry_out(
                     "revert", session_id, tasks, options, call, message_id=message_id, part_id=part_id
                 )
 
@@ -222,15 +168,15 @@ class UndoSteps(UndoOperation):
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
-            reverted = self._planner.reverted(self._timeline.redoable(session_id))
+            reverted = self._planner.reverted(self._store.timeline.redoable(session_id))
             if not reverted:
                 raise NothingToRedo("there is nothing to unrevert", sessionId=session_id)
             tasks = self._planner.to_redo(session_id, reverted, len(reverted), call)
-            return self.carry_out("unrevert", session_id, tasks, options, call).outcome
+            return self._carry_out("unrevert", session_id, tasks, options, call).outcome
 
     def _as_expected(self, carry_out: Callable[[OperationOptions], Turning], options: OperationOptions) -> Turning:
         """Carries out what may have to end steps first: that is an event, so the plan is compared before."""
-        if options.expect is not None and self._timeline.open_steps():
+        if options.expect is not None and self._store.timeline.open_steps():
             foretold = carry_out(attrs.evolve(options, dry_run=True, expect=""))
             if foretold.outcome.plan != options.expect:
                 return foretold
@@ -247,51 +193,37 @@ class UndoSteps(UndoOperation):
             return self._of_message(session_id, wanted.message_id, options, call)
         if wanted.after is not None:
             return self._after(session_id, wanted.after, options, call)
-        if session_id is not None:
-            tasks = self._last(session_id, wanted.count, options, call)
-        else:
-            tasks = self._latest(wanted.count, options, call)
+        tasks = self._last(session_id, wanted.count, options, call)
         if not tasks:
             raise NothingToUndo("there is nothing to undo", **_named_by(session_id))
         return tasks
 
-    def _last(self, session_id: SessionId, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
-        """Finds what there is to take back of the last steps of a session; ends those whose client is gone."""
-        changing = {step.step_id for step in self._changing(session_id, call)}
-        unattended = [
-            step
-            for step in self._sessions.unattended(session_id)
-            if not self._step_changes.summary(step, call).is_empty
-        ]
-        wanted = changing | {step.step_id for step in unattended}
-        last = [step for step in reversed(self._timeline.steps(session_id)) if step.step_id in wanted][:count]
+    def _last(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
+        """Finds what there is to take back of the last steps of a session, or of the last steps and operations of all.
+
+        Ends the steps among them whose client is gone.
+        """
+        unattended = {step.step_id for step in self._sessions.unattended(session_id)}
+        units: Iterable[UndoUnit | None] = (
+            map(self._store.timeline.unit, self._store.timeline.in_force())
+            if session_id is None
+            else reversed(self._store.timeline.steps(session_id))
+        )
+        meant = (
+            unit
+            for unit in units
+            if unit is not None and (unit.state in IN_FORCE or unit.name in unattended) and self._is_change(unit, call)
+        )
+        # all steps of a session get a summary that is kept: where one ends, it tells which others changed by that
+        last = list(meant)[:count] if session_id is not None else list(islice(meant, count))
         return self._ending(last, options, call)
 
-    def _latest(self, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
-        """Finds what there is to take back of the last units of all; ends the steps whose client is gone."""
-        unattended = {step.step_id for step in self._sessions.unattended(None)}
-        last: list[UndoUnit] = []
-        for name in self._timeline.in_force():
-            call.check()
-            unit = self._timeline.unit(name)
-            if unit is None or (unit.state == "open" and name not in unattended):
-                continue
-            if isinstance(unit, Step):
-                is_empty = self._step_changes.summary(unit, call).is_empty
-            else:
-                is_empty = not self._planner.whole(unit).is_change
-            if not is_empty:
-                last.append(unit)
-            if len(last) == count:
-                break
-        return self._ending(last, options, call)
-
-    def _ending(self, last: Sequence[UndoUnit], options: OperationOptions, call: Call) -> list[UndoTask]:
-        """Makes the tasks of some units, in that order, once those that are open have ended."""
-        opened = [unit for unit in reversed(last) if isinstance(unit, Step) and unit.state == "open"]
-        with self._ended(opened, options, call):
-            again = [self._timeline.unit(unit.name) for unit in last]
-            return [self._planner.to_undo(unit, call) for unit in again if unit is not None]
+    def _is_change(self, unit: UndoUnit, call: Call) -> bool:
+        """Whether a step or an operation changed anything."""
+        call.check()
+        if isinstance(unit, Step):
+            return not self._step_changes.summary(unit, call).is_empty
+        return self._planner.whole(unit).is_change
 
     def _named(
         self, session_id: SessionId | None, step_id: StepId, options: OperationOptions, call: Call
@@ -309,7 +241,7 @@ class UndoSteps(UndoOperation):
         self, session_id: SessionId | None, message_id: str, options: OperationOptions, call: Call
     ) -> list[UndoTask]:
         """Finds what there is to take back of the steps of a message, and of their parts."""
-        steps = self._timeline.find_steps(StepQuery("", session_id, message_id=message_id), None)
+        steps = self._store.timeline.find_steps(StepQuery("", session_id, message_id=message_id), None)
         if not steps:
             raise UnknownStep(f"no step belongs to message {message_id!r}", messageId=message_id)
         if len(names := {step.session_id for step in steps}) > 1:
@@ -347,9 +279,11 @@ class UndoSteps(UndoOperation):
         self, session_id: SessionId, chosen: Callable[[Step], bool], options: OperationOptions, call: Call
     ) -> list[UndoTask]:
         """Finds what there is to take back of some steps of a session; ends those that are open."""
-        opened = [step for step in self._timeline.open_steps() if step.session_id == session_id and chosen(step)]
-        with self._ended(opened, options, call):
-            return [self._planner.to_undo(step, call) for step in self._changing(session_id, call) if chosen(step)]
+        opened = [step for step in reversed(self._store.timeline.open_steps()) if step.session_id == session_id]
+        with self._ended([step for step in opened if chosen(step)], options, call):
+            steps = reversed(self._store.timeline.steps(session_id))
+            changing = [step for step in steps if step.state in IN_FORCE and self._is_change(step, call)]
+            return [self._planner.to_undo(step, call) for step in changing if chosen(step)]
 
     def _whole(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> list[UndoTask]:
         """Makes the tasks of some steps, given the last first, and of their parts; ends those that are open."""
@@ -358,9 +292,14 @@ class UndoSteps(UndoOperation):
         parts = [part for step in reversed(steps) for part in self._step_changes.with_parts(step)]
         # a part may belong to the same message as its step
         parts = list({part.step_id: part for part in parts}.values())
-        with self._ended([part for part in parts if part.state == "open"], options, call):
-            again = [self._sessions.known_step(part.step_id) for part in reversed(parts)]
-            return [self._planner.to_undo(part, call) for part in again]
+        return self._ending(parts[::-1], options, call)
+
+    def _ending(self, units: Sequence[UndoUnit], options: OperationOptions, call: Call) -> list[UndoTask]:
+        """Makes the tasks of some units, given the last first, once those that are open have ended."""
+        opened = [unit for unit in units if isinstance(unit, Step) and unit.state == "open"]
+        with self._ended(opened, options, call):
+            again = (self._store.timeline.unit(unit.name) for unit in units)
+            return [self._planner.to_undo(unit, call) for unit in again if unit is not None]
 
     def _step(self, session_id: SessionId | None, step_id: StepId) -> Step:
         """Looks up a step; raises `UnknownStep`."""
@@ -368,58 +307,18 @@ class UndoSteps(UndoOperation):
 
     @contextmanager
     def _ended(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> Iterator[None]:
-        """Ends open steps, the last one first; for a dry run, only makes them look ended until the block ends."""
+        """Ends open steps, the first one first; for a dry run, only makes them look ended until the block ends."""
         if not steps:
             yield
         elif options.dry_run:
-            with self._sessions.supposing_ended(tuple(reversed(steps)), call):
+            with self._sessions.supposing_ended(steps, call):
                 yield
         else:
-            for step in reversed(steps):
+            for step in steps:
                 call.check()
                 # the step has ended even if the undo is cancelled afterwards
                 self._sessions.notify_ended(self._sessions.end_open(step, WITH_OTHERS, Call()))
             yield
-
-    def _changing(self, session_id: SessionId, call: Call) -> list[Step]:
-        """Lists the steps of a session that changed something and were not taken back as a whole, newest first."""
-        return [
-            step
-            for step in reversed(self._timeline.steps(session_id))
-            if step.state in IN_FORCE and not self._step_changes.summary(step, call).is_empty
-        ]
-
-
-def _named_by(session_id: SessionId | None) -> dict[str, SessionId]:
-    """The data of an error that names the session, if the request did."""
-    return {} if session_id is None else {"sessionId": session_id}
-
-
-def _common(tasks: Iterable[UndoTask]) -> SessionId | None:
-    """The session that all tasks are about; None if there are several, or none."""
-    sessions = {task.unit.session_id for task in tasks}
-    return sessions.pop() if len(sessions) == 1 else None
-
-
-_STEP_FILES = "'snapd show STEP' shows which files it changed"
-TAKEN_BACK = ("partly", "undone")
-"""The states of steps that were taken back before, at least in part: taking back a file of them is recorded."""
-
-
-@attrs.define(eq=False)
-class UndoParts(UndoOperation):
-    """Takes back files and hunks of steps in one workspace; the first arguments are those of `UndoOperation`.
-
-    Every operation raises `UnknownStep` if there is no such step. The request may be cancelled until the first file is
-    moved; if it raises `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
-
-    Args:
-        objects: holds the contents of files.
-        texts: compares texts.
-    """
-
-    _objects: ObjectStore
-    _texts: TextDiffer
 
     # -- hunks
 
@@ -459,20 +358,17 @@ class UndoParts(UndoOperation):
                 raise InvalidParams(f"hunks: {said}", hint=hint, field="hunks")
             data = without(*sides, indexes, self._texts, call)
             if data == sides[0] != sides[1]:
-                tasks = self._whole(step, {path})
+                whole = [self._planner.whole(part) for part in reversed(self._step_changes.with_parts(step))]
+                names = _with_moves(whole, {path})
+                tasks = [task for task in (task.only(names) for task in whole) if task.files]
             else:
                 left = change.new or change.old
                 assert left is not None
-                kept = change.new if data == sides[1] else Entry(left.mode, self._objects.store_blob(data))
+                kept = change.new if data == sides[1] else Entry(left.mode, self._store.store_blob(data))
                 part = {path: (attrs.evolve(change, old=kept),)}
                 task = self._planner.whole(step)
                 tasks = [attrs.evolve(task, files=part, made=(), removed=(), renames={}, is_change=True)]
-            return self.carry_out("hunks", step.begun.session_id, tasks, options, call, recorded=()).outcome
-
-    def _whole(self, step: Step, wanted: set[RelPath]) -> list[UndoTask]:
-        """Makes the tasks that take back some files of a step and its parts, even if they were taken back before."""
-        tasks = [self._planner.whole(part) for part in reversed(self._step_changes.with_parts(step))]
-        return [task for task in (task.only(_with_moves(tasks, wanted)) for task in tasks) if task.files]
+            return self._carry_out("hunks", step.begun.session_id, tasks, options, call, recorded=()).outcome
 
     # -- files
 
@@ -508,7 +404,7 @@ class UndoParts(UndoOperation):
             # an applied step stays applied; if some of a step was taken back before, this takes back more of it
             recorded = {task.unit.name for task in tasks if task.unit.state in TAKEN_BACK}
             root = step_id if recorded else None
-            outcome = self.carry_out(
+            outcome = self._carry_out(
                 "revert", step.begun.session_id, tasks, options, call, recorded=recorded, root=root
             ).outcome
             # files that were taken back before stay as they are
@@ -531,8 +427,69 @@ class UndoParts(UndoOperation):
         """Reads a file before and after a change; None where either is binary, or only one of them is a symlink."""
         if len({side.mode == SYMLINK for side in (change.old, change.new) if side is not None}) > 1:
             return None
-        old, new = (b"" if side is None else self._objects.read_blob(side.oid) for side in (change.old, change.new))
+        old, new = (b"" if side is None else self._store.read_blob(side.oid) for side in (change.old, change.new))
         return None if is_binary(old) or is_binary(new) else (old, new)
+
+    # -- carrying out
+
+    def _carry_out(
+        self,
+        kind: OperationKind,
+        session_id: SessionId | None,
+        tasks: Sequence[UndoTask],
+        options: OperationOptions,
+        call: Call,
+        *,
+        recorded: Collection[str] | None = None,
+        root: StepId | None = None,
+        message_id: str | None = None,
+        part_id: str | None = None,
+    ) -> Turning:
+        """Takes back, or does again, what some tasks name, in that order; the caller has the right to write.
+
+        The timeline records of it what has one of the names `recorded`; None for all.
+        """
+        writer = self._writer
+        # if no task changes anything, nothing is recorded: there is nothing to do again
+        tasks = tasks if any(task.is_change for task in tasks) else ()
+        names = dict.fromkeys(task.unit.name for task in tasks)
+        if recorded is not None:
+            names = {name: None for name in names if name in recorded}
+        # each step gets a notification, which must be possible even if the disk is full by then
+        writer.event_log.prepare(len(tasks) + OTHER_NOTICES)
+
+        def patch(prepared: Prepared) -> Patch:
+            contested = () if options.details is None else self._contested.of(tasks, prepared.seen, call)
+            return attrs.evolve(self._planner.patch(tasks, prepared, names, call), contested=contested)
+
+        request = Request(
+            kind=kind,
+            options=options,
+            seen=writer.seen(call),
+            writes=wanted_by_tasks(tasks),
+            patch=patch,
+            session_id=session_id,
+            root=root,
+            message_id=message_id,
+            part_id=part_id,
+        )
+        outcome = self._runner.carry_out(request, call)
+        units = [unit for unit in map(self._store.timeline.unit, names) if unit is not None]
+        steps = tuple(self._sessions.shown(unit, call) for unit in units if isinstance(unit, Step))
+        if outcome.applied:
+            self._sessions.notify_steps(steps)
+        return Turning(outcome, steps, tuple(unit for unit in units if isinstance(unit, Operation)))
+
+
+def _named_by(session_id: SessionId | None) -> dict[str, SessionId]:
+    """The data of an error that names the session, if the request did."""
+    return {} if session_id is None else {"sessionId": session_id}
+
+
+def _common(tasks: Iterable[UndoTask]) -> SessionId | None:
+    """The session that all tasks are about; None if there are several, or none."""
+    sessions = {task.unit.session_id for task in tasks}
+    return sessions.pop() if len(sessions) == 1 else None
 
 
 def _with_moves(tasks: Iterable[UndoTask], wanted: set[RelPath]) -> set[RelPath]:

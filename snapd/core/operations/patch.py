@@ -1,8 +1,8 @@
-"""A snapshot as the goal of an operation: what it has at a path, and what it may have had without a capture."""
+"""What a request wants files and directories to become, and the snapshots that say what was really absent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import takewhile
 
@@ -10,8 +10,20 @@ import attrs
 
 from snapd.model.ignore import RULES_BYTES, IgnoreFile, IgnoreStack, stack_of
 from snapd.model.paths import parents
-from snapd.model.snapshot import EXECUTABLE, REGULAR, TREE, Entry, RelPath, RuleText, Snapshot
-from snapd.model.trees import file_at, lookup
+from snapd.model.plan import LinkedFiles
+from snapd.model.snapshot import (
+    EXECUTABLE,
+    REGULAR,
+    TREE,
+    Contested,
+    Entry,
+    FileOutcome,
+    RelPath,
+    RuleText,
+    Snapshot,
+)
+from snapd.model.timeline import Turned
+from snapd.model.trees import file_at, files, lookup
 from snapd.store.object_store import ObjectStore
 
 
@@ -41,6 +53,13 @@ class Target:
     def entry(self, path: RelPath) -> Entry | None:
         """The file or symlink that it has at a path."""
         return file_at(self._objects.entry_in, self.snapshot.tree, path)
+
+    def files(self, name: RelPath) -> Iterator[RelPath]:
+        """The files that a name stands for, ordered by path: a file, or all files in a directory."""
+        found = lookup(self._objects.entry_in, self.snapshot.tree, name)
+        if found is None or found.mode != TREE:
+            return iter(() if found is None else (name,))
+        return (path for path, _ in files(self._objects.read_tree, found.oid, name))
 
     def permissions(self, path: RelPath) -> Iterator[tuple[RelPath, int]]:
         """The permissions of a file and of the directories above it, as far as they are not what the umask gives."""
@@ -113,31 +132,43 @@ class Target:
 
 
 @attrs.frozen
-class DirectoryGoals:
-    """Empty directories to make and to remove.
+class FileGoal:
+    """What a file is to become.
 
     Attributes:
-        made: to make, where they do not exist.
-        removed: to remove, if they are empty; each with the snapshot that says that it was really absent.
+        path: the file.
+        target: the snapshot that says whether the file was really absent.
+        wanted: what it is to become; None for no file.
+        is_merged: whether that is a merge, and not what the target has.
     """
 
-    made: tuple[RelPath, ...] = ()
-    removed: tuple[tuple[RelPath, Target], ...] = ()
+    path: RelPath
+    target: Target
+    wanted: Entry | None
+    is_merged: bool = False
 
 
-class Clashes:
-    """Finds paths that need a folder where an earlier patch wants a file, or the other way round."""
+@attrs.frozen
+class Patch:
+    """What a request wants.
 
-    def __init__(self) -> None:
-        self._files: set[RelPath] = set()
-        self._folders: set[RelPath] = set()
+    Attributes:
+        goals: what files are to become, each file once.
+        settled: files that stay as they are, and why.
+        made: empty directories to make, where they do not exist.
+        removed: directories to remove, if they are empty; each with the snapshot that says if it was really absent.
+        linked: files that change together or not at all.
+        is_decided: whether the goals already keep what others made of the files since, and `removed` has the
+            directories that came with the files to delete. Otherwise the planner sees to both.
+        turned: how the timeline records the steps and operations that are taken back, or done again.
+        contested: the files of these that are in conflict, if the client wants to know.
+    """
 
-    def add(self, paths: Iterable[RelPath]) -> None:
-        """Adds the files that a patch wants, for the patches after it."""
-        for path in paths:
-            self._files.add(path)
-            self._folders.update(parents(path))
-
-    def with_path(self, path: RelPath) -> bool:
-        """Whether a file at a path would need a folder that is a file, or the other way round."""
-        return path in self._folders or any(above in self._files for above in parents(path))
+    goals: Collection[FileGoal]
+    settled: Collection[FileOutcome] = ()
+    made: Collection[RelPath] = ()
+    removed: Collection[tuple[RelPath, Target]] = ()
+    linked: LinkedFiles = attrs.field(factory=LinkedFiles)
+    is_decided: bool = False
+    turned: tuple[Turned, ...] = ()
+    contested: tuple[Contested, ...] = ()

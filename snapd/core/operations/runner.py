@@ -1,0 +1,239 @@
+"""The one way in which a request changes the folder: prepare, plan, compare with what is expected, carry out."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Collection, Iterable
+from itertools import chain
+from typing import Literal
+
+import attrs
+
+from snapd.core.compare.file_diff import as_text, describe, unified
+from snapd.core.compare.text import TextDiffer
+from snapd.failpoints import failpoint
+from snapd.model.call import Call
+from snapd.model.plan import CapturedFile, Plan
+from snapd.model.snapshot import Change, Details, ObjectId, OnConflict, Outcome, RelPath, Snapshot
+from snapd.model.timeline import Operated, OperationKind, SessionId, StepId
+from snapd.store.store import Store
+from snapd.worktree.worktree import WorkTree
+
+from .editors import Editors
+from .patch import Patch
+from .planner import Planner
+from .recovery import finished
+from .uncaptured import ignored_files
+from .writer import Arriving, Writer
+
+
+@attrs.frozen
+class OperationOptions:
+    """How a client wants an operation done, whatever the operation is.
+
+    Attributes:
+        on_conflict: what to do with files that are not what the agent left.
+        by_name: whether the client chose `on_conflict` itself.
+        dry_run: only say what would be done.
+        details: what to say besides: how many lines change, and who changed the files in conflict; or the diff, too.
+        expect: the plan that the client confirmed. If another one would be carried out, nothing is done or recorded,
+            and the outcome is that of a dry run. None for any plan; no plan is called "".
+    """
+
+    on_conflict: OnConflict
+    by_name: bool
+    dry_run: bool
+    details: Literal["counts", "diff"] | None = None
+    expect: str | None = None
+
+    @property
+    def respects_editors(self) -> bool:
+        """Whether to leave files alone that have unsaved text in an editor."""
+        return not (self.on_conflict == "overwrite" and self.by_name)
+
+
+@attrs.frozen
+class Prepared:
+    """What an operation starts from.
+
+    Attributes:
+        seen: the work tree, without the ignored files that are captured for the operation: they are nobody's change.
+        before: the work tree with them.
+        options: how the client wants it done.
+        unsaved: files with unsaved text in an editor, which are not touched.
+    """
+
+    seen: Snapshot
+    before: Snapshot
+    options: OperationOptions
+    unsaved: frozenset[RelPath]
+
+
+@attrs.frozen(kw_only=True)
+class Request:
+    """A request to change files.
+
+    Attributes:
+        kind: of the operation.
+        options: how the client wants it done.
+        seen: the work tree, as just captured.
+        writes: the files that it may write: what is ignored there is captured first, since no snapshot has it.
+        patch: says what is to become of files.
+        forced: ignored paths to capture in any case.
+        session_id: the session that it is about; None if it is about several, or none.
+        root: the step that the client named, which is taken back with its parts.
+        message_id: the message that the client named.
+        part_id: the part of that message.
+        begin: begins a step, called if there is something to do: the timeline then records the end of that step, not
+            the operation. None if it is no step's work.
+        arriving: see `Writer.carry_out`.
+        events: names of what the timeline gets besides, which is part of what the client confirms.
+    """
+
+    kind: OperationKind
+    options: OperationOptions
+    seen: Snapshot
+    writes: Iterable[RelPath]
+    patch: Callable[[Prepared], Patch]
+    forced: Iterable[RelPath] = ()
+    session_id: SessionId | None = None
+    root: StepId | None = None
+    message_id: str | None = None
+    part_id: str | None = None
+    begin: Callable[[], StepId] | None = None
+    arriving: Arriving | None = None
+    events: Collection[object] = ()
+
+
+@attrs.frozen(eq=False)
+class Runner:
+    """Carries out requests in one workspace.
+
+    Args:
+        writer: captures the work tree and changes it.
+        store: of the workspace.
+        editors: knows which files have unsaved text.
+        texts: compares texts.
+    """
+
+    _writer: Writer
+    _store: Store
+    _editors: Editors
+    _texts: TextDiffer
+
+    def carry_out(self, request: Request, call: Call) -> Outcome:
+        """Carries out a request, or says what that would do. The caller has the right to write.
+
+        Args:
+            request: what is wanted.
+            call: may be cancelled until the first file is moved.
+
+        Raises:
+            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        """
+        writer, options = self._writer, request.options
+        ignored = ignored_files(writer.work_tree, request.writes, call)
+        forced = tuple(sorted(ignored.union(request.forced)))
+        before = writer.look(forced, call) if forced else request.seen
+        unsaved = self.unsaved() if options.respects_editors else frozenset()
+        planner = Planner(
+            self._store,
+            writer.work_tree,
+            before,
+            base=self._store.last,
+            on_conflict=options.on_conflict,
+            unsaved=unsaved,
+        )
+        patch = request.patch(Prepared(request.seen, before, options, unsaved))
+        plan = planner.plan(patch, call)
+        operation = Operated(
+            secrets.token_hex(16),
+            request.kind,
+            request.session_id,
+            self._store.identify(request.seen),
+            patch.turned,
+            root=request.root,
+            message_id=request.message_id,
+            part_id=request.part_id,
+        )
+        call.check()
+        is_refused = options.on_conflict == "fail" and plan.conflicts
+        name = self._name_of(request, operation, plan, is_refused=is_refused)
+        is_expected = options.expect in (None, name)
+        details = self._details(plan, patch, options, call)
+        if options.dry_run or is_refused or not is_expected:
+            if is_expected:
+                # recorded as a look only: asked again, the operation has to be refused again
+                writer.record_look(before)
+            results = plan.refused() if is_refused else plan.foretold()
+            return Outcome(False, before.tree, before.tree, results, details, name)
+        step_id = request.begin() if request.begin is not None and not plan.is_empty else None
+        failpoint("writer.before")
+        # if nothing can be taken back of any step, nothing happened
+        is_recorded = step_id is not None or request.arriving is not None
+        if plan.is_empty and not is_recorded and not finished(operation, plan.foretold()).turned:
+            writer.record_look(before)
+            return Outcome(True, before.tree, before.tree, plan.foretold(), details)
+        outcome = writer.carry_out(plan, operation, before, forced, call, step_id=step_id, arriving=request.arriving)
+        return attrs.evolve(outcome, details=details)
+
+    def unsaved(self) -> frozenset[RelPath]:
+        """The files with unsaved text in an editor."""
+        return self._editors.unsaved(self._writer.work_tree.root)
+
+    def _name_of(self, request: Request, operation: Operated, plan: Plan, *, is_refused: bool) -> str | None:
+        """The name of a plan; None if nobody asks for it."""
+        if not request.options.dry_run and request.options.expect is None:
+            return None
+        units = [(turn.name, turn.state, turn.left, turn.rest) for turn in operation.turned]
+        about = (operation.kind, units, sorted(map(repr, request.events)), is_refused)
+        return _digest(Plan() if is_refused else plan, about, self._writer.work_tree)
+
+    def _details(self, plan: Plan, patch: Patch, options: OperationOptions, call: Call) -> Details | None:
+        """Counts the lines that a plan changes, and writes the diff, as far as the client wants them."""
+        if options.details is None:
+            return None
+        changes = [
+            Change(write.path, None if write.captured is None else write.captured.entry, write.entry)
+            for write in plan.writes
+        ]
+        changes += [Change(delete.path, delete.captured.entry, None) for delete in plan.deletes]
+        additions = deletions = 0
+        parts: list[bytes] = []
+        for change in sorted(changes, key=lambda change: change.path):
+            call.check()
+            counted = describe(self._store, change.path, change.old, change.new, self._texts, call, contents=False)
+            additions += counted.additions
+            deletions += counted.deletions
+            if options.details == "diff":
+                parts.append(unified(self._store, change, self._texts, call))
+        return Details(additions, deletions, as_text(parts) if options.details == "diff" else None, patch.contested)
+
+
+def _digest(plan: Plan, about: object, work_tree: WorkTree) -> str:
+    """Names exactly what a plan does to the files as they are; two plans that do the same have the same name.
+
+    The `repr` of `about`, which is what is recorded besides, has to be the same in every process.
+    """
+    gone = {delete.path for delete in plan.deletes}
+    going: set[RelPath] = set()
+    for path in plan.remove_directories:
+        # only an empty directory is removed
+        inside = chain(work_tree.captured_below(path), work_tree.directories_below(path))
+        if not any(work_tree.foreign_below(path)) and all(below in gone or below in going for below in inside):
+            going.add(path)
+    does = (
+        about,
+        [(write.path, _exact(write.captured), write.entry.mode, write.entry.oid) for write in plan.writes],
+        [(delete.path, _exact(delete.captured)) for delete in plan.deletes],
+        plan.make_directories,
+        sorted(going),
+        [(move.old, move.new, sorted(work_tree.foreign_below(move.old))) for move in plan.moves],
+    )
+    return hashlib.sha256(repr(does).encode()).hexdigest()[:40]
+
+
+def _exact(captured: CapturedFile | None) -> tuple[int, int, ObjectId] | None:
+    """The bytes and the mode of a file that is there now."""
+    return None if captured is None else (captured.entry.mode, captured.signature.mode, captured.entry.oid)

@@ -1,0 +1,239 @@
+"""What no snapshot has: it stands in the way, is captured first, gets a former name, or stays; it is never lost."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from hashlib import sha1
+from itertools import takewhile
+from typing import TypeVar
+
+import attrs
+
+from snapd.model.call import Call
+from snapd.model.errors import StoreCorrupt
+from snapd.model.paths import folders_above, parents, shown
+from snapd.model.plan import MoveDirectory, Plan, Write
+from snapd.model.snapshot import SYMLINK, TEN_MIB, FileOutcome, Origin, RelPath, Snapshot
+from snapd.worktree.worktree import WorkTree
+
+from .patch import Target
+
+
+class Obstacles:
+    """What stands in the way in one folder, once some files are deleted.
+
+    Args:
+        work_tree: the folder, as of the capture `current`.
+        current: the snapshot taken for the operation.
+        deletes: the files that are going to be deleted; may get more, in the order in which paths are asked about.
+    """
+
+    def __init__(self, work_tree: WorkTree, current: Snapshot, deletes: Collection[RelPath] = ()) -> None:
+        self._work_tree = work_tree
+        self._deletes = deletes
+        self._skips = {skip.path: skip.reason.value for skip in current.coverage.skipped}
+        # one answer for each directory, however many files lie below it
+        self._ways: dict[RelPath, tuple[RelPath, str] | None] = {}
+        self._missing: set[RelPath] = set()
+        self._links: dict[RelPath, RelPath | None] = {}
+
+    def of_file(self, path: RelPath, target: Target | None) -> str | None:
+        """Says what keeps a new file from being written where nothing is captured.
+
+        Args:
+            path: of the file.
+            target: the snapshot that it comes from; None if it comes from several.
+
+        Raises:
+            StoreCorrupt: the snapshot has a file where it has a folder, too.
+        """
+        if (why := self.skipped(path)) is not None:
+            return why
+        if (blocked := self._blocked_way(path)) is not None:
+            above, why = blocked
+            if self._work_tree.captured(above) is not None and target is not None and target.entry(above):
+                raise StoreCorrupt(f"{shown(above)} is a file and a folder in the snapshot", object=shown(above))
+            return why
+        found = self._occupant(path)
+        if found is None:
+            return None
+        if not (stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path)):
+            return "ignored"
+        if any(self._work_tree.foreign_below(path)):
+            return "directoryNotEmpty"
+        return None if all(below in self._deletes for below in self._work_tree.captured_below(path)) else "inTheWay"
+
+    def of_directory(self, path: RelPath) -> str | None:
+        """Says what keeps an empty directory from being made."""
+        blocked = self._blocked_way(path)
+        return self.skipped(path) or (blocked[1] if blocked is not None else self._why_no_directory(path))
+
+    def uncaptured(self, path: RelPath) -> str | None:
+        """Says why something is at a path, although no file is captured there."""
+        if (why := self.skipped(path)) is not None:
+            return why
+        found = self._work_tree.occupant(path)
+        is_there = found is not None and not (stat.S_ISDIR(found.st_mode) and self._work_tree.is_directory(path))
+        return "ignored" if is_there else None
+
+    def is_free(self, path: RelPath) -> bool:
+        """Whether something can get this name."""
+        return self._blocked_way(path) is None and self._occupant(path) is None
+
+    def skipped(self, path: RelPath) -> str | None:
+        """Says why the capture skipped a path; the disk may not even let us look there."""
+        if not self._skips:
+            return None
+        return next((self._skips[at] for at in (path, *parents(path)) if at in self._skips), None)
+
+    def link_above(self, path: RelPath) -> RelPath | None:
+        """Finds the nearest symlink above a path."""
+        return _inherited(path, self._links, lambda above, link: above if self._is_link(above) else link)
+
+    def _is_link(self, path: RelPath) -> bool:
+        # the disk may not let us look at what the capture skipped, and nothing below that is touched
+        if self._work_tree.is_directory(path) or self.skipped(path) is not None:
+            return False
+        captured = self._work_tree.captured(path)
+        if captured is not None:
+            return captured.entry.mode == SYMLINK
+        found = self._work_tree.occupant(path)
+        return found is not None and stat.S_ISLNK(found.st_mode)
+
+    def _blocked_way(self, path: RelPath) -> tuple[RelPath, str] | None:
+        """Finds the outermost obstacle above a path, and why it is one."""
+
+        def blocked(above: RelPath, outer: tuple[RelPath, str] | None) -> tuple[RelPath, str] | None:
+            why = self._why_no_directory(above) if outer is None else None
+            return outer if why is None else (above, why)
+
+        return _inherited(path, self._ways, blocked)
+
+    def _why_no_directory(self, path: RelPath) -> str | None:
+        """Says what keeps a directory from existing, once the planned deletions are done."""
+        if self._work_tree.captured(path) is not None:
+            return "inTheWay" if path not in self._deletes else None
+        found = self._occupant(path)
+        if found is None:
+            self._missing.add(path)
+            return None
+        return (self.skipped(path) or "ignored") if not stat.S_ISDIR(found.st_mode) else None
+
+    def _occupant(self, path: RelPath) -> os.stat_result | None:
+        """Finds what is at a path; does not look for anything in a directory that is missing."""
+        return None if path.rpartition(b"/")[0] in self._missing else self._work_tree.occupant(path)
+
+
+_Found = TypeVar("_Found")
+
+
+def _inherited(
+    path: RelPath, known: dict[RelPath, _Found | None], own: Callable[[RelPath, _Found | None], _Found | None]
+) -> _Found | None:
+    """What is true of the directory of a path, if `own` says it of one directory, given what is true of the one above.
+
+    Each is asked once: `known` keeps what is found.
+    """
+    ways = parents(path)
+    unknown = list(takewhile(lambda above: above not in known, ways))
+    found = known[ways[len(unknown)]] if len(unknown) < len(ways) else None
+    for above in reversed(unknown):
+        known[above] = found = own(above, found)
+    return found
+
+
+def ignored_files(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> frozenset[RelPath]:
+    """Filters some paths for those with a file or symlink that the last capture ignored.
+
+    Raises:
+        IoError: the disk failed.
+        Cancelled: the request was cancelled.
+    """
+    found = set()
+    for path in paths:
+        call.check()
+        if work_tree.is_ignored(path):
+            occupant = work_tree.occupant(path)
+            if occupant is not None and (stat.S_ISREG(occupant.st_mode) or stat.S_ISLNK(occupant.st_mode)):
+                found.add(path)
+    return frozenset(found)
+
+
+def uncaptured_origin(origins: Iterable[Origin]) -> RelPath | None:
+    """The last name under which something was not captured; None if it always was."""
+    return next((origin.path for origin in reversed(tuple(origins)) if origin.uncaptured), None)
+
+
+def with_only_copies(
+    plan: Plan,
+    work_tree: WorkTree,
+    moved: Mapping[RelPath, RelPath],
+    targets: Collection[Target],
+    is_free: Callable[[RelPath], bool],
+) -> Plan:
+    """The same plan, with the moves of what no snapshot has; what cannot be moved is not deleted.
+
+    Args:
+        plan: with the directories that move as a whole.
+        work_tree: the folder, as of the capture that the plan was made from.
+        moved: the new names of files that are not to be deleted or replaced.
+        targets: the snapshots that the files come from.
+        is_free: whether something can get a name.
+    """
+    deletes = {delete.path for delete in plan.deletes}
+    writes = {write.path: write for write in plan.writes}
+    moves = list(plan.moves)
+    around = {move.old for move in moves} | {move.new for move in moves}
+    kept: dict[RelPath, FileOutcome] = {}
+
+    def is_moving(path: RelPath) -> bool:
+        return not around.isdisjoint((path, *parents(path)))
+
+    moves += (
+        MoveDirectory(old, new, uncaptured=True)
+        for old, new in moved.items()
+        if not is_moving(old) and (old in deletes or old in writes)
+    )
+    folders = folders_above(writes)
+    for path, origins in work_tree.origins.items():
+        if is_moving(path) or not work_tree.is_directory(path):
+            continue
+        was = uncaptured_origin(origins)
+        if was is None:
+            # its files go back to where it was, and the rest stays
+            if any(work_tree.foreign_below(path)) and any(origin.path in folders for origin in origins):
+                kept[path] = FileOutcome(path, "kept", "directoryNotEmpty")
+            continue
+        below = list(work_tree.captured_below(path))
+        inside = [name for name in below if name in deletes]
+        if inside and len(inside) == len(below) and is_free(was):
+            moves.append(MoveDirectory(path, was, uncaptured=True))
+        else:
+            kept.update((name, FileOutcome(name, "kept", "onlyCopy")) for name in inside)
+    for target in targets:
+        moves += (move for move in _again(target, writes, work_tree) if not is_moving(move.new))
+    return attrs.evolve(
+        plan,
+        deletes=tuple(delete for delete in plan.deletes if delete.path not in kept),
+        settled=(*plan.settled, *kept.values()),
+        moves=tuple(sorted(moves, key=lambda move: move.new)),
+    )
+
+
+def _again(target: Target, writes: Mapping[RelPath, Write], work_tree: WorkTree) -> Iterator[MoveDirectory]:
+    """Finds what was not captured before it got a name that it is to have again, if it still is what it was."""
+    for path, origins in target.snapshot.coverage.origins:
+        was = uncaptured_origin(origins)
+        coming = [
+            write for write in writes.values() if write.captured is None and path in (write.path, *parents(write.path))
+        ]
+        if was and coming and work_tree.captured(was) is None and work_tree.occupant(path) is None:
+            there = ((was + write.path[len(path) :], write) for write in coming)
+            if all(_is_there(work_tree.content(name, TEN_MIB), write) for name, write in there):
+                yield MoveDirectory(was, path, uncaptured=True)
+
+
+def _is_there(data: bytes | None, write: Write) -> bool:
+    return data is not None and sha1(b"blob %d\0%b" % (len(data), data)).digest() == write.entry.oid
