@@ -42,7 +42,7 @@ LONGEST := $(addprefix tests/,acp agents/settings authorship benchmarks/test_sto
 	faults/test_sweeps.py fixtures fuzz hazards hook/test_json_text.py library machines mcp notes remotes \
 	rpc/test_adding_a_method.py rpc/test_concurrency.py rpc/test_slow_diff.py rpc/test_tcp.py sharing soak \
 	staging store/fsck store/journal store/maintenance store/objects/test_damaged_objects.py \
-	store/objects/test_libgit2.py store/sharing store/test_adopt.py store/test_passing_errors.py \
+	store/objects/test_libgit2.py store/test_adopt.py store/test_passing_errors.py \
 	store/timeline test_package.py ui/test_review.py ui/test_view.py web worktree/test_cost.py \
 	worktree/test_links.py)
 # what `make e2e-neovim` runs

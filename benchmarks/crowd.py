@@ -17,7 +17,7 @@ from snapd.model.timeline import Event, SessionEnded, SessionStarted, Span, Step
 from snapd.store.objects.codec import encode_tree, object_id
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_writer import PackWriter
-from snapd.store.sharing.outgoing import OutgoingRepository
+from snapd.sharing.outgoing import OutgoingRepository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -14,7 +14,7 @@ import attrs
 
 from snapd.core.compare.text import DirectDiffer
 from snapd.core.operations.editors import Editors
-from snapd.core.workspace import Seams, Workspace
+from snapd.core.workspace import Seams
 from snapd.folders.former import former_histories, is_another, remember, set_aside
 from snapd.folders.root import folder_around, has_history, store_of
 from snapd.locations import check_private, project_id, store_directories, store_path
@@ -29,7 +29,8 @@ from snapd.refusal import canonical_root, check_root
 from snapd.remotes.program import GitProgram
 from snapd.secret_rules.shipped import secret_rules
 from snapd.settings.in_force import FolderSettings
-from snapd.sharing.elsewhere import Elsewhere, Machine
+from snapd.sharing.remote_sessions import Machine, RemoteSessions
+from snapd.sharing.workspace import SharedWorkspace
 from snapd.store.files.durable import make_directories
 from snapd.store.store import Store
 from snapd.worktree.ignore import GitUser
@@ -69,7 +70,7 @@ class _Open:
         changing: done when the opening or closing is; None while it is open. Fails if the opening fails.
     """
 
-    workspace: Workspace | None
+    workspace: SharedWorkspace | None
     settings: FolderSettings
     users: int
     changing: Future[None] | None
@@ -78,7 +79,7 @@ class _Open:
 @attrs.frozen
 class _Closing:
     store: str
-    workspace: Workspace
+    workspace: SharedWorkspace
     done: Future[None]
 
 
@@ -115,13 +116,13 @@ class Workspaces:
         self._texts = texts if texts is not None else DirectDiffer()
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
-        self._listeners: list[Callable[[Workspace], None]] = []
+        self._listeners: list[Callable[[SharedWorkspace], None]] = []
 
-    def on_open(self, listener: Callable[[Workspace], None]) -> None:
+    def on_open(self, listener: Callable[[SharedWorkspace], None]) -> None:
         """Calls a listener with every workspace that is opened."""
         self._listeners.append(listener)
 
-    def acquire(self, folder: bytes, options: Options) -> Workspace:
+    def acquire(self, folder: bytes, options: Options) -> SharedWorkspace:
         """The workspace of a folder, opened if it is not; `release` it when done.
 
         Args:
@@ -137,7 +138,9 @@ class Workspaces:
                 return found
             found.result()
 
-    def try_acquire(self, folder: bytes, options: Options, *, only_open: bool = False) -> Workspace | Future[None]:
+    def try_acquire(
+        self, folder: bytes, options: Options, *, only_open: bool = False
+    ) -> SharedWorkspace | Future[None]:
         """Does what `acquire` does, without waiting while another thread opens or closes the same store.
 
         Args:
@@ -195,12 +198,12 @@ class Workspaces:
         return self._locate(folder, settings).store
 
     @property
-    def all_open(self) -> list[Workspace]:
+    def all_open(self) -> list[SharedWorkspace]:
         """The open workspaces, used or not."""
         with self._lock:
             return [found.workspace for found in self._open.values() if found.workspace and found.changing is None]
 
-    def release(self, workspace: Workspace, options: Options) -> bool:
+    def release(self, workspace: SharedWorkspace, options: Options) -> bool:
         """Gives back a workspace that a client acquired with these options.
 
         Returns:
@@ -231,7 +234,7 @@ class Workspaces:
 
     # `_lock` only guards the table: to open or close a store takes as long as its disk does
 
-    def _open_now(self, location: _Location, settings: Settings, opening: _Open) -> Workspace:
+    def _open_now(self, location: _Location, settings: Settings, opening: _Open) -> SharedWorkspace:
         changing = opening.changing
         assert changing is not None
         try:
@@ -285,7 +288,7 @@ class Workspaces:
                 del self._open[closing.store]
             closing.done.set_result(None)
 
-    def _is_still_there(self, found: _Open, workspace: Workspace, options: Options) -> bool:
+    def _is_still_there(self, found: _Open, workspace: SharedWorkspace, options: Options) -> bool:
         """Whether an acquired workspace is still that of its folder, and watched as these options want it.
 
         Otherwise it is closed, and the caller opens it again; while others use it, it stays watched as it is.
@@ -351,7 +354,7 @@ class Workspaces:
         hidden = os.path.relpath(real, root) if real.startswith(root + b"/") else None
         return _Location(root, store_path(os.fsdecode(real), project_id(root)), hidden)
 
-    def _make(self, location: _Location, policy: FolderSettings, settings: Settings) -> Workspace:
+    def _make(self, location: _Location, policy: FolderSettings, settings: Settings) -> SharedWorkspace:
         work_tree = WorkTree(location.root, self._user, self._umask, location.hidden, settings.watcher)
         folder = os.fsdecode(location.root)
         try:
@@ -372,22 +375,24 @@ class Workspaces:
                     partial(_contents, store),
                     _last_coverage(store),
                 )
-                return Workspace(
+                remotes = RemoteSessions(
+                    location.root, store, self._machine, partial(self._beside, location.store, policy)
+                )
+                return SharedWorkspace(
                     project_id(location.root),
                     work_tree,
                     store,
                     Seams(
                         policy=policy,
                         texts=self._texts,
+                        other_machines=remotes,
                         editors=self.editors,
-                        elsewhere=Elsewhere(
-                            location.root, store, self._machine, partial(self._beside, location.store, policy)
-                        ),
                         notes=ProjectNotes(location.root, GitProgram(self._machine.environment, protocols=())),
-                        secret_rules=secret_rules,
                         is_elsewhere=partial(_is_elsewhere, location),
                         former_histories=partial(former_histories, location.store, folder),
                     ),
+                    remotes,
+                    secret_rules,
                 )
             except BaseException:
                 store.close()

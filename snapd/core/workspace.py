@@ -16,11 +16,6 @@ from snapd.core.actions.messages import Messages, SessionNews
 from snapd.core.actions.review.blame import Attesting, Blame, TextBlame
 from snapd.core.actions.review.review import Looking, PendingFeed, Review
 from snapd.core.actions.sessions import Sessions
-from snapd.core.actions.sharing.apply import Apply
-from snapd.core.actions.sharing.fetch import FetchedSessions, Reader, Readers
-from snapd.core.actions.sharing.handover import HandOver
-from snapd.core.actions.sharing.push import Prune, Push
-from snapd.core.actions.sharing.takeover import TakeOver
 from snapd.core.actions.snapshots import Snapshots
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
@@ -33,9 +28,8 @@ from snapd.core.operations.runner import Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.review.changes import Attributor
 from snapd.core.review.pending import PendingFiles
-from snapd.core.seams import Elsewhere, Fetched, Notes, Policy
+from snapd.core.seams import Fetched, Notes, OtherMachines, Policy
 from snapd.model.paths import shown
-from snapd.model.secrets import SecretRules
 from snapd.model.snapshot import RelPath
 from snapd.store.store import Store
 from snapd.worktree.worktree import WorkTree
@@ -49,9 +43,8 @@ class Seams:
         policy: says what to capture, and what to keep for how long.
         texts: compares texts.
         editors: knows what editors have open.
-        elsewhere: the other machines.
+        other_machines: what was fetched from them, and sent to them.
         notes: of the project's git.
-        secret_rules: gives the rules for what may be a secret.
         is_elsewhere: whether a file belongs to a repository in the folder that has a history of its own.
         former_histories: lists the histories that the folder may take as its own.
     """
@@ -59,9 +52,8 @@ class Seams:
     policy: Policy
     texts: TextDiffer
     editors: Editors
-    elsewhere: Elsewhere
+    other_machines: OtherMachines
     notes: Notes
-    secret_rules: Callable[[], SecretRules]
     is_elsewhere: Callable[[RelPath], bool] = lambda _: False
     former_histories: Callable[[], Sequence[FormerHistory]] = tuple
 
@@ -94,34 +86,28 @@ class Workspace:
         blame: says who wrote each line of a file.
         text_blame: says who wrote each line of a text that a file had.
         made_changes: lists the changes of steps one by one.
-        elsewhere: the other machines.
-        pushing: pushes sessions to other machines.
-        pruning: deletes old sessions from there.
-        fetched: fetches sessions from there, and reads them.
-        readers: finds who reads a session or a step, of this folder or a fetched one.
-        handover: hands the folder over to another machine.
-        takeover: takes over what another machine handed over.
-        applier: takes in what steps of fetched sessions changed.
+        undo_planner: plans how steps are taken back.
+        runner: carries out operations.
     """
 
     def __init__(self, project_id: str, work_tree: WorkTree, store: Store, seams: Seams) -> None:
         self.project_id, self.former_histories = project_id, seams.former_histories
-        self.policy, self.elsewhere = seams.policy, seams.elsewhere
+        self.policy, self._other_machines = seams.policy, seams.other_machines
         self.work_tree, self.store = work_tree, store
         texts, timeline, is_elsewhere = seams.texts, store.timeline, seams.is_elsewhere
         self.writer = writer = Writer(work_tree, store, seams.policy, texts, seams.editors)
-        runner = Runner(writer, store, seams.editors, texts)
+        self.runner = runner = Runner(writer, store, seams.editors, texts)
         self.root, self.event_log, self.feed = work_tree.root, writer.event_log, writer.feed
-        known = KnownSnapshots(store, seams.elsewhere)
+        known = KnownSnapshots(store, seams.other_machines)
         self.snapshots = Snapshots(writer, store, known, runner)
         self.comparison = Comparison(writer, known, texts)
-        self.upkeep = Upkeep(writer, store, seams.policy, seams.elsewhere)
+        self.upkeep = Upkeep(writer, store, seams.policy, seams.other_machines)
         self.step_changes = changes = StepChanges(store, timeline, texts)
         self.sessions = sessions = Sessions(writer, store, changes)
         self.messages = Messages(writer, timeline, sessions, changes, seams.policy)
         self.news = SessionNews(writer, store, sessions, changes, seams.policy, seams.former_histories)
         self.history = History(timeline, changes, is_elsewhere)
-        planner = UndoPlanner(store, work_tree, changes)
+        self.undo_planner = planner = UndoPlanner(store, work_tree, changes)
         contested = ContestedFiles(writer, store, changes, planner, texts, is_elsewhere)
         self.undo_steps = UndoSteps(writer, store, sessions, changes, planner, runner, contested=contested, texts=texts)
         self.net_changes = NetChanges(store, timeline, changes, sessions, texts)
@@ -133,13 +119,6 @@ class Workspace:
         self.blame = Blame(writer, store, looking, attributor, texts, Attesting(seams.notes))
         self.text_blame = TextBlame(writer, store, looking, attributor, texts)
         self.made_changes = MadeChanges(store, sessions, changes)
-        self.pushing = Push(store, sessions, changes, seams.elsewhere, seams.secret_rules)
-        self.pruning = Prune(timeline, seams.elsewhere)
-        self.fetched = FetchedSessions(seams.elsewhere, texts)
-        self.readers = Readers(store, Reader(sessions, self.net_changes), self.fetched)
-        self.handover = HandOver(writer, store, changes, seams.elsewhere, self.pushing)
-        self.takeover = TakeOver(writer, store, sessions, planner, seams.elsewhere, runner)
-        self.applier = Apply(writer, store, sessions, planner, self.fetched, runner)
 
     def for_other_folders(self) -> Fetched:
         """What other folders of this machine can take from this one: its sessions, as they are now."""
@@ -172,5 +151,5 @@ class Workspace:
         """Closes the folder and the store, once the operation that runs is done."""
         self.sessions.close()
         self.pending_feed.close()
-        self.elsewhere.close()
+        self._other_machines.close()
         self.writer.close()

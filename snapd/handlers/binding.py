@@ -17,8 +17,8 @@ from snapd.wire.values import RequestParams
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from snapd.core.workspace import Workspace
     from snapd.model.call import Call
+    from snapd.sharing.workspace import SharedWorkspace
 
 
 @attrs.frozen
@@ -32,7 +32,7 @@ class Context:
         call: the cancellation and progress of the request.
     """
 
-    workspace: Workspace
+    workspace: SharedWorkspace
     roots: tuple[bytes, ...]
     client: Hashable
     call: Call

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from snapd.core.actions.sharing.handover import HandoverOptions
-from snapd.core.actions.sharing.push import PruneOptions, PushOptions, Signing
 from snapd.model.errors import InvalidParams
+from snapd.sharing.handover import HandoverOptions
+from snapd.sharing.push import PruneOptions, PushOptions, Signing
 from snapd.wire import methods
 from snapd.wire import sharing as wire
 
@@ -17,8 +17,8 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
-    from snapd.core.actions.sharing.push import Pushed
-    from snapd.core.seams import Carrier
+    from snapd.sharing.push import Pushed
+    from snapd.sharing.remote_sessions import Carrier
 
     from .binding import Context
 
@@ -224,5 +224,5 @@ def takeover(context: Context, params: wire.SessionTakeoverParams) -> wire.Sessi
 def _carrier(context: Context, remote: str | None, file: str | None) -> Carrier:
     if (remote is None) == (file is None):
         raise InvalidParams("remote, file: give one of them", hint="name a git repository, or a file", field="remote")
-    elsewhere = context.workspace.elsewhere
-    return elsewhere.bundle(file) if file is not None else elsewhere.remote(remote or "")
+    remotes = context.workspace.remote_sessions
+    return remotes.bundle(file) if file is not None else remotes.remote(remote or "")

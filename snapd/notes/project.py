@@ -23,8 +23,8 @@ from snapd.model.errors import IoError, os_errors
 from snapd.model.paths import is_utf8
 from snapd.model.snapshot import TEN_MIB
 from snapd.remotes.program import Bounds
+from snapd.sharing.outgoing import make_bare
 from snapd.store.objects.codec import batch_objects
-from snapd.store.sharing.outgoing import make_bare
 from snapd.worktree.fs.stable_read import read_small
 from snapd.worktree.git.repository import find_repository, object_directories, unquoted
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from snapd.core.operations.editors import Report
-    from snapd.core.workspace import Workspace
     from snapd.rpc.scheduling.workspace_queue import Ticket
+    from snapd.sharing.workspace import SharedWorkspace
 
     from .folders import Folders
     from .language_server import lsp
@@ -134,7 +134,7 @@ class Documents:
             for ticket in notice.tickets:
                 ticket.leave()
 
-    def _report(self, notice: _Notice, workspaces: Sequence[Workspace]) -> None:
+    def _report(self, notice: _Notice, workspaces: Sequence[SharedWorkspace]) -> None:
         editors = self._services.workspaces.editors
         name = os.path.join(os.path.realpath(os.path.dirname(notice.path)), os.path.basename(notice.path))
         # an editor that has a symlink open saves to the file behind it

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
     from typing import Any
 
-    from snapd.core.workspace import Workspace
     from snapd.settings.in_force import Options
+    from snapd.sharing.workspace import SharedWorkspace
 
     from .services import Services, Subscriber
 
@@ -47,7 +47,7 @@ class Folder:
     path: bytes
     options: Options
     before: Folder | None = None
-    workspace: Workspace | None = None
+    workspace: SharedWorkspace | None = None
     waiting: deque[Ticket] = attrs.field(factory=deque)
     opening: asyncio.Task[None] | None = None
     users: int = 0
@@ -180,7 +180,7 @@ class Folders:
         return ticket
 
     @property
-    def _open_workspaces(self) -> list[Workspace]:
+    def _open_workspaces(self) -> list[SharedWorkspace]:
         return [folder.workspace for folder in self._folders.values() if folder.workspace is not None]
 
     async def _open(self, folder: Folder) -> None:
@@ -208,7 +208,7 @@ class Folders:
                 queue.add(folder.waiting.popleft())
         self._release(folder)
 
-    async def _acquire(self, folder: Folder) -> tuple[Workspace, bool]:
+    async def _acquire(self, folder: Folder) -> tuple[SharedWorkspace, bool]:
         """Returns the workspace of a folder, and whether the client wants snapshots of it."""
         while True:
             found = await self._services.in_thread(self._try_acquire, folder)
@@ -216,7 +216,7 @@ class Folders:
                 return found
             await asyncio.wrap_future(found)
 
-    def _try_acquire(self, folder: Folder) -> tuple[Workspace, bool] | Future[None]:
+    def _try_acquire(self, folder: Folder) -> tuple[SharedWorkspace, bool] | Future[None]:
         workspaces, path = self._services.workspaces, folder.path
         if self.finds_root:
             path = workspaces.folder_around(path, folder.options.settings)
@@ -248,7 +248,7 @@ class Folders:
             workspace, folder.workspace = folder.workspace, None
             self._spawn(self._leave(workspace, folder.options))
 
-    async def _leave(self, workspace: Workspace, options: Options) -> None:
+    async def _leave(self, workspace: SharedWorkspace, options: Options) -> None:
         """Releases a workspace, after leaving the steps that the client has open in it."""
         attended_by = workspace.sessions.attended_by
         try:
@@ -264,7 +264,7 @@ class Folders:
         finally:
             await self._services.in_thread(self._services.workspaces.release, workspace, options)
 
-    async def _leave_steps(self, workspace: Workspace) -> None:
+    async def _leave_steps(self, workspace: SharedWorkspace) -> None:
         ticket = Ticket(self._options.client, Access.WRITE, lambda: None)
         self._services.queues.of(workspace).add(ticket)
         try:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from snapd.core.feed import NumberedNotice
-    from snapd.core.workspace import Workspace
     from snapd.settings.in_force import Base
+    from snapd.sharing.workspace import SharedWorkspace
     from snapd.workspaces import Workspaces
 
     Encode = Callable[[bytes, NumberedNotice], tuple[str, dict[str, Any]]]
@@ -95,9 +95,9 @@ class Hub:
         self._encode = encode
         self._executor = executor
         self._subscribers: dict[bytes, list[Subscriber]] = {}
-        self._feeds: weakref.WeakKeyDictionary[Workspace, _Feed] = weakref.WeakKeyDictionary()
+        self._feeds: weakref.WeakKeyDictionary[SharedWorkspace, _Feed] = weakref.WeakKeyDictionary()
 
-    def watch(self, workspace: Workspace) -> None:
+    def watch(self, workspace: SharedWorkspace) -> None:
         """Sends a workspace's events from now on. May be called from any thread."""
 
         def send_event(news: NumberedNotice) -> None:
@@ -110,21 +110,21 @@ class Hub:
         workspace.event_log.listen(send_event)
         workspace.writer.listen(partial(_log_trouble, workspace.root))
 
-    def subscribe(self, workspace: Workspace, subscriber: Subscriber, changes: bool) -> None:
+    def subscribe(self, workspace: SharedWorkspace, subscriber: Subscriber, changes: bool) -> None:
         """Sends a workspace's events to a client from now on; `changes` is as for `want_changes`."""
         subscribers = self._subscribers.setdefault(workspace.root, [])
         if subscriber not in subscribers:
             subscribers.append(subscriber)
         self.want_changes(workspace, subscriber, changes)
 
-    def unsubscribe(self, workspace: Workspace, subscriber: Subscriber) -> None:
+    def unsubscribe(self, workspace: SharedWorkspace, subscriber: Subscriber) -> None:
         """Sends them no more. Does nothing if the client was not subscribed."""
         subscribers = self._subscribers.get(workspace.root, [])
         if subscriber in subscribers:
             subscribers.remove(subscriber)
         self.want_changes(workspace, subscriber, False)
 
-    def want_changes(self, workspace: Workspace, subscriber: Subscriber, wanted: bool) -> None:
+    def want_changes(self, workspace: SharedWorkspace, subscriber: Subscriber, wanted: bool) -> None:
         """Sets whether a client wants changes of the files. While one client does, all clients get them."""
         feed = self._feeds.setdefault(workspace, _Feed())
         before = bool(feed.subscribers)
@@ -140,7 +140,7 @@ class Hub:
             subscriber.push(framed)
 
 
-def _switch(workspace: Workspace, feed: _Feed) -> None:
+def _switch(workspace: SharedWorkspace, feed: _Feed) -> None:
     with feed.switching:
         try:
             workspace.feed.listen(bool(feed.subscribers))

@@ -14,14 +14,14 @@ from snapd.remotes.bundles import Header, read_header, unpack
 from snapd.remotes.weighing import Weighing
 from snapd.store.files.durable import PRIVATE_FILE, write_all
 from snapd.store.refs.database import PACKED, encode_packed
-from snapd.store.sharing.formats import HANDOVERS, signature_of
-from snapd.store.sharing.outgoing import OutgoingRepository, look_at_trees
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
 from snapd.worktree.export import why_closed
 from snapd.worktree.fs.system import rename_no_replace
 
-from .copies import Prepared
+from .copies import Copies
 from .fetched import ListedSession, chosen
+from .formats import HANDOVERS, signature_of
+from .outgoing import OutgoingRepository, look_at_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from snapd.model.snapshot import ObjectId
     from snapd.model.timeline import SessionId
     from snapd.remotes.program import GitProgram
-    from snapd.store.sharing.mirror import FetchedHandover, Mirror
 
     from .commits import ProjectCommits
     from .fetched import Here
+    from .mirror import FetchedHandover, Mirror
 
 
 _WORTH_IT = 16 << 10
@@ -43,8 +43,8 @@ _CHUNK = 1 << 20
 _OTHER_NAME = "give the name of a file that does not exist yet"
 
 
-class BundledCopies(Prepared):
-    """Copies of sessions for a file; implements `core.seams.Outgoing`.
+class BundledCopies(Copies):
+    """Copies of sessions for a file.
 
     The file leaves out what one commit of the project has, if others likely have this commit and it makes a difference.
     `git bundle create` cannot be asked for that: it leaves out only what the sessions go on from, and a session goes on
@@ -105,7 +105,7 @@ def _chunks(header: bytes, pack: str) -> Iterator[bytes]:
 
 
 class Bundle:
-    """A file; implements `core.seams.Carrier`.
+    """A file that sessions are written to, all at once, or read from.
 
     Args:
         path: of the file, absolute.
@@ -121,13 +121,13 @@ class Bundle:
 
     @contextmanager
     def outgoing(self) -> Iterator[BundledCopies]:
-        """See `core.seams.Carrier`."""
+        """As `Remote.outgoing`; raises `InvalidParams`, `IoError` if the file cannot be made."""
         check_new(self.address, os.path.dirname(self._store))
         with OutgoingRepository(self._here.borrowed(), self._here.host) as repository:
             yield BundledCopies(repository, self._here.git, self._here.project, self.address)
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
-        """See `core.seams.Carrier`; raises also `StorageFull`, `IoError`.
+        """As `Remote.fetch`; raises `InvalidParams` if there is no such file, and `StorageFull`, `IoError`.
 
         The file may build on a commit of the project that this machine does not have; that is a `RemoteFailed`.
         """
@@ -140,7 +140,7 @@ class Bundle:
         return [ListedSession.of(self._shown, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
-        """See `core.seams.Carrier`; raises as `fetch`, too."""
+        """As `Remote.fetch_handover`; raises as `fetch`, too."""
         mirror, _ = self._take(lambda reference: reference.startswith(HANDOVERS), call)
         with os_errors(self.address), self._opened() as file:
             there = read_header(file, self._shown).heads

@@ -1,4 +1,4 @@
-"""The commits of a project, as its git tells them; implements `core.seams.ProjectCommits`."""
+"""The commits of a project, as its git tells them. Without git, or without commits, there are none."""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ from snapd.model.errors import RemoteChanged, SigningFailed, StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, TREE
 from snapd.remotes.address import without_secret
 from snapd.remotes.weighing import Weighing
-from snapd.store.sharing.formats import HANDOVERS, SIGNATURES, signature_of
-from snapd.store.sharing.outgoing import identities, look_at_trees
+
+from .formats import HANDOVERS, SIGNATURES, signature_of
+from .outgoing import identities, look_at_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from snapd.core.seams import Signer
     from snapd.model.call import Call
     from snapd.model.handover import Handover
     from snapd.model.snapshot import ObjectId, RelPath
@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     from snapd.model.trees import ReadTree
     from snapd.remotes.exchange import Exchange
     from snapd.remotes.program import GitProgram
-    from snapd.store.sharing.formats import SignatureTag
-    from snapd.store.sharing.mirror import Mirror
-    from snapd.store.sharing.outgoing import OutgoingRepository
 
     from .commits import ProjectCommits
+    from .formats import SignatureTag
+    from .mirror import Mirror
+    from .outgoing import OutgoingRepository
+    from .signing import Signer
 
 
-class Prepared(ABC):
-    """Copies of sessions: what of `core.seams.Outgoing` has nothing to do with where they go.
+class Copies(ABC):
+    """Copies of sessions for another machine, with what the workspace's own store does not have.
 
     Args:
         repository: holds them.
@@ -48,12 +49,22 @@ class Prepared(ABC):
         self.add_session, self.finish = repository.add_session, repository.finish
 
     def add_handover(self, handover: Handover, events: Iterable[Event], replaced: Collection[str]) -> None:
-        """Adds a handover; see `core.seams.Outgoing`."""
+        """Adds a handover.
+
+        Args:
+            handover: its record.
+            events: what its sessions did, oldest first.
+            replaced: the ids of the handovers of the same name that it may take the place of.
+        """
         del replaced
         self._repository.add_handover(handover, events)
 
     def sign(self, signer: Signer, call: Call) -> None:
-        """Signs each session, and a handover; see `core.seams.Outgoing`."""
+        """Signs each session, and a handover; to be asked for once all of them were added.
+
+        Raises:
+            SigningFailed, RemoteFailed, StorageFull, IoError, Cancelled: they are not signed.
+        """
         for name in tuple(self._repository.heads):
             call.check()
             payload = self._repository.payload(name, time.time_ns() // 1_000_000_000)
@@ -70,7 +81,19 @@ class Prepared(ABC):
             ) from error
 
     def new_files(self, read_tree: ReadTree, call: Call) -> Sequence[tuple[RelPath, ObjectId, int]]:
-        """The files that whoever gets the copies did not have; see `core.seams.Outgoing`."""
+        """The files in the copies that no commit known to whoever gets them has: path, blob and size, by path.
+
+        A remote knows the commits of its branches and tags, and those before them; whoever gets a file those of the
+        branches of the project's remotes, as last seen, and the commits that the file builds on.
+        To be asked before `weigh`, which has git forget the older commits.
+
+        Args:
+            read_tree: reads the trees that were not added.
+            call: the request.
+
+        Raises:
+            RemoteFailed, IoError, StoreCorrupt, Cancelled: the files cannot be determined.
+        """
         public, weighing = self._public(call), self._weighing()
         blobs, trees = weighing.new_objects(public, call)
         found = {(path, oid) for path, oid in self._repository.effects if oid in blobs}
@@ -90,6 +113,21 @@ class Prepared(ABC):
         return [(path, oid, blobs[oid]) for path, oid in sorted(found) if oid not in committed]
 
     @abstractmethod
+    def weigh(self, call: Call) -> int:
+        """The bytes that a push would send, as far as this machine knows what the remote has; raises `RemoteFailed`."""
+
+    @abstractmethod
+    def push(self, call: Call) -> None:
+        """Pushes the copies: all or none.
+
+        Raises:
+            RemoteChanged: the remote has events of one of the sessions that the copy does not have, or somebody else's
+                handover of the same name.
+            RemoteFailed: the remote has what it had.
+            Untrusted: the same; what it has of these sessions is not what it says.
+        """
+
+    @abstractmethod
     def _public(self, call: Call) -> Collection[ObjectId]:
         """The commits that whoever gets the copies has, or had; also some that this machine does not have."""
 
@@ -97,8 +135,8 @@ class Prepared(ABC):
         return Weighing(self._git, self._repository.path, tuple(self._repository.heads.values()))
 
 
-class Copies(Prepared):
-    """Copies of sessions for one remote; implements `core.seams.Outgoing`.
+class RemoteCopies(Copies):
+    """Copies of sessions for one remote.
 
     Args:
         repository: holds them.

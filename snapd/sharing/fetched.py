@@ -13,18 +13,19 @@ from snapd.model.errors import InvalidParams
 from snapd.model.handover import HandedOver
 from snapd.store.journal.frames import LINEAGE
 from snapd.store.journal.journal import Journal
-from snapd.store.sharing.formats import HANDOVERS
+
+from .formats import HANDOVERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from snapd.model.call import Call
     from snapd.remotes.program import GitProgram
-    from snapd.store.sharing.index import Indexed
-    from snapd.store.sharing.inspection import Limits
-    from snapd.store.sharing.mirror import FetchedHandover, Mirror
 
     from .commits import ProjectCommits
+    from .index import Indexed
+    from .inspection import Limits
+    from .mirror import FetchedHandover, Mirror
     from .signing import Checks
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.seams import PrunedSession
 from snapd.model.errors import IoError, RemoteChanged, StoreCorrupt, UnknownSession
 from snapd.model.handover import Taken
 from snapd.remotes.address import without_secret
@@ -17,12 +16,12 @@ from snapd.remotes.exchange import Exchange
 from snapd.remotes.program import Bounds
 from snapd.store.objects.codec import batch_objects
 from snapd.store.refs.database import read_references
-from snapd.store.sharing.formats import HANDOVERS, signature_of
-from snapd.store.sharing.outgoing import OutgoingRepository, as_host, look_at_trees, make_bare
 from snapd.store.timeline.chain import SESSIONS, chain_of_session, decode_link, host_of
 
-from .copies import Copies
+from .copies import RemoteCopies
 from .fetched import ListedSession, chosen
+from .formats import HANDOVERS, signature_of
+from .outgoing import OutgoingRepository, as_host, look_at_trees, make_bare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from snapd.model.snapshot import ObjectId
     from snapd.model.timeline import SessionId
     from snapd.remotes.program import GitProgram
-    from snapd.store.sharing.mirror import FetchedHandover, Mirror
 
     from .fetched import Here
+    from .mirror import FetchedHandover, Mirror
 
 
 _TOGETHER = 1000
@@ -149,8 +148,28 @@ def _seen(lot: Iterable[Tip]) -> dict[str, ObjectId]:
     return {name: target for tip in lot for name, target in tip.seen.items()}
 
 
+@attrs.frozen
+class PrunedSession:
+    """A session that was deleted from a remote because it is old, or would be.
+
+    Attributes:
+        reference: its name there.
+        session_id: its name; None if this machine does not know that.
+        host: the machine that added to it last.
+        newest: when that was, milliseconds since 1970.
+    """
+
+    reference: str
+    session_id: SessionId | None
+    host: str
+    newest: int
+
+
 class Remote:
-    """A git repository at an address; implements `core.seams.Remote`.
+    """A git repository that sessions are pushed to and fetched from.
+
+    Every method that speaks with it raises `RemoteFailed` if that fails, and `Cancelled`; but for `prune`, nothing is
+    half done then.
 
     Args:
         address: as git takes it.
@@ -171,7 +190,7 @@ class Remote:
         self._handed_over = handed_over
 
     @contextmanager
-    def outgoing(self) -> Iterator[Copies]:
+    def outgoing(self) -> Iterator[RemoteCopies]:
         """Begins copies of sessions to push, which are gone at the end of the block."""
         mirror = self._here.mirror()
 
@@ -179,7 +198,7 @@ class Remote:
             self._fetch(mirror, names, call)
 
         with OutgoingRepository(self._here.borrowed(), self._here.host) as repository:
-            yield Copies(repository, self._here.git, self._exchange, mirror, self._here.project, fetch)
+            yield RemoteCopies(repository, self._here.git, self._exchange, mirror, self._here.project, fetch)
 
     def delete(self, session_ids: Collection[SessionId], call: Call) -> tuple[SessionId, ...]:
         """Deletes sessions there, all or none; gives those that were there."""
@@ -195,7 +214,21 @@ class Remote:
     def prune(
         self, before: int, ours: Collection[SessionId], call: Call, *, everybody: bool, dry_run: bool
     ) -> Sequence[PrunedSession]:
-        """Deletes sessions that nobody added to since a time; see `core.seams.Remote`."""
+        """Deletes sessions there that nobody added to since a time; one that somebody adds to meanwhile stays.
+
+        Args:
+            before: milliseconds since 1970.
+            ours: these, and those that this machine added to last.
+            call: the request.
+            everybody: whether to delete all others, too.
+            dry_run: whether only to find them.
+
+        Returns:
+            Those that are gone now, or would be, the oldest first.
+
+        Raises:
+            RemoteFailed, RemoteChanged, Cancelled: some may be gone; asked again, it goes on with the others.
+        """
         mirror = self._here.mirror()
         pruning = Pruning(self._here.git, self._exchange)
         old = pruning.old(before, call)
@@ -214,7 +247,12 @@ class Remote:
         return [PrunedSession(tip.reference, names.get(tip.reference), tip.host, tip.newest) for tip in old]
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
-        """Fetches sessions, None for all that are there; gives those that are new, or others than before."""
+        """Fetches sessions, None for all that are there; gives those that are new, or others than before.
+
+        Raises:
+            UnknownSession: a remote does not have one of them; nothing was taken.
+            Untrusted: they are not what they say, or over a limit; nothing was taken.
+        """
         mirror = self._here.mirror()
         names = None if session_ids is None else tuple(map(chain_of_session, session_ids))
         if names:
@@ -231,7 +269,12 @@ class Remote:
         return [ListedSession.of(self.address, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
-        """Fetches a handover, None for the only one that nobody took over yet."""
+        """Fetches a handover, None for the only one that nobody took over yet.
+
+        Raises:
+            InvalidParams: there is none, or there are several.
+            Untrusted: it is not what it says, or over a limit; nothing was taken.
+        """
         mirror = self._here.mirror()
         self._fetch(mirror, (), call, [HANDOVERS if name is None else HANDOVERS + name])
         with mirror.quarantine(self._here.borrowed(), ()) as quarantine:
@@ -239,7 +282,11 @@ class Remote:
         return chosen(self.address, mirror, there, name, self._here.checks(), call)
 
     def mark_taken(self, taken: FetchedHandover, milliseconds: int, call: Call) -> bool:
-        """Notes there that this machine took a handover over, so that whoever made it sees that."""
+        """Notes there that this machine took a handover over, so that whoever made it sees that.
+
+        Raises:
+            RemoteChanged: somebody else took it over, or handed over again, meanwhile.
+        """
         mirror = self._here.mirror()
         handover = taken.handover
         marked = attrs.evolve(handover, taken=(*handover.taken, Taken(self._here.host, milliseconds)))

@@ -11,23 +11,25 @@ import attrs
 from snapd.model.errors import InvalidParams, IoError, StorageFull, StoreCorrupt
 from snapd.model.handover import Signature
 from snapd.remotes.ssh_keygen import PROGRAM, Signers, SshKeygen, literal_key, public_key
-from snapd.store.sharing.formats import NAMESPACE, fingerprint
-from snapd.store.sharing.signatures import Verdict
+
+from .formats import NAMESPACE, fingerprint
+from .signatures import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from snapd.model.call import Call
-    from snapd.store.sharing.mirror import Mirror
-    from snapd.store.sharing.signatures import IndexedSignature
     from snapd.worktree.git.config import SigningSettings
+
+    from .mirror import Mirror
+    from .signatures import IndexedSignature
 
 _HINT = "name an ssh key: the path of its file, or a public key that your ssh agent has"
 
 
 @attrs.frozen
 class Signer:
-    """Signs with one key; implements `core.seams.Signer`.
+    """Signs what leaves this machine, with one key.
 
     Attributes:
         program: that signs.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from snapd.core.actions.sharing.fetch import SHORTEST
+from snapd.sharing.sessions import SHORTEST
 from tests.acp.real import Decision, Work, allow
 from tests.acp.streams import prompt, result
 

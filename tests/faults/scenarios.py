@@ -20,11 +20,11 @@ from typing import Any
 
 import attrs
 
-from snapd.core.actions.sharing.handover import HandoverOptions
 from snapd.core.operations.runner import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot
+from snapd.sharing.handover import HandoverOptions
 from snapd.store import adopt
 from snapd.store import object_store as batch
 from snapd.store.journal import journal
@@ -360,7 +360,7 @@ def _handed_over(act: Act) -> None:
     step = agents.begin(HANDED)
     other.become(act.states["second"])
     agents.end(step)
-    carrier = other.workspace.elsewhere.bundle(str(folder / "handed.bundle"))
+    carrier = other.workspace.remote_sessions.bundle(str(folder / "handed.bundle"))
     other.workspace.handover.hand_over(carrier, HandoverOptions(), Call())
     other.close()
 
@@ -372,7 +372,7 @@ def _take_over(act: Act) -> None:
 
     def take_over() -> Any:
         workspace = act.bench.workspace
-        carrier = workspace.elsewhere.bundle(str(act.bench.folder / "handed.bundle"))
+        carrier = workspace.remote_sessions.bundle(str(act.bench.folder / "handed.bundle"))
         return workspace.takeover.take_over(carrier, None, OperationOptions("fail", True, False), Call()).outcome
 
     act.change(now, "second", take_over)

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 
 from snapd.model.errors import SnapdError
 from snapd.model.snapshot import Coverage
+from snapd.sharing.formats import signature_of
 from snapd.store.coverage import encode
-from snapd.store.sharing.formats import signature_of
 from tests.fuzz.properties import how
 from tests.fuzz.target import judge_error
 from tests.rpc.machine import Machine, tree_of
+from tests.sharing.forging import Commit, Forge
 from tests.sharing.keys import make_key
-from tests.store.sharing.forging import Commit, Forge
 from tests.support.git import run_git
 from tests.support.places import make_folder
 

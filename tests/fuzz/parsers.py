@@ -24,10 +24,10 @@ from snapd.notes.note import BadNoteError, Note
 from snapd.remotes import address
 from snapd.rpc.transport import framing as rpc
 from snapd.secret_rules.shipped import secret_rules
+from snapd.sharing import formats
 from snapd.store import coverage
 from snapd.store.files.durable import Damaged
 from snapd.store.objects import codec, pack_entry
-from snapd.store.sharing import formats
 from snapd.store.timeline.codec import decode_event
 from snapd.web.api import parameters
 from snapd.web.api.table import ROWS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from snapd.core.actions.sharing.push import Pushed, PushOptions
 from snapd.model.call import Call
+from snapd.sharing.push import Pushed, PushOptions
 from tests.support.sessions import Agents
 
 

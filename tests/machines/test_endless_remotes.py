@@ -11,7 +11,7 @@ import pytest
 
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, Untrusted
-from snapd.store.sharing.inspection import Limits
+from snapd.sharing.inspection import Limits
 from snapd.store.timeline.chain import chain_of_session
 from tests.support.processes import own_children
 from tests.support.sessions import Agents

@@ -12,7 +12,7 @@ import pytest
 
 from snapd.model.errors import RemoteChanged, RemoteFailed
 from snapd.store.timeline.chain import chain_of_session
-from tests.core.sharing.test_projection import told
+from tests.sharing.test_projection import told
 from tests.support.sessions import Agents, text
 
 from .servers import KINDS, Kind, Served, credentials

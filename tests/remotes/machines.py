@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from snapd.core.actions.step_changes import StepChanges
-from snapd.core.projection import Projection
 from snapd.model.call import Call
 from snapd.model.snapshot import ObjectId
 from snapd.remotes.exchange import Exchange
 from snapd.remotes.program import GitProgram
-from snapd.store.sharing.index import SessionIndex
-from snapd.store.sharing.inspection import Limits
-from snapd.store.sharing.mirror import Mirror
-from snapd.store.sharing.outgoing import OutgoingRepository
+from snapd.sharing.index import SessionIndex
+from snapd.sharing.inspection import Limits
+from snapd.sharing.mirror import Mirror
+from snapd.sharing.outgoing import OutgoingRepository
+from snapd.sharing.projection import Projection
 from snapd.store.store import Store
 from snapd.store.timeline.timeline import FetchedTimeline
 from snapd.worktree.git.repository import own_object_directories

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from snapd.model.errors import RemoteChanged, RemoteFailed, Untrusted
-from snapd.store.sharing.inspection import Limits
-from tests.core.sharing.test_projection import told
+from snapd.sharing.inspection import Limits
+from tests.sharing.test_projection import told
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, at_work, text
 

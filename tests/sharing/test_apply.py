@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.sharing.apply import Applied
-from snapd.core.actions.sharing.push import PushOptions
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, UnknownSession, UnknownStep
 from snapd.model.snapshot import OnConflict
+from snapd.sharing.apply import Applied
+from snapd.sharing.push import PushOptions
 from tests.remotes.machines import bare
 from tests.support.sessions import TEXT, Agents, at_work, text
 from tests.support.workspace import outcomes, read

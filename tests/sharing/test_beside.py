@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from snapd.core.actions.sharing.apply import Applied
 from snapd.core.operations.runner import OperationOptions
 from snapd.folders.root import store_of
 from snapd.model.call import Call
@@ -22,6 +21,7 @@ from snapd.model.errors import (
 )
 from snapd.model.snapshot import ObjectId, OnConflict
 from snapd.settings.in_force import Options
+from snapd.sharing.apply import Applied
 from snapd.store import adopt as adopting
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work, text

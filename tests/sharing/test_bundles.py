@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.sharing.push import Pushed, PushOptions
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, InvalidParams, RemoteFailed, StorageFull, UnknownSession, Untrusted
 from snapd.sharing import bundle
+from snapd.sharing.push import Pushed, PushOptions
 from snapd.store.files.durable import write_all
-from tests.core.sharing.test_projection import told
+from tests.sharing.test_projection import told
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work, text
 

@@ -66,5 +66,5 @@ def test_nothing_is_run_and_nothing_fetched(folder: Path, traps: Traps) -> None:
 def test_a_workspace_asks_in_this_way(tmp_path: Path, folder: Path, traps: Traps) -> None:
     bench = make(tmp_path / "bench", {"a": b"1"})
     shutil.copytree(folder / ".git", bench.root / ".git")
-    assert bench.workspace.elsewhere.project.common([UNKNOWN], Call()) is None
+    assert bench.workspace.remote_sessions.project.common([UNKNOWN], Call()) is None
     assert traps.fired() == []

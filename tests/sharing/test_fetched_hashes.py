@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.sharing.push import PushOptions
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownSnapshot
 from snapd.model.snapshot import ObjectId
 from snapd.model.taken import TakenQuery
+from snapd.sharing.push import PushOptions
 from tests.remotes.machines import bare
 from tests.support.sessions import Agents, at_work
 from tests.support.workspace import outcomes, read

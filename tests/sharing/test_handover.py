@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.sharing.handover import HandoverOptions, MadeHandover
-from snapd.core.actions.sharing.takeover import TakenOver
 from snapd.core.operations.runner import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, RemoteChanged
 from snapd.model.snapshot import OnConflict
-from tests.core.sharing.test_projection import told
+from snapd.sharing.handover import HandoverOptions, MadeHandover
+from snapd.sharing.takeover import TakenOver
 from tests.remotes.machines import bare
+from tests.sharing.test_projection import told
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work, text
 from tests.support.workspace import make, outcomes, read
@@ -55,7 +55,7 @@ def git(agents: Agents, *words: str) -> bytes:
 def hand_over(agents: Agents, remote: str, name: str | None = None, include: Sequence[bytes] = ()) -> MadeHandover:
     workspace = agents.bench.workspace
     return workspace.handover.hand_over(
-        workspace.elsewhere.remote(remote), HandoverOptions(name=name, include=include), Call()
+        workspace.remote_sessions.remote(remote), HandoverOptions(name=name, include=include), Call()
     )
 
 
@@ -64,7 +64,7 @@ def take_over(
 ) -> TakenOver:
     workspace = agents.bench.workspace
     return workspace.takeover.take_over(
-        workspace.elsewhere.remote(remote), name, OperationOptions(on_conflict, True, dry_run), Call()
+        workspace.remote_sessions.remote(remote), name, OperationOptions(on_conflict, True, dry_run), Call()
     )
 
 

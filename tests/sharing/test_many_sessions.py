@@ -11,9 +11,9 @@ from benchmarks.crowd import Member, Project, found, populate
 from snapd.model.call import Call
 from snapd.model.errors import IoError
 from snapd.model.timeline import StepQuery
-from snapd.sharing.elsewhere import MOST_OPEN
+from snapd.sharing import mirror
+from snapd.sharing.remote_sessions import MOST_OPEN
 from snapd.store.repository import ShadowRepository
-from snapd.store.sharing import mirror
 from snapd.store.timeline.chain import chain_of_session
 from snapd.store.timeline.database import Database
 from tests.support.git import run_git
@@ -124,7 +124,7 @@ def test_lists_and_lookups_read_no_other_session(here: Agents, remote: str, work
 def test_few_sessions_stay_in_memory(here: Agents, remote: str, work: Counter[str]) -> None:
     fetch(here, remote)
     work.clear()
-    elsewhere = here.bench.workspace.elsewhere
+    elsewhere = here.bench.workspace.remote_sessions
     steps = {view.step.step_id for view in here.bench.workspace.readers.find(StepQuery(""), None, Call())}
     assert steps == {member(number).step_id for number in range(MANY)}
     assert work["databases"] == MANY
@@ -167,7 +167,7 @@ def test_a_list_goes_on_where_it_was(here: Agents, remote: str) -> None:
 def test_the_index_is_made_again(here: Agents, remote: str, damage: str) -> None:
     fetch(here, remote)
     before = sorted(listed(here, None))
-    here.bench.workspace.elsewhere.close()
+    here.bench.workspace.remote_sessions.close()
     index = Path(here.bench.workspace.store.path, "mirrors.db")
     data = index.read_bytes()
     if damage == "missing":
@@ -191,7 +191,7 @@ def test_references_that_moved_without_it(here: Agents, remote: str, work: Count
     fetch(here, remote)
     (folder,) = Path(here.bench.workspace.store.path, "mirrors").iterdir()
     names = run_git(folder, "for-each-ref", "--format=%(refname)").decode().split()
-    here.bench.workspace.elsewhere.close()
+    here.bench.workspace.remote_sessions.close()
     run_git(folder, "update-ref", "-d", names[0])
     run_git(folder, "update-ref", names[1], f"{names[1]}~1")
     work.clear()
@@ -217,7 +217,7 @@ def test_what_was_fetched_goes_like_anything_else(here: Agents, remote: str, mon
     assert len(listed(here, None)) == 30
     whole = count(folder)
     # one goes that is gone from the remote as well, and the others stay whole
-    mirrored = workspace.elsewhere._known_mirrors()[folder.name]  # type: ignore[attr-defined]
+    mirrored = workspace.remote_sessions._known_mirrors()[folder.name]  # type: ignore[attr-defined]
     assert mirrored.drop([name(member(3))]) == 1
     workspace.upkeep.cleanup(None, Call())
     assert count(folder) < whole
@@ -239,7 +239,7 @@ def test_packs_are_put_together_in_the_background(here: Agents, remote: str) -> 
     for number in range(12):
         fetch(here, remote, member(number).session_id)
     (folder,) = Path(here.bench.workspace.store.path, "mirrors").iterdir()
-    elsewhere = here.bench.workspace.elsewhere
+    elsewhere = here.bench.workspace.remote_sessions
     assert elsewhere.clean_in_background(0, Call()) == 0
     (upkeep,) = elsewhere._upkeep.values()  # type: ignore[attr-defined]
     thread = upkeep._scheduler._thread

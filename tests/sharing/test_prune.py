@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.crowd import DAY, Member, Project, found, populate
-from snapd.core.actions.sharing.push import PruneOptions, PushOptions
 from snapd.model.call import Call
 from snapd.model.errors import RemoteFailed
 from snapd.remotes.exchange import Exchange
 from snapd.sharing import remote as pushing
+from snapd.sharing.push import PruneOptions, PushOptions
 from snapd.store.timeline.chain import chain_of_session
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work
@@ -36,7 +36,7 @@ def remote(tmp_path: Path, project: Project) -> str:
 @pytest.fixture
 def here(tmp_path: Path) -> Agents:
     agents = at_work(tmp_path / "here", {"a.txt": TEXT})
-    agents.bench.workspace.elsewhere.host = HOST  # type: ignore[misc]
+    agents.bench.workspace.remote_sessions.host = HOST  # type: ignore[misc]
     return agents
 
 

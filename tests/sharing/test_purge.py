@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.cleanup import Purged
-from snapd.core.actions.sharing.handover import HandoverOptions
-from snapd.core.actions.sharing.push import PushOptions
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot
+from snapd.sharing.handover import HandoverOptions
+from snapd.sharing.push import PushOptions
 from tests.remotes.machines import bare
 from tests.support.secrets import check_gone
 from tests.support.sessions import TEXT, Agents, at_work
@@ -60,9 +60,11 @@ def test_what_was_fetched_goes_and_remotes_are_named(here: Agents, remote: str, 
     push(here, second, redact=[b"token.txt"], without_prompts=True)
     file = str(tmp_path / "s.bundle")
     here.bench.workspace.pushing.export(file, ["one"], PushOptions(), Call())
-    here.bench.workspace.handover.hand_over(here.bench.workspace.elsewhere.remote(remote), HandoverOptions(), Call())
+    here.bench.workspace.handover.hand_over(
+        here.bench.workspace.remote_sessions.remote(remote), HandoverOptions(), Call()
+    )
     assert sorted(fetch(here, remote)) == ["clean", "one", "other", "two"]
-    here.bench.workspace.elsewhere.remote(remote).fetch_handover(None, Call())
+    here.bench.workspace.remote_sessions.remote(remote).fetch_handover(None, Call())
     told = purge(here, "token.txt", dry_run=True)
     # the handover has the events of all sessions
     assert (told.fetched, told.remotes) == (3, [remote, file])

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.sharing.handover import HandoverOptions, MadeHandover
-from snapd.core.actions.sharing.push import NewFile, Pushed, PushOptions, SecretText
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot, InvalidParams, RemoteChanged, RemoteFailed, UnknownSession
 from snapd.model.secrets import Report, SecretRules
 from snapd.model.timeline import StepQuery
-from tests.core.sharing.test_projection import told
+from snapd.sharing.handover import HandoverOptions, MadeHandover
+from snapd.sharing.push import NewFile, Pushed, PushOptions, SecretText
 from tests.remotes.machines import bare
+from tests.sharing.test_projection import told
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work, text
 from tests.support.workspace import make
@@ -216,7 +216,7 @@ def test_pushing_again(here: Agents, remote: str) -> None:
     assert first.decode().strip() in run_git(Path(remote), "rev-list", name).decode().split()
     # even if this machine does not remember what it pushed
     index = Path(here.bench.workspace.store.path, "mirrors.db")
-    here.bench.workspace.elsewhere.close()
+    here.bench.workspace.remote_sessions.close()
     index.unlink()
     here.step("one", {"a.txt": text(l2=b"3")})
     push(here, remote)
@@ -434,7 +434,7 @@ def test_texts_with_likely_secrets_are_in_the_plan(here: Agents, remote: str) ->
 
 def hand_over(agents: Agents, remote: str) -> MadeHandover:
     workspace = agents.bench.workspace
-    return workspace.handover.hand_over(workspace.elsewhere.remote(remote), HandoverOptions(dry_run=True), Call())
+    return workspace.handover.hand_over(workspace.remote_sessions.remote(remote), HandoverOptions(dry_run=True), Call())
 
 
 def test_nothing_is_pushed_where_there_is_no_session(remote: str, tmp_path: Path) -> None:

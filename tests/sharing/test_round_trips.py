@@ -9,9 +9,9 @@ import pytest
 
 from snapd.model.call import Call
 from snapd.model.errors import NothingToRedo, NothingToUndo
-from tests.core.sharing.test_projection import told
 from tests.remotes.machines import bare
 from tests.sharing.test_handover import blamed, hand_over, pending, take_over
+from tests.sharing.test_projection import told
 from tests.support.git import run_git
 from tests.support.sessions import Agents
 from tests.support.workspace import make, read

@@ -12,17 +12,17 @@ from pathlib import Path
 import attrs
 import pytest
 
-from snapd.core.actions.sharing.apply import Applied
-from snapd.core.actions.sharing.handover import HandoverOptions
-from snapd.core.actions.sharing.push import PruneOptions, Pushed, PushOptions, Signing
-from snapd.core.actions.sharing.takeover import TakenOver
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, InvalidParams, SigningFailed, Untrusted
 from snapd.model.handover import Signature
 from snapd.remotes.ssh_keygen import SshKeygen
 from snapd.sharing import signing
-from snapd.store.sharing.formats import payload_of
+from snapd.sharing.apply import Applied
+from snapd.sharing.formats import payload_of
+from snapd.sharing.handover import HandoverOptions
+from snapd.sharing.push import PruneOptions, Pushed, PushOptions, Signing
+from snapd.sharing.takeover import TakenOver
 from snapd.store.timeline.chain import chain_of_session
 from tests.remotes.machines import bare
 from tests.sharing.keys import agent, fingerprint, git_says, make_key, public, signatures_at
@@ -75,7 +75,7 @@ def configure(agents: Agents, config: str) -> None:
 
 def environment(agents: Agents, **names: str) -> None:
     """Has the daemon of a machine find other things in its environment."""
-    elsewhere = agents.bench.workspace.elsewhere
+    elsewhere = agents.bench.workspace.remote_sessions
     machine = elsewhere._machine  # type: ignore[attr-defined]
     elsewhere._machine = attrs.evolve(machine, environment={**machine.environment, **names})  # type: ignore[attr-defined]
 
@@ -534,11 +534,11 @@ def test_a_machine_that_lost_its_memory_pushes_again(here: Agents, there: Agents
     work(here, "one", {"a.txt": text(l2=b"1")})
     push(here, remote)
     index = Path(here.bench.workspace.store.path) / "mirrors.db"  # type: ignore[attr-defined]
-    here.bench.workspace.elsewhere.close()
+    here.bench.workspace.remote_sessions.close()
     index.unlink()
     push(here, remote)
     assert states(fetch(there, remote)) == {"one": "good"}
-    here.bench.workspace.elsewhere.close()
+    here.bench.workspace.remote_sessions.close()
     index.unlink()
     push(here, remote, options=PushOptions(exclude=["a.txt"]))
     assert signatures_at(remote) == {}
@@ -552,7 +552,7 @@ def test_the_index_is_made_again(here: Agents, there: Agents, remote: str) -> No
     push(here, remote, options=unsigned())
     found = fetch(there, remote)
     assert states(found) == {"one": "good", "two": "partial"}
-    there.bench.workspace.elsewhere.close()
+    there.bench.workspace.remote_sessions.close()
     (Path(there.bench.workspace.store.path) / "mirrors.db").unlink()  # type: ignore[attr-defined]
     assert listed(there) == found
     assert fetch(there, remote) == {}
@@ -581,7 +581,7 @@ def test_a_signature_that_is_left_is_in_nobodys_way(here: Agents, there: Agents,
     push(here, remote)
     run_git(Path(remote), "update-ref", "-d", chain_of_session("one"))
     assert fetch(there, remote) == {}
-    here.bench.workspace.elsewhere.close()
+    here.bench.workspace.remote_sessions.close()
     (Path(here.bench.workspace.store.path) / "mirrors.db").unlink()  # type: ignore[attr-defined]
     work(here, "one", {"a.txt": text(l2=b"2")})
     push(here, remote)
@@ -591,11 +591,11 @@ def test_a_signature_that_is_left_is_in_nobodys_way(here: Agents, there: Agents,
 def swept(agents: Agents, session: str) -> None:
     """Drops a session, and removes what nothing needs any more; the rest is whole, as the index that is made again."""
     workspace = agents.bench.workspace
-    (mirror,) = workspace.elsewhere._known_mirrors().values()  # type: ignore[attr-defined]
+    (mirror,) = workspace.remote_sessions._known_mirrors().values()  # type: ignore[attr-defined]
     assert mirror.drop([chain_of_session(session)]) == 1
-    assert workspace.elsewhere.clean(0, Call()) == 0
+    assert workspace.remote_sessions.clean(0, Call()) == 0
     assert b"missing" not in run_git(Path(mirror.repository.path), "fsck", "--strict", "--no-dangling")
-    workspace.elsewhere.close()
+    workspace.remote_sessions.close()
     (Path(workspace.store.path) / "mirrors.db").unlink()  # type: ignore[attr-defined]
 
 
@@ -607,7 +607,7 @@ def test_what_is_dropped_here_takes_its_signature_along(here: Agents, there: Age
     swept(there, "two")
     assert states(listed(there)) == {"one": "good"}
     assert fetch(there, remote, "one") == {}
-    assert there.bench.workspace.elsewhere.clean(1 << 52, Call()) == 1
+    assert there.bench.workspace.remote_sessions.clean(1 << 52, Call()) == 1
     mirror = next((Path(there.bench.workspace.store.path) / "mirrors").iterdir())  # type: ignore[attr-defined]
     assert run_git(mirror, "for-each-ref") == b""
     assert run_git(mirror, "count-objects", "-v").decode().splitlines()[2] == "in-pack: 0"
@@ -672,13 +672,13 @@ def taking(folder: Path, allowed: str) -> Agents:
 
 
 def take_over(agents: Agents, remote: str, *, file: bool = False) -> TakenOver:
-    elsewhere = agents.bench.workspace.elsewhere
+    elsewhere = agents.bench.workspace.remote_sessions
     carrier = elsewhere.bundle(remote) if file else elsewhere.remote(remote)
     return agents.bench.workspace.takeover.take_over(carrier, None, OperationOptions("merge", True, False), Call())
 
 
 def hand_over(agents: Agents, remote: str, options: HandoverOptions | None = None, *, file: bool = False) -> str:
-    elsewhere = agents.bench.workspace.elsewhere
+    elsewhere = agents.bench.workspace.remote_sessions
     carrier = elsewhere.bundle(remote) if file else elsewhere.remote(remote)
     return agents.bench.workspace.handover.hand_over(
         carrier, options or HandoverOptions(signing=Signing()), Call()
@@ -695,7 +695,7 @@ def test_a_handover_is_signed(here: Agents, taker: Agents, remote: str, allowed:
     assert (states({"": taken.signature}), taken.is_marked) == ({"": "good"}, True)
     # the note that it was taken over is not for the signer to sign
     third = taking(tmp_path / "third", allowed)
-    carrier = third.bench.workspace.elsewhere.remote(remote)
+    carrier = third.bench.workspace.remote_sessions.remote(remote)
     again = third.bench.workspace.takeover.take_over(carrier, name, OperationOptions("merge", True, False), Call())
     assert states({"": again.signature}) == {"": "good"}
     fetch(third, remote)

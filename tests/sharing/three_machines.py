@@ -14,12 +14,12 @@ from pathlib import Path
 
 import attrs
 
-from snapd.core.actions.sharing.apply import Applied
-from snapd.core.actions.sharing.push import PushOptions
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
+from snapd.sharing.apply import Applied
+from snapd.sharing.push import PushOptions
 from snapd.store.timeline.chain import chain_of_session
-from tests.core.sharing.test_projection import told
+from tests.sharing.test_projection import told
 from tests.support.git import run_git
 from tests.support.sessions import Agents
 from tests.support.workspace import Item, make, outcomes, read, write

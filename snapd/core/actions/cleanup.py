@@ -9,7 +9,7 @@ import attrs
 
 from snapd.core.feed import Tracked
 from snapd.core.operations.writer import Writer
-from snapd.core.seams import Elsewhere, Policy
+from snapd.core.seams import OtherMachines, Policy
 from snapd.model.call import Call
 from snapd.model.check_report import CheckReport, after_repair
 from snapd.model.errors import Cancelled, FileNotInSnapshot, InvalidParams, WorkspaceNotOpen
@@ -73,7 +73,7 @@ class Upkeep:
     _writer: Writer
     _store: Store
     _policy: Policy
-    _elsewhere: Elsewhere
+    _other_machines: OtherMachines
 
     def cleanup(self, older_than_days: float | None, call: Call, *, dry_run: bool = False) -> tuple[int, int]:
         """Drops what retention does not keep, and packs the rest; gives how many snapshots went, and bytes freed.
@@ -93,7 +93,7 @@ class Upkeep:
                 return self._store.maintenance.foretell(limits, self._writer.work_tree.scanner.stored_tree, call)
             removed, freed = self._store.maintenance.clean(limits, self._cached_tree(), call)
             before = self._store.bytes_on_disk()
-            self._elsewhere.clean(_before(limits), call)
+            self._other_machines.clean(_before(limits), call)
             return removed, freed + max(0, before - self._store.bytes_on_disk())
 
     def keep_house(self, now: float) -> int | None:
@@ -107,7 +107,7 @@ class Upkeep:
                 self._store.check_present()
                 limits = self._policy.kept.limits(now)
                 removed = self._store.maintenance.clean_in_background(limits, self._cached_tree(), call)
-                self._elsewhere.clean_in_background(_before(limits), call)
+                self._other_machines.clean_in_background(_before(limits), call)
                 return removed
         except (Cancelled, WorkspaceNotOpen):
             return None
@@ -146,7 +146,7 @@ class Upkeep:
             purge_plan = self._store.purge_plan(paths, messages, call)
             _check_known(messages, purge_plan.known_messages())
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
-            fetched, remotes = self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=True)
+            fetched, remotes = self._other_machines.purge(paths, purge_plan.contents, messages, call, dry_run=True)
             if missing and not self._store.maintenance.is_unpurged and not fetched:
                 raise FileNotInSnapshot(f"{shown(missing[0])} is in no snapshot", file=shown(missing[0]), skipped=False)
             look = self._writer.look((), call)
@@ -169,7 +169,7 @@ class Upkeep:
             work_tree.scanner.forget(self._store.discard())
             previous = self._store.last
             # first: once the store has them no longer, nobody knows which contents these are
-            self._elsewhere.purge(paths, purge_plan.contents, messages, call, dry_run=False)
+            self._other_machines.purge(paths, purge_plan.contents, messages, call, dry_run=False)
             try:
                 freed = self._store.purge(purge_plan if purged.files or messages else None, call)
             finally:
@@ -205,7 +205,7 @@ class Upkeep:
         with self._writer.turn(call):
             self._store.check_present()
             snapshots, sessions = self._store.counts()
-            remotes = sorted(self._elsewhere.sent(None))
+            remotes = sorted(self._other_machines.sent(None))
             if dry_run:
                 return Purged(False, (), snapshots, sessions, 0, False, remotes=remotes)
             try:

@@ -17,7 +17,7 @@ from snapd.core.attribution import Delta
 from snapd.core.compare.file_diff import FileDelta, describe, unified
 from snapd.core.compare.text import TextDiffer
 from snapd.core.operations.writer import Writer
-from snapd.core.seams import Elsewhere, Fetched
+from snapd.core.seams import Fetched, OtherMachines
 from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import Change, ObjectId, RelPath, Snapshot
@@ -42,7 +42,7 @@ class KnownSnapshots:
     """
 
     store: Store
-    _elsewhere: Elsewhere
+    _other_machines: OtherMachines
 
     def of(self, tree: ObjectId) -> tuple[ObjectStore, Snapshot]:
         """A snapshot, and what has its objects."""
@@ -67,8 +67,8 @@ class KnownSnapshots:
 
     def fetched(self, prefix: str) -> Iterator[tuple[Fetched, Session, Step, SnapshotId]]:
         """The snapshots with which steps of fetched sessions began or ended and whose hash begins with some digits."""
-        for listed in self._elsewhere.with_steps(StepQuery("", hash=prefix), 0, _MOST):
-            fetched = self._elsewhere.read(listed)
+        for listed in self._other_machines.with_steps(StepQuery("", hash=prefix), 0, _MOST):
+            fetched = self._other_machines.read(listed)
             for step in fetched.timeline.steps(listed.session.session_id):
                 for snapshot in (step.from_, step.to):
                     if snapshot is not None and snapshot.tree.hex().startswith(prefix):

@@ -25,7 +25,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from snapd.core.workspace import Workspace
+    from snapd.sharing.workspace import SharedWorkspace
 
 TURNS_AT_ONCE = 2
 """The request that has the right to write, and the next one, which already waits in its thread to begin at once."""
@@ -251,8 +251,8 @@ class WorkspaceQueues:
     """The queue of each workspace. Use it on one loop only."""
 
     def __init__(self) -> None:
-        self._queues: weakref.WeakKeyDictionary[Workspace, WorkspaceQueue] = weakref.WeakKeyDictionary()
+        self._queues: weakref.WeakKeyDictionary[SharedWorkspace, WorkspaceQueue] = weakref.WeakKeyDictionary()
 
-    def of(self, workspace: Workspace) -> WorkspaceQueue:
+    def of(self, workspace: SharedWorkspace) -> WorkspaceQueue:
         """Returns the queue of a workspace."""
         return self._queues.setdefault(workspace, WorkspaceQueue())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.core.actions.sharing.fetch import SHORTEST
+from snapd.sharing.sessions import SHORTEST
 from tests.cli.reference.schema import problems
 from tests.cli.running import WAIT, Result, Terminal
 from tests.cli.steps import put, take

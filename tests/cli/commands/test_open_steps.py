@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from snapd_client import Client, to_uri
 
-from snapd.core.actions.sharing.fetch import SHORTEST
+from snapd.sharing.sessions import SHORTEST
 from tests.cli.steps import put
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.actions.sharing.fetch import SHORTEST
+from snapd.sharing.sessions import SHORTEST
 from tests.cli.running import Terminal
 from tests.cli.steps import numbered, put, read, take
 

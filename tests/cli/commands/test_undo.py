@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from snapd_client import Client, to_uri
 
-from snapd.core.actions.sharing.fetch import SHORTEST
+from snapd.sharing.sessions import SHORTEST
 from tests.cli.running import Terminal
 from tests.cli.steps import numbered, put, read, take
 

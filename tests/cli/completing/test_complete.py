@@ -11,7 +11,7 @@ from snapd_client import Client
 
 from snapd.cli.completing import known
 from snapd.cli.parsing.parser import COMMANDS
-from snapd.core.actions.sharing.fetch import SHORTEST
+from snapd.sharing.sessions import SHORTEST
 from tests.cli.steps import put, take
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd.cli.admin.completion import SCRIPTS
-from snapd.core.actions.sharing.fetch import SHORTEST
+from snapd.sharing.sessions import SHORTEST
 from tests.cli.running import WAIT
 from tests.cli.steps import take
 

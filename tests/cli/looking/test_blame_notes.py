@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.core.actions.sharing.fetch import SHORTEST
+from snapd.sharing.sessions import SHORTEST
 from tests.cli.steps import numbered, put, take
 from tests.notes.noting import KEY, PERSON, PERSON_KEY, note
 from tests.support.git import run_git

@@ -14,7 +14,7 @@ from snapd.cli.looking.look import snapshot_table
 from snapd.cli.terminal.layout import columns
 from snapd.cli.terminal.output import Painter
 from snapd.cli.terminal.times import local_now
-from snapd.core.actions.sharing.fetch import SHORTEST
+from snapd.sharing.sessions import SHORTEST
 from tests.cli.steps import put, read, take
 
 if TYPE_CHECKING:

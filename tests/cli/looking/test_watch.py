@@ -16,7 +16,7 @@ from snapd.cli.looking import watch
 from snapd.cli.looking.watch import Happening
 from snapd.cli.terminal.layout import columns
 from snapd.cli.terminal.output import Painter
-from snapd.core.actions.sharing.fetch import SHORTEST
+from snapd.sharing.sessions import SHORTEST
 from tests.cli.running import Terminal
 from tests.cli.steps import put, take
 

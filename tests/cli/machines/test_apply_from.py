@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from snapd.core.actions.sharing.fetch import SHORTEST
+from snapd.sharing.sessions import SHORTEST
 from tests.cli.running import Home
 from tests.cli.steps import numbered, put, read, take
 from tests.support.git import run_git

@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 
-from snapd.core.actions.sharing.push import PushOptions
 from snapd.model.call import Call
 from snapd.model.taken import TakenQuery
-from snapd.store.sharing import index
+from snapd.sharing import index
+from snapd.sharing.push import PushOptions
 from snapd.store.timeline import queries, schema
 from snapd.store.timeline.database import Database
 from tests.remotes.machines import bare

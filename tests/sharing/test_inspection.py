@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.sharing.push import PushOptions
 from snapd.model.call import Call
 from snapd.model.errors import RemoteFailed, Untrusted
 from snapd.model.snapshot import Coverage
+from snapd.sharing.inspection import Limits
+from snapd.sharing.push import PushOptions
 from snapd.store.coverage import encode
-from snapd.store.sharing.inspection import Limits
 from snapd.store.timeline.chain import chain_of_session
 from tests.remotes.machines import bare
 from tests.support.git import run_git

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from snapd.core.projection import Projection
 from snapd.model.call import Call
-from snapd.store.sharing.outgoing import OutgoingRepository
+from snapd.sharing.outgoing import OutgoingRepository
+from snapd.sharing.projection import Projection
 from snapd.store.store import Store
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work, text

@@ -9,10 +9,10 @@ from typing import TypeVar
 import attrs
 
 from snapd.core.actions.step_changes import StepChanges
-from snapd.core.projection import LeftOut, Projection
 from snapd.model.call import Call
 from snapd.model.snapshot import Coverage, ObjectId, Snapshot
 from snapd.model.timeline import Event, SnapshotId, StepId, Summary
+from snapd.sharing.projection import LeftOut, Projection
 from snapd.store.coverage import encode
 from snapd.store.store import Store
 from snapd.store.timeline.chain import NO_OBJECT, Link

@@ -14,7 +14,6 @@ from snapd.core.attribution import Delta
 from snapd.core.operations.patch import Target
 from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
-from snapd.core.seams import Carrier, Elsewhere
 from snapd.model.call import Call
 from snapd.model.errors import RemoteChanged, RemoteFailed, StoreCorrupt
 from snapd.model.handover import Handover, Signature
@@ -32,12 +31,13 @@ from snapd.model.snapshot import (
 )
 from snapd.model.timeline import Event, Operated, Operation, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
 from snapd.model.trees import amended, changes, everything_in, file_at
-from snapd.store.sharing.mirror import FetchedHandover
-from snapd.store.sharing.outgoing import added, by_session, events_of, identities
 from snapd.store.store import Store
 
 from .apply import refuse_bad
 from .handover import remembered, take_directories
+from .mirror import FetchedHandover
+from .outgoing import added, by_session, events_of, identities
+from .remote_sessions import Carrier, RemoteSessions
 
 _FILES = (REGULAR, EXECUTABLE, SYMLINK)
 
@@ -88,7 +88,7 @@ class TakeOver:
     _store: Store
     _sessions: Sessions
     _planner: UndoPlanner
-    _elsewhere: Elsewhere
+    _elsewhere: RemoteSessions
     _runner: Runner
 
     def take_over(self, there: Carrier, name: str | None, options: OperationOptions, call: Call) -> TakenOver:

@@ -12,12 +12,14 @@ from snapd.core.actions.compare import NetChanges
 from snapd.core.actions.step_changes import SessionViews, StepChanges
 from snapd.core.answers import Origin, Page, SessionView, StepView
 from snapd.core.compare.text import TextDiffer
-from snapd.core.seams import Elsewhere, Fetched, Listed
+from snapd.core.seams import Fetched, Listed
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownStep
 from snapd.model.handover import Signature
 from snapd.model.timeline import SessionId, Step, StepId, StepQuery
 from snapd.store.store import Store
+
+from .remote_sessions import RemoteSessions
 
 _ALL = (1 << 63) - 1
 _AT_ONCE = 100
@@ -117,7 +119,7 @@ class FetchedSessions(SessionsElsewhere):
         texts: compares texts.
     """
 
-    def __init__(self, elsewhere: Elsewhere, texts: TextDiffer) -> None:
+    def __init__(self, elsewhere: RemoteSessions, texts: TextDiffer) -> None:
         super().__init__(self.readers, "was fetched", "fetch it first with 'snapd fetch REMOTE'")
         self._elsewhere = elsewhere
         self._texts = texts
@@ -222,7 +224,7 @@ class FetchedSessions(SessionsElsewhere):
 
     @contextmanager
     def beside(self, folder: bytes) -> Iterator[SessionsElsewhere]:
-        """Finds sessions and steps of another folder of this machine for the block; raises as `Elsewhere.beside`."""
+        """Finds sessions and steps of another folder of this machine for the block; as `RemoteSessions.beside`."""
         with self._elsewhere.beside(folder) as found:
             reader = FetchedReader(found, self._texts)
             hint = "'snapd -C FOLDER log' shows the sessions and steps of the other folder"

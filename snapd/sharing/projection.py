@@ -18,7 +18,6 @@ from typing import assert_never
 import attrs
 
 from snapd.core.attribution import Author, owners
-from snapd.core.seams import Outgoing
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot
 from snapd.model.ignore import IgnoreFile
@@ -47,8 +46,10 @@ from snapd.model.timeline import (
 )
 from snapd.model.trees import ReadTree, amended, files, lookup
 from snapd.store.object_store import ObjectStore
-from snapd.store.sharing.outgoing import events_of
 from snapd.store.timeline.timeline import TimelineView
+
+from .copies import Copies
+from .outgoing import events_of
 
 
 @attrs.frozen
@@ -216,7 +217,7 @@ class Projection:
         timeline: TimelineView,
         objects: ObjectStore,
         authors: Callable[[Iterable[StepId]], Mapping[StepId, Author]],
-        outgoing: Outgoing,
+        outgoing: Copies,
         left_out: LeftOut | None = None,
     ) -> None:
         self._session_ids = frozenset(session_ids)

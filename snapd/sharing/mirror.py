@@ -366,7 +366,7 @@ class Upkeep:
         self._scheduler = MaintenanceScheduler(mirror.repository)
 
     def keep(self, before: int, call: Call) -> int:
-        """Does all of it now; arguments and errors as of `core.seams.Elsewhere.clean`."""
+        """Does all of it now; arguments and errors as of `RemoteSessions.clean`."""
         with self.mirror.changing:
             self._scheduler.stop()
             dropped = self._drop(before)

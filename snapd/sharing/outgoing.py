@@ -32,7 +32,11 @@ from snapd.store.coverage import encode as encode_coverage
 from snapd.store.objects.codec import ObjectKind, decode_tree, object_id
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_writer import PackWriter
-from snapd.store.sharing.formats import (
+from snapd.store.timeline.chain import chain_of_session, effect_blobs, encode_link, pins
+from snapd.store.timeline.codec import encode_event
+from snapd.store.timeline.timeline import TimelineView
+
+from .formats import (
     HANDOVERS,
     SignatureTag,
     decode_tag,
@@ -41,9 +45,6 @@ from snapd.store.sharing.formats import (
     signature_of,
     tree_of,
 )
-from snapd.store.timeline.chain import chain_of_session, effect_blobs, encode_link, pins
-from snapd.store.timeline.codec import encode_event
-from snapd.store.timeline.timeline import TimelineView
 
 Identity = tuple[str, str]
 
@@ -179,23 +180,23 @@ class OutgoingRepository:
         self._remove()
 
     def tree(self, data: bytes) -> ObjectId:
-        """See `core.seams.Outgoing`."""
+        """Adds a directory, given as the bytes of its tree object."""
         oid = self._add("tree", data)
         self._trees[oid] = data
         return oid
 
     def read_tree(self, oid: ObjectId) -> tuple[TreeEntry, ...] | None:
-        """See `core.seams.Outgoing`."""
+        """The entries of a directory that was added; None for any other."""
         data = self._trees.get(oid)
         return None if data is None else decode_tree(data, oid)
 
     def snapshot(self, tree: ObjectId, coverage: Coverage) -> SnapshotId:
-        """See `core.seams.Outgoing`."""
+        """Adds the coverage of a snapshot, and gives the id by which an event names the snapshot."""
         self.snapshots.add(tree)
         return SnapshotId(tree, self._add("blob", encode_coverage(coverage)))
 
     def add_session(self, session_id: SessionId, events: Iterable[Event]) -> None:
-        """See `core.seams.Outgoing`."""
+        """Adds a session, given as all of its events that travel, oldest first."""
         added = list(events)
         commits = self._add_events(added)
         if commits:

@@ -10,17 +10,20 @@ from typing import Literal
 import attrs
 
 from snapd.core.actions.step_changes import SessionViews, StepChanges
-from snapd.core.projection import LeftOut, Projection, Staying
-from snapd.core.seams import Carrier, Elsewhere, Outgoing, PrunedSession
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
 from snapd.model.retention import DAY_SECONDS
 from snapd.model.secrets import MOST_BYTES, SecretRules
 from snapd.model.snapshot import TEN_MIB, ObjectId, RelPath
 from snapd.model.timeline import EventPayload, MessageSent, SessionId, SessionStarted, StepBegun, StepEnded, StepId
-from snapd.store.sharing.outgoing import events_of
 from snapd.store.store import Store
 from snapd.store.timeline.timeline import TimelineView
+
+from .copies import Copies
+from .outgoing import events_of
+from .projection import LeftOut, Projection, Staying
+from .remote import PrunedSession
+from .remote_sessions import Carrier, RemoteSessions
 
 LARGE = TEN_MIB
 """From this size on (bytes), a file that leaves the machine is named as a large one."""
@@ -124,7 +127,7 @@ class Push:
     _store: Store
     _sessions: SessionViews
     _step_changes: StepChanges
-    _elsewhere: Elsewhere
+    _elsewhere: RemoteSessions
     _rules: Callable[[], SecretRules]
     # what was found in the files of the last push, by blob and path: a session is pushed again after each of its steps,
     # with the same files but for those of the step
@@ -185,7 +188,7 @@ class Push:
         return Pushed(not options.dry_run, there.address, chosen, size, files, texts)
 
     def copy_sessions(
-        self, chosen: Sequence[SessionId], left_out: LeftOut, outgoing: Outgoing, call: Call
+        self, chosen: Sequence[SessionId], left_out: LeftOut, outgoing: Copies, call: Call
     ) -> tuple[tuple[SecretText, ...], set[bytes]]:
         """Adds copies of sessions; gives those of their texts that may hold a secret, and the ids of their messages."""
         found: dict[SecretText, None] = {}
@@ -204,7 +207,7 @@ class Push:
             call.progress("copying", at + 1)
         return tuple(found), messages
 
-    def new_files(self, outgoing: Outgoing, call: Call) -> tuple[NewFile, ...]:
+    def new_files(self, outgoing: Copies, call: Call) -> tuple[NewFile, ...]:
         """The files in copies that no commit known to whoever gets them has, ordered by path; before `weigh`."""
         known, found = self._last_found, dict[bytes, Reason | None]()
         files = []
@@ -292,7 +295,7 @@ class Prune:
     """
 
     _timeline: TimelineView
-    _elsewhere: Elsewhere
+    _elsewhere: RemoteSessions
 
     def prune(self, remote: str, options: PruneOptions, call: Call) -> tuple[str, Sequence[PrunedSession]]:
         """Deletes old sessions from a remote, and gives its address and those that are gone, or would be.

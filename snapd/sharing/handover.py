@@ -12,8 +12,6 @@ import attrs
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.operations.patch import Target
 from snapd.core.operations.writer import Writer
-from snapd.core.projection import LeavingOut, LeftOut, Projection, Staying
-from snapd.core.seams import Carrier, Elsewhere, Outgoing
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
 from snapd.model.handover import HANDOVER_NAME, HandedOver, Handover
@@ -32,10 +30,13 @@ from snapd.model.snapshot import (
 )
 from snapd.model.timeline import SessionId, StepsLeft
 from snapd.model.trees import amended, changes, file_at
-from snapd.store.sharing.outgoing import events_of
 from snapd.store.store import Store
 
+from .copies import Copies
+from .outgoing import events_of
+from .projection import LeavingOut, LeftOut, Projection, Staying
 from .push import Push, Pushed, Signing
+from .remote_sessions import Carrier, RemoteSessions
 
 MOST_COMMITS = 1000
 """How many commits a handover names: the other machine's newest commit is probably one of them."""
@@ -87,7 +88,7 @@ class HandOver:
     _writer: Writer
     _store: Store
     _step_changes: StepChanges
-    _elsewhere: Elsewhere
+    _elsewhere: RemoteSessions
     _push: Push
 
     def hand_over(self, there: Carrier, options: HandoverOptions, call: Call) -> MadeHandover:
@@ -168,7 +169,7 @@ class HandOver:
         lineage: Sequence[HandedOver],
         *,
         left_out: LeftOut,
-        outgoing: Outgoing,
+        outgoing: Copies,
         call: Call,
     ) -> Handover:
         def read(tree: ObjectId) -> tuple[TreeEntry, ...]:

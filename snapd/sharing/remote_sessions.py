@@ -20,15 +20,15 @@ from snapd.remotes.address import is_relative, resolve, without_secret
 from snapd.remotes.program import GitProgram
 from snapd.store.files.durable import make_directories, names_if_there, read_if_there, write_file
 from snapd.store.maintenance.erase import MIRROR_INDEX, MIRRORS
-from snapd.store.sharing.index import SessionIndex
-from snapd.store.sharing.inspection import Limits
-from snapd.store.sharing.mirror import Mirror, Upkeep
 from snapd.worktree.git.config import access_settings, signing_settings
 from snapd.worktree.git.repository import find_repository, named_remotes, own_object_directories
 
 from .bundle import Bundle
 from .commits import ProjectCommits
 from .fetched import Here, Lineage, ListedSession
+from .index import SessionIndex
+from .inspection import Limits
+from .mirror import Mirror, Upkeep
 from .remote import Remote
 from .signing import Checks, Signer, program_of, signer_of
 
@@ -41,14 +41,18 @@ if TYPE_CHECKING:
     from snapd.model.handover import Handover, Signature
     from snapd.model.snapshot import ObjectId, RelPath
     from snapd.model.timeline import SessionId, StepQuery
-    from snapd.store.sharing.index import Indexed
     from snapd.store.store import Store
     from snapd.store.timeline.timeline import FetchedTimeline
     from snapd.worktree.git.config import GitUser
     from snapd.worktree.git.repository import Repository
 
+    from .index import Indexed
+
 _ADDRESS = "address"
 _ALL = (1 << 63) - 1
+Carrier = Remote | Bundle
+"""What carries sessions to other machines, and back: a git repository, or a file."""
+
 MOST_OPEN = 32
 """How many fetched sessions stay in memory once they were read: those that were used last."""
 
@@ -68,7 +72,7 @@ class Machine:
     user: GitUser
 
 
-class Elsewhere:
+class RemoteSessions:
     """Other machines, as the workspace of a folder knows them. Safe to use from several threads.
 
     What was fetched from a remote lies in a repository of its own below the store, so that nothing that came from
@@ -78,15 +82,18 @@ class Elsewhere:
         root: the folder.
         store: of the workspace.
         machine: this one.
-        beside: opens the sessions of another folder of this machine, see `core.seams.Elsewhere.beside`.
+        beside: opens the sessions of another folder of this machine, given by its absolute path, for a block; nothing
+            in that folder is changed. It raises `InvalidParams` if it is this folder itself or has no snapshots,
+            `StoreLocked` if another process has it open, and `WorkspaceRefused`, `StoreCorrupt`, `StorageFull` or
+            `IoError` if it cannot be opened.
         limits: the most that is fetched at once.
 
     Attributes:
         beside: as given.
         host: the name of this machine.
         lineage: the handovers of the folder.
-        note_sent: see `core.seams.Elsewhere`.
-        sent: as well.
+        note_sent: notes that blobs, and messages by their ids, were sent to an address.
+        sent: gives the addresses that any of these were sent to, or anything.
     """
 
     def __init__(
@@ -112,7 +119,12 @@ class Elsewhere:
         self._sessions: OrderedDict[tuple[str, str, ObjectId], tuple[Fetched, FetchedTimeline]] = OrderedDict()
 
     def remote(self, named: str, mirror: Callable[[], Mirror] | None = None) -> Remote:
-        """See `core.seams.Elsewhere`; with a mirror, that takes what is fetched."""
+        """A remote, by its address or by the name that the project's git has for it; raises `InvalidParams`.
+
+        Args:
+            named: the address or the name.
+            mirror: makes what takes what is fetched; None for the mirror of the workspace.
+        """
         repository = self._repository()
         user = self._machine.user
         address = resolve(named, {} if repository is None else _addresses(repository, user))
@@ -123,7 +135,7 @@ class Elsewhere:
         )
 
     def foretell(self, named: str, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
-        """See `core.seams.Elsewhere`."""
+        """What `fetch` of a remote would give; nothing of it is kept. Raises as that, and as `remote`."""
         self._refresh()
         known = {(indexed.chain, indexed.head) for indexed in self._index.page(0, _ALL)}
         with tempfile.TemporaryDirectory(prefix="snapd-fetch-") as path, ExitStack() as stack:
@@ -135,7 +147,7 @@ class Elsewhere:
         return [each for each in found if (each.indexed.chain, each.indexed.head) not in known]
 
     def bundle(self, path: str) -> Bundle:
-        """See `core.seams.Elsewhere`."""
+        """A file that sessions are written to, all at once, or read from; raises `InvalidParams`."""
         if not os.path.isabs(path) or "\0" in path:
             raise InvalidParams(
                 f"file: {path!r} is no absolute path", hint="give the whole path, from the root on", field="file"
@@ -155,13 +167,24 @@ class Elsewhere:
         )
 
     def signer(self, key: str | None) -> Signer:
-        """See `core.seams.Elsewhere`."""
+        """Who signs.
+
+        Args:
+            key: an ssh key: a public key, or the absolute path of a file; None for that of the user's git.
+
+        Raises:
+            InvalidParams: there is no such key.
+        """
         settings = signing_settings(self._machine.user)
         program = program_of(settings, self._machine.environment)
         return signer_of(key, settings, program, self._machine.user.home)
 
     def signatures(self, listed: Sequence[Listed], call: Call) -> Sequence[Signature | None]:
-        """See `core.seams.Elsewhere`."""
+        """What is known of the signatures of sessions that were fetched, one for each; None for one without.
+
+        Raises:
+            IoError, StorageFull, Cancelled: it could not be read which there are.
+        """
         mirrors = self._known_mirrors()
         chains: dict[str, list[Indexed]] = {}
         for each in listed:
@@ -186,31 +209,31 @@ class Elsewhere:
 
     @property
     def project(self) -> ProjectCommits:
-        """See `core.seams.Elsewhere`."""
+        """The commits of the project."""
         return ProjectCommits(self._root, self._repository(), GitProgram(self._machine.environment, protocols=()))
 
     def page(self, after: int, limit: int) -> Sequence[ListedSession]:
-        """See `core.seams.Elsewhere`."""
+        """The sessions that were fetched, at most `limit`, in the order of their places, which are above `after`."""
         self._refresh()
         return self._listed(self._index.page(after, limit))
 
     def with_steps(self, wanted: StepQuery, after: int, limit: int) -> Sequence[ListedSession]:
-        """See `core.seams.Elsewhere`."""
+        """Those with a step that a query may mean, as `page`; its `session_id` and `parent` do not count."""
         self._refresh()
         return self._listed(self._index.with_steps(wanted, after, limit))
 
     def neighbours(self, name: str) -> tuple[str, ...]:
-        """See `core.seams.Elsewhere`."""
+        """The ids of each kind in what was fetched that come right before and after one, as far as there are any."""
         return self._index.neighbours(name) if self._known_mirrors() else ()
 
     def session(self, session_id: SessionId) -> ListedSession | None:
-        """See `core.seams.Elsewhere`."""
+        """A session that was fetched, by its name."""
         self._refresh()
         found = self._index.of_session(session_id)
         return None if found is None else self._listed([found])[0]
 
     def read(self, listed: Listed) -> Fetched:
-        """See `core.seams.Elsewhere`."""
+        """Reads a session at its first use; a few of them stay in memory."""
         assert isinstance(listed, ListedSession)
         indexed = listed.indexed
         key = (indexed.mirror, indexed.chain, indexed.head)
@@ -229,7 +252,7 @@ class Elsewhere:
             return found[0]
 
     def handovers(self) -> Sequence[tuple[str, Handover]]:
-        """See `core.seams.Elsewhere`."""
+        """The records of all handovers that were fetched, each with the address that it came from."""
         return [
             (self._shown(address), handover)
             for name, mirror in sorted(self._known_mirrors().items())
@@ -238,11 +261,22 @@ class Elsewhere:
         ]
 
     def clean(self, before: int, call: Call) -> int:
-        """See `core.seams.Elsewhere`."""
+        """Drops sessions that were fetched, and makes room.
+
+        Args:
+            before: milliseconds since 1970; sessions that nobody added to since then, and that were fetched before, go.
+            call: the request.
+
+        Returns:
+            How many sessions were dropped.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError, Cancelled: the rest goes the next time.
+        """
         return sum(upkeep.keep(before, call) for upkeep in self._upkeeps().values())
 
     def clean_in_background(self, before: int, call: Call) -> int:
-        """See `core.seams.Elsewhere`."""
+        """Does some of the same, as long as nobody fetches; a part of it may go on afterwards."""
         return sum(upkeep.keep_in_background(before, call) for upkeep in self._upkeeps().values())
 
     def purge(
@@ -254,7 +288,22 @@ class Elsewhere:
         *,
         dry_run: bool,
     ) -> tuple[int, Collection[str]]:
-        """See `core.seams.Elsewhere`."""
+        """Drops what was fetched with any of some files, blobs or messages, and all that is left of it.
+
+        Args:
+            paths: files and directories.
+            contents: blobs.
+            messages: their ids.
+            call: the request.
+            dry_run: whether only to look.
+
+        Returns:
+            How many sessions and handovers it drops, and the addresses that have any of it: it came from there, or was
+            sent there.
+
+        Raises:
+            StoreCorrupt, StorageFull, IoError, Cancelled: some may be left; the same again drops it.
+        """
         dropped, remotes = 0, self.sent([*contents, *(message.encode() for message in messages)])
         for name, upkeep in self._upkeeps().items():
             names = upkeep.with_any(paths, contents, messages, call)
@@ -269,7 +318,7 @@ class Elsewhere:
         return dropped, sorted(remotes)
 
     def close(self) -> None:
-        """See `core.seams.Elsewhere`."""
+        """Lets go of what was read."""
         with self._lock:
             for upkeep in self._upkeep.values():
                 upkeep.close()

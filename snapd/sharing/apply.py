@@ -25,7 +25,7 @@ from snapd.model.snapshot import Outcome
 from snapd.model.timeline import Session, SessionEnded, SessionId, SessionStarted, Step, StepBegun, StepId
 from snapd.store.store import Store
 
-from .fetch import FetchedReader, FetchedSessions
+from .sessions import FetchedReader, FetchedSessions
 
 
 @attrs.frozen

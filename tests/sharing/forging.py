@@ -14,7 +14,7 @@ import attrs
 import pygit2
 
 from snapd.model.errors import SnapdError
-from snapd.store.sharing.formats import SIGNATURES
+from snapd.sharing.formats import SIGNATURES
 from snapd.store.timeline.chain import pins
 from snapd.store.timeline.codec import decode_event
 from tests.support.git import run_git
