@@ -14,10 +14,10 @@ import attrs
 
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, TREE, Coverage, TreeEntry
 from snapd.model.timeline import Event, SessionEnded, SessionStarted, Span, StepBegun, StepEnded
+from snapd.sharing.outgoing import OutgoingRepository
 from snapd.store.objects.codec import encode_tree, object_id
 from snapd.store.objects.pack_entry import pack_object
 from snapd.store.objects.pack_writer import PackWriter
-from snapd.sharing.outgoing import OutgoingRepository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

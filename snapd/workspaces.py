@@ -31,6 +31,7 @@ from snapd.secret_rules.shipped import secret_rules
 from snapd.settings.in_force import FolderSettings
 from snapd.sharing.remote_sessions import Machine, RemoteSessions
 from snapd.sharing.workspace import SharedWorkspace
+from snapd.store.adopt import ProjectBlobs
 from snapd.store.files.durable import make_directories
 from snapd.store.store import Store
 from snapd.worktree.ignore import GitUser
@@ -371,7 +372,7 @@ class Workspaces:
                     os.path.join(location.store, "worktree"),
                     store.knows,
                     store.adopt,
-                    store.project_blobs,
+                    ProjectBlobs,
                     partial(_contents, store),
                     _last_coverage(store),
                 )

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from typing import Generic, TypeVar
 
 import attrs
 
@@ -114,6 +115,25 @@ class NumberedNotice:
 
     seq: int
     event: Notice
+
+
+T = TypeVar("T")
+
+
+class Listeners(Generic[T]):
+    """Who hears of something; each is called in the thread in which it happens."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[T], None]] = []
+
+    def add(self, listener: Callable[[T], None]) -> None:
+        """Has a listener called from now on."""
+        self._listeners.append(listener)
+
+    def notify(self, what: T) -> None:
+        """Calls all of them."""
+        for listener in self._listeners:
+            listener(what)
 
 
 class EventLog:

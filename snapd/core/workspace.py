@@ -115,7 +115,7 @@ class Workspace:
         looking = Looking(writer, store, attributor)
         pending_files = PendingFiles(timeline, store, attributor)
         self.review = Review(writer, store, looking, pending_files, texts, runner)
-        self.pending_feed = PendingFeed(self.review, writer.event_log, writer.report_trouble)
+        self.pending_feed = PendingFeed(self.review, writer.event_log, writer.trouble.notify)
         self.blame = Blame(writer, store, looking, attributor, texts, Attesting(seams.notes))
         self.text_blame = TextBlame(writer, store, looking, attributor, texts)
         self.made_changes = MadeChanges(store, sessions, changes)
@@ -128,7 +128,7 @@ class Workspace:
     def look_at_edits(self, path: bytes) -> None:
         """Looks at a file that somebody began to type into, or has saved, in an editor: what was typed is the user's.
 
-        If that fails, the listeners of `Writer.listen` are notified, and the next look at the folder counts.
+        If that fails, `Writer.trouble` is notified, and the next look at the folder counts.
 
         Args:
             path: of the file, absolute and canonical.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapd.core.actions.sessions import NewStep
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.compare.file_diff import as_text
 from snapd.model.errors import InvalidParams
@@ -36,18 +37,17 @@ _UNNAMED = 10
 def begin(context: Context, params: wire.StepBeginParams) -> wire.StepBeginResult:
     """Begins a step."""
     context.need_snapshots("begin a step on")
-    step = context.workspace.sessions.begin(
-        params.session_id,
-        context.call,
+    new = NewStep(
+        client=None if params.detached else context.client,
         parent=params.parent_step_id,
         message_id=params.message_id,
         part_id=params.part_id,
         tool=params.tool,
         description=params.description,
-        client=None if params.detached else context.client,
         ends=params.ends,
         began=None if params.began is None else convert.milliseconds(params.began, "began"),
     )
+    step = context.workspace.sessions.begin(params.session_id, new, context.call)
     if params.agent is not None and step.state == "open" and not context.workspace.sessions.attended(step):
         watched = AgentAtWork(params.agent.process_id, params.agent.transcript, params.agent.interrupted)
         context.workspace.sessions.watch(step.step_id, watched)

@@ -108,7 +108,7 @@ class Hub:
                 self._loop.call_soon_threadsafe(self._publish, workspace.root, framed)
 
         workspace.event_log.listen(send_event)
-        workspace.writer.listen(partial(_log_trouble, workspace.root))
+        workspace.writer.trouble.add(partial(_log_trouble, workspace.root))
 
     def subscribe(self, workspace: SharedWorkspace, subscriber: Subscriber, changes: bool) -> None:
         """Sends a workspace's events to a client from now on; `changes` is as for `want_changes`."""

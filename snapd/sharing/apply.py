@@ -145,7 +145,7 @@ class Apply:
     def _carry_out(
         self, reader: FetchedReader, session: Session, tasks: Sequence[UndoTask], options: OperationOptions, call: Call
     ) -> Applied:
-        writer, seen = self._writer, self._writer.seen(call)
+        writer, seen = self._writer, self._writer.capture_now(call)
         session_id, step_id = secrets.token_hex(16), secrets.token_hex(16)
 
         def begin() -> StepId:
@@ -177,7 +177,7 @@ class Apply:
         if self._store.timeline.step(step_id) is None:
             # there was nothing to do, or it was not to be done
             return Applied(outcome, None)
-        writer.note(SessionEnded(session_id))
+        writer.append_event(SessionEnded(session_id))
         self._sessions.notify(session_id, self._sessions.shown(self._sessions.known_step(step_id), call))
         return Applied(outcome, step_id)
 

@@ -155,11 +155,11 @@ class HandOver:
         """Captures the folder, so that what open steps did up to now counts as theirs."""
         with self._writer.turn(call):
             self._writer.work_tree.check_present()
-            seen = self._writer.seen(call)
+            seen = self._writer.capture_now(call)
             if not options.dry_run and self._writer.span(self._store.identify(seen)) is not None:
                 self._writer.track(seen, StepsLeft(()), call)
             forced = tuple(sorted(set(options.include)))
-            return self._writer.look_and_record(forced, call)
+            return self._writer.record_look(self._writer.look(forced, call))
 
     def _record(
         self,

@@ -116,7 +116,7 @@ class TakeOver:
             arrived = self._arrived(fetched)
             start = self._start(handover, call)
             self._adopt(fetched, arrived, start.tree, call)
-            seen = self._writer.seen(call)
+            seen = self._writer.capture_now(call)
             tasks = [self._task(fetched, start, seen, call)]
             # only what a crash leaves names the operation: the timeline has what arrived instead
             request = Request(

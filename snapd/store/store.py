@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from snapd.failpoints import failpoint
@@ -19,15 +18,15 @@ from snapd.model.timeline import Event, Intent, OperationId, Recorded, RecordKin
 from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.files.space import ensure_space_to_record
-from snapd.store.journal.frames import INTENT, NUMBERS, Notes
+from snapd.store.journal.frames import INTENT, Notes
 from snapd.store.journal.journal import JOURNAL, refuse_newer_journal
 from snapd.store.maintenance.erase import erase_noted, note_erasing
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.maintenance.retention_run import Maintenance
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
 
-from .adopt import ProjectBlobs
 from .coverage import encode
+from .numbers import Numbers
 from .object_store import ObjectStore
 from .repository import ShadowRepository, refuse_newer
 from .timeline.chain import snapshots
@@ -53,6 +52,7 @@ class Store(ObjectStore):
     Attributes:
         path: see above.
         timeline: its events: snapshots, sessions, steps and operations.
+        numbers: those of its notifications.
 
     Raises:
         StoreLocked: another process owns it.
@@ -76,8 +76,7 @@ class Store(ObjectStore):
             self.maintenance = Maintenance(repository, self.timeline, self._scheduler)
             self.timeline.ensure_readable()
             self._is_erasing = False
-            self._numbering = threading.Lock()
-            self._next_number: int | None = None
+            self.numbers = Numbers(repository)
             self._coverages: set[ObjectId] = set()
             self._snapshots: dict[ObjectId, SnapshotId] = {}
             self._base: Taken | None = None
@@ -112,10 +111,6 @@ class Store(ObjectStore):
                 return {}
             state = self.find(state)
         return super().left_out(state)
-
-    def project_blobs(self, directories: Sequence[bytes]) -> ProjectBlobs:
-        """The blobs in `objects` directories of the user's own git; they are only read, and only when needed."""
-        return ProjectBlobs(directories)
 
     def settle(self) -> None:
         """Writes what waits in the journal into the repository, where git finds it; raises `StorageFull`, `IoError`."""
@@ -245,53 +240,19 @@ class Store(ObjectStore):
             Quarantine(self.path).keep(os.path.join(self.path, JOURNAL), f"its intent cannot be read: {error}")
             self.forget_intent()
             return None
-        if self._is_done(intent):
+        if intent.step_id is None:
+            is_done = self.timeline.operation(intent.operation.operation_id) is not None
+        else:
+            step = self.timeline.step(intent.step_id)
+            is_done = step is not None and step.state != "open"
+        if is_done:
             # the frame that recorded the operation is damaged, and its references moved
             self.forget_intent()
-            return None
-        return intent
-
-    def _is_done(self, intent: Intent) -> bool:
-        if intent.step_id is None:
-            return self.timeline.operation(intent.operation.operation_id) is not None
-        step = self.timeline.step(intent.step_id)
-        return step is not None and step.state != "open"
+        return None if is_done else intent
 
     def forget_intent(self) -> None:
         """Drops the intent of an operation that did nothing; raises `StorageFull`, `IoError`."""
         self.repository.journal.note({INTENT: None})
-
-    def reserve(self, count: int) -> int:
-        """Reserves numbers for notifications, durably; none is ever given twice, not even after a crash.
-
-        Args:
-            count: how many.
-
-        Returns:
-            The first of them.
-
-        Raises:
-            StorageFull, IoError: none was reserved.
-        """
-        with self._numbering:
-            first = self._next_number or self._first_number()
-            self.repository.journal.note({NUMBERS: b"%d" % (first + count)})
-            self._next_number = first + count
-        return first
-
-    def _first_number(self) -> int:
-        data = self.repository.journal.notes.get(NUMBERS, b"")
-        if data.isdigit():
-            return int(data)
-        if not self.repository.references.read().targets:
-            # nothing was ever announced
-            return 1
-        logger.warning("%s has lost its journal: notifications are numbered by the clock from now on", self.path)
-        return int(time.time() * 1000)
-
-    def purge_plan(self, paths: Collection[RelPath], messages: Collection[str], call: Call) -> PurgePlan:
-        """Finds the contents that a purge of some files and messages removes, and where they occur."""
-        return PurgePlan(self.repository, self.timeline, paths, messages, call)
 
     def purge(self, purge_plan: PurgePlan | None, call: Call) -> int:
         """Takes contents out of all snapshots and events and removes them; gives the bytes freed.

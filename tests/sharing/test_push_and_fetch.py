@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from snapd.core.actions.sessions import NewStep
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot, InvalidParams, RemoteChanged, RemoteFailed, UnknownSession
 from snapd.model.secrets import Report, SecretRules
@@ -364,7 +365,7 @@ def test_contents_and_prompts_stay_here(here: Agents, there: Agents, remote: str
     here.step("one", {"key": secret})
     other = here.step("one", lambda: os.rename(here.bench.path("key"), here.bench.path("moved")))
     here.undo("one", step=other)
-    begun = here.bench.workspace.sessions.begin("one", Call(), client=None, description="echo token").step_id
+    begun = here.bench.workspace.sessions.begin("one", NewStep(client=None, description="echo token"), Call()).step_id
     here.bench.workspace.sessions.finish(begun, None, Call(), description="echo the token")
     options = PushOptions(redact=[b"key"], without_prompts=True)
     pushed = push(here, remote, options=options)
@@ -415,7 +416,7 @@ def test_texts_with_likely_secrets_are_in_the_plan(here: Agents, remote: str) ->
     workspace.sessions.start("titled", "agent", f"use {TOKEN}", Call())
     workspace.messages.send("one", "m1", f"use {TOKEN}", Call())
     workspace.messages.send("one", "m2", "use nothing", Call())
-    begun = workspace.sessions.begin("one", Call(), client=None, description=f"curl -H 'X: {TOKEN}'").step_id
+    begun = workspace.sessions.begin("one", NewStep(client=None, description=f"curl -H 'X: {TOKEN}'"), Call()).step_id
     here.end(begun)
     ended = here.begin("one")
     workspace.sessions.finish(ended, None, Call(), description=f"echo {TOKEN}")

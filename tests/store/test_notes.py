@@ -146,7 +146,7 @@ def test_an_intent_that_cannot_be_read_keeps_nobody_out(
 def test_no_number_is_given_out_twice(telling: Telling) -> None:
     given: list[int] = []
     for count, end in ((1, "go on"), (5, "kill"), (100, "reopen"), (3, "kill"), (1, "go on")):
-        first = telling.store.reserve(count)
+        first = telling.store.numbers.reserve(count)
         given += range(first, first + count)
         if end == "kill":
             telling.kill()
@@ -158,15 +158,15 @@ def test_no_number_is_given_out_twice(telling: Telling) -> None:
 def test_numbers_outlast_a_power_cut_and_a_lost_database(
     telling: Telling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert telling.store.reserve(1) == 1
+    assert telling.store.numbers.reserve(1) == 1
     some_history(telling)
     disk = Disk(telling.path, monkeypatch)
-    telling.store.reserve(99)
+    telling.store.numbers.reserve(99)
     found = disk.after_a_cut(tmp_path / "found", names_stay=False)
     disk.close()
     (found / "timeline.db").unlink(missing_ok=True)
     store = Store(str(found), None)
-    assert store.reserve(1) == 101
+    assert store.numbers.reserve(1) == 101
     store.close()
 
 
@@ -191,18 +191,18 @@ def _have_no_number(store: Path) -> None:
 @pytest.mark.parametrize("damage", [_lose_the_journal, _damage_the_last_note, _have_no_number])
 def test_lost_numbers_go_on_above_all_that_were_given(telling: Telling, damage: Callable[[Path], None]) -> None:
     some_history(telling)
-    telling.store.reserve(100)
+    telling.store.numbers.reserve(100)
     telling.store.close()
     damage(telling.path)
     telling.store = Store(str(telling.path), None)
-    first = telling.store.reserve(10)
+    first = telling.store.numbers.reserve(10)
     assert first > 1_600_000_000_000
     telling.reopen()
-    assert telling.store.reserve(1) == first + 10
+    assert telling.store.numbers.reserve(1) == first + 10
 
 
 def test_no_number_is_given_out_where_that_cannot_be_kept(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
-    telling.store.reserve(5)
+    telling.store.numbers.reserve(5)
     event = before(telling)
 
     def full(_: int) -> None:
@@ -210,11 +210,11 @@ def test_no_number_is_given_out_where_that_cannot_be_kept(telling: Telling, monk
 
     monkeypatch.setattr(os, "fdatasync", full)
     with pytest.raises(StorageFull):
-        telling.store.reserve(5)
+        telling.store.numbers.reserve(5)
     with pytest.raises(StorageFull):
         telling.store.intend(event, INTENT)
     monkeypatch.undo()
-    assert telling.store.reserve(5) == 6
+    assert telling.store.numbers.reserve(5) == 6
     assert telling.store.intent() is None
     telling.kill()
     assert telling.store.intent() is None
@@ -277,16 +277,16 @@ def _fail(_: int) -> None:
 
 
 def test_an_erased_store_keeps_its_numbers_and_nothing_else(telling: Telling) -> None:
-    telling.store.reserve(100)
+    telling.store.numbers.reserve(100)
     some_history(telling)
     telling.store.repository.journal.note({"handovers": b"secret names"})
     telling.store.erase(Call())
     assert telling.store.repository.journal.notes == {NUMBERS: b"101"}
-    assert telling.store.reserve(1) == 101
+    assert telling.store.numbers.reserve(1) == 101
     telling.store.close()
     assert not [path for path in telling.path.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
     store = Store(str(telling.path), None)
-    assert store.reserve(1) == 102
+    assert store.numbers.reserve(1) == 102
     store.close()
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from snapd.core.actions.sessions import NewStep
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import SessionView, StepView
 from snapd.core.operations.runner import OperationOptions
@@ -49,10 +50,8 @@ class Agents:
         ends: str | None = None,
     ) -> str:
         sessions = self.bench.workspace.sessions
-        begun = sessions.begin(
-            session, Call(), parent=parent, message_id=message, part_id=part, tool="edit", client=client, ends=ends
-        )
-        return begun.step_id
+        new = NewStep(parent=parent, message_id=message, part_id=part, tool="edit", client=client, ends=ends)
+        return sessions.begin(session, new, Call()).step_id
 
     def end(self, step: str, files: Sequence[str] | None = None, *, lingers: bool = False) -> StepView:
         claims = None if files is None else [os.fsencode(name) for name in files]

@@ -143,7 +143,7 @@ class Upkeep:
         work_tree = self._writer.work_tree
         with self._writer.turn(call):
             self._store.check_present()
-            purge_plan = self._store.purge_plan(paths, messages, call)
+            purge_plan = PurgePlan(self._store.repository, self._store.timeline, paths, messages, call)
             _check_known(messages, purge_plan.known_messages())
             missing = [path for path in paths if not purge_plan.is_in_any(path)]
             fetched, remotes = self._other_machines.purge(paths, purge_plan.contents, messages, call, dry_run=True)

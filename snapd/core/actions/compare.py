@@ -176,7 +176,8 @@ class Comparison:
             return self._known.both(old, new, call)
         with self._writer.turn(call):
             before = self._known.here(old, call)
-            return self._known.store, before, self._writer.look_and_record(before.coverage.forced, call)
+            now = self._writer.record_look(self._writer.look(before.coverage.forced, call))
+            return self._known.store, before, now
 
     def _files(
         self, sides: Sides, only: Sequence[RelPath], call: Call, *, renames: bool, after: RelPath | None = None

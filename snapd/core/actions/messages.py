@@ -73,7 +73,7 @@ class Messages:
             if known is not None and known == latest and kept in (None, known.text):
                 return
             self._writer.work_tree.check_present()
-            snapshot = self._sessions.newest(call) if late else self._writer.seen(call)
+            snapshot = self._sessions.newest(call) if late else self._writer.capture_now(call)
             self._writer.track(snapshot, MessageSent(session_id, message_id, kept), call)
             self._writer.edits.drop(session_id=session_id)
             self._sessions.notify(session_id, None)
@@ -157,7 +157,7 @@ class SessionNews:
         with self._writer.turn(call):
             self._sessions.known(session_id)
             self._writer.work_tree.check_present()
-            snapshot = self._writer.seen(call)
+            snapshot = self._writer.capture_now(call)
             self._writer.record_look(snapshot)
             told, events = self._since(session_id)
             latest = self._writer.span(self._store.identify(snapshot))

@@ -90,7 +90,7 @@ class SessionNotices(SessionViews):
         try:
             self._notify_after_turn(ended, call)
         except SnapdError as error:
-            self._writer.report_trouble(error)
+            self._writer.trouble.notify(error)
 
     def _notify_after_turn(self, ended: EndedStep, call: Call) -> StepView:
         """Notifies that a step ended; counts its lines first, without the right to write: a large step takes long."""
@@ -104,7 +104,7 @@ class SessionNotices(SessionViews):
         # not cancelled with the request: what was done has to be announced
         session = self.view(self.known(session_id), Call())
         for step in steps:
-            self._writer.notify(SessionMoved(session, step))
+            self._writer.event_log.publish(SessionMoved(session, step))
 
     def notify_steps(self, steps: Iterable[StepView]) -> None:
         """Notifies that some steps changed, of one session or several."""
@@ -131,6 +131,33 @@ class SessionNotices(SessionViews):
         self.notify_steps([self.shown(step, Call()) for step in steps])
 
 
+@attrs.frozen(kw_only=True)
+class NewStep:
+    """A step that is to begin.
+
+    Attributes:
+        client: who works in it until it `leave`s; None for a step that goes on without its client.
+        parent: the step that it is a part of.
+        message_id: the message that it belongs to; None for the one that was sent last in the session.
+        part_id: the part of that message.
+        tool: the tool that the agent uses in it.
+        description: for people.
+        ends: a step of the session to end with the very snapshot on which this one begins, so that no change falls
+            between the two or into both. It claims no files. A step that has ended already stays as it is.
+        began: when it began, in milliseconds since 1970, if that is reported late. It then begins on the snapshot that
+            is the newest: one of now would have what the step did already.
+    """
+
+    client: Hashable | None
+    parent: StepId | None = None
+    message_id: str | None = None
+    part_id: str | None = None
+    tool: str | None = None
+    description: str | None = None
+    ends: StepId | None = None
+    began: int | None = None
+
+
 class Sessions(SessionNotices):
     """Begins and ends sessions and steps.
 
@@ -145,7 +172,7 @@ class Sessions(SessionNotices):
         self._store = store
         self._timeline: Timeline = store.timeline
         self._agents = AgentWatch(self.attended_by, self._lose)
-        writer.on_recovery(self._notify_recovered)
+        writer.recovered.add(self._notify_recovered)
         writer.edits.on_change = self._notify_late
 
     # -- sessions
@@ -176,9 +203,9 @@ class Sessions(SessionNotices):
                 and self.known(step.session_id).agent == agent
             ]
             if silent:
-                self._writer.note(StepsLeft(tuple(silent)))
+                self._writer.append_event(StepsLeft(tuple(silent)))
                 attendance.leave(silent)
-            self._writer.note(SessionStarted(name, agent, title))
+            self._writer.append_event(SessionStarted(name, agent, title))
             self.notify(name, None)
         return name
 
@@ -197,42 +224,15 @@ class Sessions(SessionNotices):
                     self.notify_ended(self.end_open(step, WITH_OTHERS, call))
             self._writer.see_recent_edits(call)
             self._writer.edits.drop(session_id=session_id)
-            self._writer.note(SessionEnded(session_id))
+            self._writer.append_event(SessionEnded(session_id))
             self.notify(session_id, None)
 
     # -- steps
 
-    def begin(
-        self,
-        session_id: SessionId,
-        call: Call,
-        *,
-        client: Hashable | None,
-        parent: StepId | None = None,
-        message_id: str | None = None,
-        part_id: str | None = None,
-        tool: str | None = None,
-        description: str | None = None,
-        ends: StepId | None = None,
-        began: int | None = None,
-    ) -> Step:
+    def begin(self, session_id: SessionId, new: NewStep, call: Call) -> Step:
         """Begins a step, with a snapshot of the work tree as it is now.
 
         If the session has a step for the same part already, returns that one: two hooks may report one call.
-
-        Args:
-            session_id: its session.
-            call: the request.
-            client: who works in it until it `leave`s; None for a step that goes on without its client.
-            parent: the step that it is a part of.
-            message_id: the message that it belongs to; None for the one that was sent last in the session.
-            part_id: the part of that message.
-            tool: the tool that the agent uses in it.
-            description: for people.
-            ends: a step of the session to end with the very snapshot on which this one begins, so that no change falls
-                between the two or into both. It claims no files. A step that has ended already stays as it is.
-            began: when it began, in milliseconds since 1970, if that is reported late. It then begins on the snapshot
-                that is the newest: one of now would have what the step did already.
 
         Raises:
             UnknownSession: there is no such session, or it has ended.
@@ -242,34 +242,35 @@ class Sessions(SessionNotices):
         """
         with self._writer.turn(call):
             session = self.going_on(session_id)
+            message_id = new.message_id
             if message_id is None:
                 latest = self._timeline.last_message(session_id)
                 message_id = None if latest is None else latest.message_id
-            known = None if part_id is None else self._timeline.step_of_part(session_id, message_id, part_id)
+            known = None if new.part_id is None else self._timeline.step_of_part(session_id, message_id, new.part_id)
             if known is not None:
                 return known
-            if parent is not None:
-                self.known_step(parent)
-            before = None if ends is None else self._to_end(ends, session_id, parent)
+            if new.parent is not None:
+                self.known_step(new.parent)
+            before = None if new.ends is None else self._to_end(new.ends, session_id, new.parent)
             self._writer.work_tree.check_present()
-            snapshot = self._writer.seen(call) if began is None or before is not None else self.newest(call)
+            snapshot = self._writer.capture_now(call) if new.began is None or before is not None else self.newest(call)
             step_id = secrets.token_hex(16)
             begun = StepBegun(
                 step_id=step_id,
                 session_id=session_id,
                 index=session.step_count,
-                parent=parent,
+                parent=new.parent,
                 message_id=message_id,
-                part_id=part_id,
-                tool=tool,
-                description=description,
-                detached=client is None,
-                began=began,
+                part_id=new.part_id,
+                tool=new.tool,
+                description=new.description,
+                detached=new.client is None,
+                began=new.began,
             )
             ended = self._begin_on(snapshot, before, begun, call)
             self._writer.edits.drop(session_id=session_id)
-            if client is not None:
-                self._writer.attendance.attend(step_id, client)
+            if new.client is not None:
+                self._writer.attendance.attend(step_id, new.client)
             step = self.known_step(step_id)
             self.notify(session_id, self._step_changes.view(step, session.agent, call))
         if ended is not None:
@@ -291,7 +292,7 @@ class Sessions(SessionNotices):
     def newest(self, call: Call) -> Snapshot:
         """Gives the newest snapshot that there is, or takes one if there is none; raises as `begin`."""
         tree = self._store.last
-        return self._writer.seen(call) if tree is None else self._store.find(tree)
+        return self._writer.capture_now(call) if tree is None else self._store.find(tree)
 
     def going_on(self, session_id: SessionId) -> Session:
         """Looks up a session that has not ended; raises `UnknownSession`."""
@@ -365,7 +366,7 @@ class Sessions(SessionNotices):
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the step is still open.
         """
         self._writer.work_tree.check_present()
-        return self._end_on(self._writer.seen(call), step, ending, call)
+        return self._end_on(self._writer.capture_now(call), step, ending, call)
 
     def _end_on(
         self,
@@ -397,7 +398,7 @@ class Sessions(SessionNotices):
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the work tree could not be captured.
         """
         self._writer.work_tree.check_present()
-        snapshot = self._writer.seen(call)
+        snapshot = self._writer.capture_now(call)
         with self._timeline.supposing():
             for step in steps:
                 self._writer.suppose(snapshot, self._end_of(step, snapshot, WITH_OTHERS))
@@ -462,7 +463,7 @@ class Sessions(SessionNotices):
         try:
             self.leave(agent, Call())
         except SnapdError as error:
-            self._writer.report_trouble(error)
+            self._writer.trouble.notify(error)
 
     def close(self) -> None:
         """Stops watching agents."""
@@ -488,7 +489,7 @@ class Sessions(SessionNotices):
             with self._writer.turn(call):
                 steps = attendance.of(client)
                 self._writer.work_tree.check_present()
-                snapshot = self._writer.seen(call)
+                snapshot = self._writer.capture_now(call)
                 if steps and self._writer.span(self._store.identify(snapshot)) is not None:
                     self._writer.track(snapshot, StepsLeft(steps), call)
                 attendance.leave(steps)

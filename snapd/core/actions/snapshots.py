@@ -196,7 +196,7 @@ class Snapshots:
         """
         with self._writer.turn(call):
             target = Target(self._store, self._known.here(tree, call))
-            seen = self._writer.seen(call)
+            seen = self._writer.capture_now(call)
 
             # most often, nothing is captured besides
             @cache
@@ -235,7 +235,7 @@ class Snapshots:
             request = Request(
                 kind="revert",
                 options=options,
-                seen=self._writer.seen(call),
+                seen=self._writer.capture_now(call),
                 writes=(path for target, names in targets for name in names for path in target.files(name)),
                 patch=lambda prepared: _reverting(targets, self._work_tree, prepared.before, call),
                 forced=[path for target, _ in targets for path in target.snapshot.coverage.forced],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +10,11 @@ import attrs
 
 from snapd.core.attribution import Attendance
 from snapd.core.compare.text import TextDiffer
-from snapd.core.feed import ChangeFeed, DriftNotifier, EventLog, Notice, Reverted, Tracked
+from snapd.core.feed import ChangeFeed, DriftNotifier, EventLog, Listeners, Reverted, Tracked
 from snapd.core.seams import Policy
 from snapd.failpoints import failpoint
 from snapd.model.call import Call, IdleCall
-from snapd.model.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt, WorkspaceNotOpen
+from snapd.model.errors import Cancelled, Interrupted, SnapdError, StoreCorrupt
 from snapd.model.plan import Plan
 from snapd.model.snapshot import CaptureSettings, FileOutcome, Outcome, RelPath, Snapshot
 from snapd.model.timeline import (
@@ -34,6 +33,7 @@ from snapd.worktree.worktree import WorkTree
 from .editors import Editors
 from .edits import Edits, without_concurrent_edits
 from .recovery import abandoned, directories, done, finished, intent_of, notice_of, record_of, remaining
+from .write_lock import WriteLock
 
 Arriving = Callable[[Event, SnapshotId], "Sequence[Event]"]
 """Gives the events that came from another machine, numbered, between two of this one: the first is given, with what
@@ -56,6 +56,8 @@ class Writer:
         feed: notifies of changes in the work tree.
         edits: what editors save, and formatters do to the files of steps that have just ended.
         files: how many files the last capture found; None before the first.
+        trouble: hears what keeps notifications from being sent, once for each reason in a row.
+        recovered: hears of each operation that failed or was killed halfway, once it is finished.
     """
 
     def __init__(self, work_tree: WorkTree, store: Store, policy: Policy, texts: TextDiffer, editors: Editors) -> None:
@@ -64,17 +66,14 @@ class Writer:
         self._policy = policy
         self.edits = Edits(work_tree, editors, store, self._append_edit, self.span, lambda: self._head_at)
         self._looked_at = self._head_at = 0.0
-        self.event_log = EventLog(store.reserve)
+        self.event_log = EventLog(store.numbers.reserve)
         self.attendance = Attendance()
         self.files: int | None = None
-        self._lock = threading.Lock()
-        self._counting = threading.Lock()
-        self._waiting = 0
-        self._closed = False
+        self._write_lock = WriteLock()
         self._settled = False
         self._broken_off: Interrupted | None = None
-        self._trouble_listeners: list[Callable[[Exception], None]] = []
-        self._recovery_listeners: list[Callable[[Operated], None]] = []
+        self.trouble: Listeners[Exception] = Listeners()
+        self.recovered: Listeners[Operated] = Listeners()
         self._drift_notifier = DriftNotifier(
             work_tree=work_tree,
             objects=store,
@@ -82,34 +81,24 @@ class Writer:
             texts=texts,
             settings=lambda: self.settings,
             writing=self.turn,
-            notify=self.notify,
+            notify=self.event_log.publish,
         )
-        self.feed = ChangeFeed(work_tree.clock, self._drift_notifier, self.report_trouble)
+        self.feed = ChangeFeed(work_tree.clock, self._drift_notifier, self.trouble.notify)
 
     @property
     def settings(self) -> CaptureSettings:
         """What to capture."""
         return self._policy.capture
 
-    def listen(self, on_trouble: Callable[[Exception], None]) -> None:
-        """Has `on_trouble` called with what keeps notifications from being sent, once for each reason in a row."""
-        self._trouble_listeners.append(on_trouble)
-
-    def on_recovery(self, on_recovered: Callable[[Operated], None]) -> None:
-        """Has `on_recovered` called with each operation that failed or was killed halfway, once it is finished."""
-        self._recovery_listeners.append(on_recovered)
-
     def close(self) -> None:
         """Closes the folder and the store once the operation that runs is done; closing again has no effect."""
         # first, because its thread may be waiting for its turn to write
         self.feed.close()
-        with self._wanting(), self._lock:
-            if self._closed:
-                # the descriptors may belong to somebody else by now
-                return
-            self._closed = True
-            self.work_tree.close()
-            self._store.close()
+        with self._write_lock.closing() as is_first:
+            # later, the descriptors may belong to somebody else
+            if is_first:
+                self.work_tree.close()
+                self._store.close()
 
     @contextmanager
     def turn(self, call: Call) -> Iterator[None]:
@@ -137,10 +126,7 @@ class Writer:
             Cancelled: somebody else writes or waits; or an interrupted operation has to be finished first.
             WorkspaceNotOpen: the workspace is closed.
         """
-        call = IdleCall(lambda: self._waiting > 0)
-        if not self._lock.acquire(blocking=False):
-            raise Cancelled("somebody else is writing")
-        with self._locked(call):
+        with self._write_lock.held_while_idle() as call:
             if not (self._settled or self._store.intent() is None):
                 raise Cancelled("an interrupted operation has to be finished first")
             yield call
@@ -153,9 +139,7 @@ class Writer:
             Cancelled: the request was cancelled while it waited.
             WorkspaceNotOpen: the workspace was closed while it waited.
         """
-        with self._wanting():
-            call.acquire(self._lock)
-        with self._locked(call):
+        with self._write_lock.held(call):
             try:
                 yield
             except BaseException as error:
@@ -165,40 +149,9 @@ class Writer:
                 self.work_tree.scanner.forget(self._store.discard())
                 raise
 
-    @contextmanager
-    def _locked(self, call: Call) -> Iterator[None]:
-        """Releases the lock at the end; every holder comes through here, so that nobody writes to a closed workspace.
-
-        Raises:
-            Cancelled: the request was cancelled.
-            WorkspaceNotOpen: the workspace is closed.
-        """
-        try:
-            call.check()
-            if self._closed:
-                # another folder may have the descriptor by now, and another process the store
-                raise WorkspaceNotOpen(
-                    "the workspace was closed while the request waited", hint="open the folder again"
-                )
-            yield
-        finally:
-            self._lock.release()
-            call.leave_turn()
-
-    @contextmanager
-    def _wanting(self) -> Iterator[None]:
-        """Counts a request as waiting for the right to write."""
-        with self._counting:
-            self._waiting += 1
-        try:
-            yield
-        finally:
-            with self._counting:
-                self._waiting -= 1
-
     # -- capturing
 
-    def seen(self, call: Call) -> Snapshot:
+    def capture_now(self, call: Call) -> Snapshot:
         """Captures the work tree as it is now, without a record yet; first of all records what editors have saved."""
         snapshot = self.look((), call)
         self.edits.settle(snapshot)
@@ -207,7 +160,7 @@ class Writer:
     def see_recent_edits(self, call: Call) -> None:
         """Looks whether a formatter still works for steps that have just ended, before anybody asks what is theirs."""
         if self.edits.recent:
-            self.seen(call)
+            self.capture_now(call)
 
     def look_at_edits(self, path: RelPath) -> None:
         """Looks at a file that somebody began to type into, or has saved; reports as trouble why that failed."""
@@ -218,9 +171,9 @@ class Writer:
             call = Call()
             with self.turn(call):
                 self.work_tree.check_present()
-                self.edits.begin(path, self.seen(call))
+                self.edits.begin(path, self.capture_now(call))
         except SnapdError as error:
-            self.report_trouble(error)
+            self.trouble.notify(error)
 
     def look(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
         """Captures the work tree, without a record yet."""
@@ -236,15 +189,10 @@ class Writer:
         self.files = self.work_tree.state.count
         return snapshot
 
-    def record_look(self, snapshot: Snapshot) -> None:
-        """Records durably that the work tree was compared with something, unless its tree is known."""
+    def record_look(self, snapshot: Snapshot) -> Snapshot:
+        """Records durably that the work tree was compared with something, unless its tree is known; gives it back."""
         if not self._store.knows(snapshot.tree):
             self._store.record(snapshot, "look")
-
-    def look_and_record(self, forced: tuple[RelPath, ...], call: Call) -> Snapshot:
-        """Captures the work tree, and records that as `record_look` does."""
-        snapshot = self.look(forced, call)
-        self.record_look(snapshot)
         return snapshot
 
     def track(self, snapshot: Snapshot, what: EventPayload, call: Call, *following: EventPayload) -> None:
@@ -271,7 +219,7 @@ class Writer:
         head = self._store.identify(snapshot)
         self._store.timeline.suppose(self._event(head, self.span(head), what))
 
-    def note(self, what: EventPayload) -> None:
+    def append_event(self, what: EventPayload) -> None:
         """Adds an event to the timeline without a capture."""
         self._store.append(self._event(self._store.timeline.head, None, what))
 
@@ -321,16 +269,7 @@ class Writer:
     def notify_snapshot(self, notice: Tracked | Reverted) -> None:
         """Notifies of a snapshot; later notifications of changes compare with it."""
         self._drift_notifier.forget()
-        self.notify(notice)
-
-    def notify(self, notice: Notice) -> None:
-        """Sends a notification to all listeners."""
         self.event_log.publish(notice)
-
-    def report_trouble(self, error: Exception) -> None:
-        """Reports why a notification could not be sent."""
-        for on_trouble in self._trouble_listeners:
-            on_trouble(error)
 
     # -- the timeline
 
@@ -376,20 +315,12 @@ class Writer:
         if arriving is not None:
             events = [*arriving(self._event(operation.before, seen, StepsLeft(())), left)]
         if not isinstance(events[-1].what, Operated):
-            events += self._left_besides(after, is_base, events[-1].seq + 1)
+            events += _left_besides(self._store, after, is_base, events[-1].seq + 1)
         failpoint("writer.tell")
         self._store.conclude(*events)
         self._head_at = self._looked_at
         self._settled = True
         return after
-
-    def _left_besides(self, after: Snapshot, is_base: bool, seq: int) -> Iterator[Event]:
-        """The events that record what was left, after events of steps, which do not say what others changed."""
-        yield attrs.evolve(self._store.recorded(after, "after", is_base=is_base), seq=seq)
-        base = self._store.timeline.base
-        if not is_base and base is not None:
-            again = self._store.recorded(self._store.load(base.snapshot), "look", is_base=True)
-            yield attrs.evolve(again, seq=seq + 1)
 
     def _append_edit(self, snapshot: Snapshot, seen: Span | None, what: EventPayload) -> None:
         event = self._event(self._store.identify(snapshot), seen, what)
@@ -434,5 +365,13 @@ class Writer:
         after = self._conclude(intent, results, call)
         before = intent.operation.before.tree
         self.notify_snapshot(notice_of(intent, Outcome(True, before, after.tree, results), after))
-        for on_recovered in self._recovery_listeners:
-            on_recovered(intent.operation)
+        self.recovered.notify(intent.operation)
+
+
+def _left_besides(store: Store, after: Snapshot, is_base: bool, seq: int) -> Iterator[Event]:
+    """The events that record what was left, after events of steps, which do not say what others changed."""
+    yield attrs.evolve(store.recorded(after, "after", is_base=is_base), seq=seq)
+    base = store.timeline.base
+    if not is_base and base is not None:
+        again = store.recorded(store.load(base.snapshot), "look", is_base=True)
+        yield attrs.evolve(again, seq=seq + 1)

@@ -30,7 +30,7 @@ _DROPPED = 0xFFFFFFFF
 INTENT = "intent"
 """The note of what an operation is about to do to the folder, from before the first change until it is recorded."""
 NUMBERS = "notifications"
-"""The note with the next number that no notification has; without it, see `Store.reserve`."""
+"""The note with the next number that no notification has; without it, see `Numbers`."""
 SWEEP = "sweep"
 """The note that references are removed whose objects have to go: `PARTLY`, or `WHOLLY` if no pack may keep them."""
 LINEAGE = "handovers"

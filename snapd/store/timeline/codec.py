@@ -88,8 +88,9 @@ def encode_event(event: Event, previous: int | None) -> str:
         InvalidParams: a text in it is not valid Unicode.
     """
     what = event.what
+    kind = name_of(what)
     return _with_version(
-        _EventObject(event.seq, previous, event.milliseconds, event.head, event.seen, name_of(what), what)
+        _EventObject(event.seq, previous, event.milliseconds, event.head, event.seen, type=kind, what=what)
     )
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 from urllib.parse import quote
 
@@ -46,7 +46,7 @@ from . import codec
 from .chain import Link, snapshots
 from .codec import encode_claims, encode_summary, encode_uncaptured
 from .converter import write_file
-from .queries import EVENT, TimelineQueries
+from .queries import TimelineQueries
 from .schema import GO_ON, TABLES, VERSION
 
 NAME = "timeline.db"
@@ -182,16 +182,6 @@ class Database(TimelineQueries):
         self.connection.execute("ROLLBACK TO change")
         self.connection.execute("RELEASE change")
 
-    @contextmanager
-    def _change(self) -> Iterator[None]:
-        self.begin()
-        try:
-            yield
-            self.commit()
-        except BaseException:
-            self.roll_back()
-            raise
-
     # -- adding events
 
     def add(self, link: Link, previous: int | None) -> None:
@@ -226,7 +216,7 @@ class Database(TimelineQueries):
                 )
         match event.what:
             case SessionStarted() as what:
-                self._start_session(event, what)
+                _start_session(self.connection, event, what)
             case SessionEnded(session_id):
                 _one(
                     self.connection,
@@ -266,18 +256,6 @@ class Database(TimelineQueries):
                 place = -1 - self._value("SELECT -MIN(0, COALESCE(MIN(place), 0)) FROM snapshots")
                 self._take(Taken(place, event.seq, "look", snapshot, event.milliseconds, is_base=False))
 
-    def _start_session(self, event: Event, what: SessionStarted) -> None:
-        self._run(
-            "INSERT INTO sessions (session_id, seq, agent, title, started) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT (session_id) DO UPDATE "
-            "SET ended = NULL, agent = COALESCE(excluded.agent, agent), title = COALESCE(excluded.title, title)",
-            what.session_id,
-            event.seq,
-            what.agent,
-            what.title,
-            event.milliseconds,
-        )
-
     def _begin_step(self, event: Event, what: StepBegun) -> None:
         if event.head is None:
             raise ValueError(f"step {what.step_id} begins without a snapshot")
@@ -307,7 +285,7 @@ class Database(TimelineQueries):
             raise ValueError(f"step {what.step_id} ends without a snapshot")
         if what.changed:
             _end_redoing(self.connection, what.step_id)
-        to = event.head if what.spoken_for else self._left_with(what.step_id, event.head)
+        to = event.head if what.spoken_for else _left_with(self, what.step_id, event.head)
         values = (
             event.milliseconds,
             to.tree,
@@ -327,15 +305,6 @@ class Database(TimelineQueries):
         # the attribution may be different now
         for other in (what.step_id, *self.beside(what.step_id)):
             self._run("UPDATE steps SET summary = NULL, is_empty = NULL WHERE step_id = ?", other)
-
-    def _left_with(self, step_id: StepId, found: SnapshotId) -> SnapshotId:
-        """What a step without a client left: the changes that were found, unless its client was gone before."""
-        first = self._value("SELECT MIN(seq) FROM spans WHERE step_id = ? AND is_left", step_id)
-        if first is None:
-            return found
-        event = self._event(*self._rows(EVENT + "WHERE seq = ?", first)[0])
-        assert event.seen is not None
-        return event.seen.before
 
     def keep_summary(self, step_id: StepId, summary: Summary) -> None:
         """Keeps the summary of a step, until a step ends that was open at the same time."""
@@ -362,7 +331,8 @@ class Database(TimelineQueries):
         """
         failpoint("database.drop")
         self.write()
-        with self._change():
+        self.begin()
+        try:
             # a step may be dropped before its parts
             self.connection.execute("PRAGMA defer_foreign_keys = ON")
             for chain in chains:
@@ -377,6 +347,10 @@ class Database(TimelineQueries):
                 self._run("UPDATE events SET commit_id = ? WHERE seq = ?", link.commit, link.event.seq)
             for event in self.all_events():
                 self._know_what_is_named(event)
+            self.commit()
+        except BaseException:
+            self.roll_back()
+            raise
         self.write()
         # what is dropped is to make the store smaller
         self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -413,6 +387,15 @@ class Database(TimelineQueries):
         return self.connection.execute(statement, values).rowcount
 
 
+def _start_session(connection: sqlite3.Connection, event: Event, what: SessionStarted) -> None:
+    connection.execute(
+        "INSERT INTO sessions (session_id, seq, agent, title, started) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (session_id) DO UPDATE "
+        "SET ended = NULL, agent = COALESCE(excluded.agent, agent), title = COALESCE(excluded.title, title)",
+        (what.session_id, event.seq, what.agent, what.title, event.milliseconds),
+    )
+
+
 def _name_message(connection: sqlite3.Connection, event: Event, session_id: SessionId, message_id: str) -> None:
     """Adds a message that an event names, unless it is there; raises `sqlite3.IntegrityError` as `_send_message`."""
     connection.execute(
@@ -437,6 +420,14 @@ def _send_message(connection: sqlite3.Connection, event: Event, what: MessageSen
         "UPDATE messages SET sent = ?, text = COALESCE(?, text) WHERE session_id = ? AND message_id = ?",
         (event.seq, what.text, what.session_id, what.message_id),
     )
+
+
+def _left_with(database: Database, step_id: StepId, found: SnapshotId) -> SnapshotId:
+    """What a step without a client left: the changes that were found, unless its client was gone before."""
+    statement = "SELECT MIN(seq) FROM spans WHERE step_id = ? AND is_left"
+    (first,) = database.connection.execute(statement, (step_id,)).fetchone()
+    event = None if first is None else database.event(first)
+    return found if event is None or event.seen is None else event.seen.before
 
 
 def _list_files(connection: sqlite3.Connection, seq: int, files: Iterable[Touched]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.cleanup import Purged
+from snapd.core.actions.sessions import NewStep
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, FileNotInSnapshot, InvalidParams, IoError, UnknownSnapshot
 from snapd.model.snapshot import ObjectId, Skip, SkipReason
@@ -44,7 +45,7 @@ def test_the_words_of_a_message_are_gone_and_its_steps_stay(tmp_path: Path) -> N
     agents.start("one")
     bench.workspace.messages.send("one", "m1", os.fsdecode(SECRET), Call())
     sessions = bench.workspace.sessions
-    step = sessions.begin("one", Call(), client=None, message_id="m1", description=os.fsdecode(SECRET)).step_id
+    step = sessions.begin("one", NewStep(client=None, message_id="m1", description=os.fsdecode(SECRET)), Call()).step_id
     bench.write({"a": b"2\n"})
     assert sessions.finish(step, None, Call(), description=f"{os.fsdecode(SECRET)} again").step.begun.description
     bench.workspace.messages.send("one", "m2", "and this stays", Call())

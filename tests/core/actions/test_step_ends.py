@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from snapd.core.actions.sessions import NewStep
 from snapd.core.feed import SessionMoved
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, IoError, StorageFull, UnknownSession, UnknownStep
@@ -154,7 +155,7 @@ def test_what_cannot_be_told_is_no_failure_of_the_step_that_began(
     first = agents.begin("s")
     agents.bench.write({"a": b"1\n"})
     troubles: list[Exception] = []
-    agents.bench.workspace.writer.listen(troubles.append)
+    agents.bench.workspace.writer.trouble.add(troubles.append)
     sessions = agents.bench.workspace.sessions
 
     def shown(*_: object) -> None:
@@ -171,7 +172,7 @@ def test_what_cannot_be_told_is_no_failure_of_the_step_that_began(
 def test_what_is_said_of_a_step_at_its_end_stands(agents: Agents) -> None:
     agents.start("s")
     sessions = agents.bench.workspace.sessions
-    steps = [sessions.begin("s", Call(), client=None, description="at first").step_id for _ in range(2)]
+    steps = [sessions.begin("s", NewStep(client=None, description="at first"), Call()).step_id for _ in range(2)]
     for step, words in zip(steps, ("at last", None), strict=True):
         sessions.finish(step, None, Call(), description=words)
     # ending it again changes nothing

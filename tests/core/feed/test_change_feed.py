@@ -89,7 +89,7 @@ def test_however_it_comes(seed: int) -> None:
 def listen(bench: Bench, told: Callable[[Any], None]) -> None:
     """Has all that a workspace tells told, and its troubles."""
     bench.workspace.event_log.listen(lambda news: told(news.event))
-    bench.workspace.writer.listen(told)
+    bench.workspace.writer.trouble.add(told)
 
 
 class Told:

@@ -66,7 +66,7 @@ class Looking:
         Raises:
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not captured.
         """
-        snapshot = self._writer.seen(call)
+        snapshot = self._writer.capture_now(call)
         if records:
             self._writer.record_look(snapshot)
         last = self._store.timeline.next_seq - 1

@@ -23,6 +23,7 @@ from snapd.model.paths import parents
 from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Entry, FileOutcome, OnConflict, RelPath, Snapshot
 from snapd.model.timeline import Operated, Operation, OperationId, SessionId, SnapshotId, Step, Turned, Undone, UndoUnit
+from snapd.store.adopt import ProjectBlobs
 from snapd.store.store import Store
 from snapd.worktree.git.repository import files_of_other_branches
 from snapd.worktree.worktree import WorkTree
@@ -424,7 +425,7 @@ class UndoPlanner:
         places: dict[RelPath, tuple[str, bytes | None]] = {}
         left = {path: task.files[path][-1].new for path in taken.absent}
         wanted = {path: entry for path, entry in left.items() if entry is not None and task.again is None}
-        branches = files_of_other_branches(self._work_tree.root, wanted, self._store.project_blobs)
+        branches = files_of_other_branches(self._work_tree.root, wanted, ProjectBlobs)
         for branch, files in branches if wanted else ():
             call.check()
             known = self._store.adopt((), [entry.oid for entry in files.values()])

@@ -288,7 +288,7 @@ class UndoSteps:
     def _whole(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> list[UndoTask]:
         """Makes the tasks of some steps, given the last first, and of their parts; ends those that are open."""
         # if an older snapd took a step back, only the files as they are show what is left of it
-        self._writer.seen(call)
+        self._writer.capture_now(call)
         parts = [part for step in reversed(steps) for part in self._step_changes.with_parts(step)]
         # a part may belong to the same message as its step
         parts = list({part.step_id: part for part in parts}.values())
@@ -387,7 +387,7 @@ class UndoSteps:
             step = self._sessions.known_step(step_id)
             wanted = set(paths)
             # if an older snapd took a step back, only the files as they are show what is left of it
-            self._writer.seen(call)
+            self._writer.capture_now(call)
             opened = [part for part in self._step_changes.with_parts(step) if part.state == "open"]
             # an open step goes on; what it changed so far is what it would own if it ended now
             with self._sessions.supposing_ended(reversed(opened), call):
@@ -465,7 +465,7 @@ class UndoSteps:
         request = Request(
             kind=kind,
             options=options,
-            seen=writer.seen(call),
+            seen=writer.capture_now(call),
             writes=wanted_by_tasks(tasks),
             patch=patch,
             session_id=session_id,

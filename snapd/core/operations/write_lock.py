@@ -1,0 +1,82 @@
+"""The right to write to a workspace, which one request has at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from snapd.model.call import Call, IdleCall
+from snapd.model.errors import Cancelled, WorkspaceNotOpen
+
+
+class WriteLock:
+    """The right to write, until the workspace is closed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counting = threading.Lock()
+        self._waiting = 0
+        self._is_closed = False
+
+    @contextmanager
+    def held(self, call: Call) -> Iterator[None]:
+        """Waits for the right, and has it for the block.
+
+        Raises:
+            Cancelled: the request was cancelled while it waited.
+            WorkspaceNotOpen: the workspace was closed while it waited.
+        """
+        with self._wanting():
+            call.acquire(self._lock)
+        with self._locked(call):
+            yield
+
+    @contextmanager
+    def held_while_idle(self) -> Iterator[IdleCall]:
+        """Has the right for the block while nobody else wants it.
+
+        Yields:
+            A call that is cancelled as soon as somebody else wants to write.
+
+        Raises:
+            Cancelled: somebody else writes or waits.
+            WorkspaceNotOpen: the workspace is closed.
+        """
+        call = IdleCall(lambda: self._waiting > 0)
+        if not self._lock.acquire(blocking=False):
+            raise Cancelled("somebody else is writing")
+        with self._locked(call):
+            yield call
+
+    @contextmanager
+    def closing(self) -> Iterator[bool]:
+        """Waits for the right for the last time; gives whether this is the first time."""
+        with self._wanting(), self._lock:
+            is_first, self._is_closed = not self._is_closed, True
+            yield is_first
+
+    @contextmanager
+    def _locked(self, call: Call) -> Iterator[None]:
+        # every holder comes through here, so that nobody writes to a closed workspace
+        try:
+            call.check()
+            if self._is_closed:
+                # another folder may have the descriptor by now, and another process the store
+                raise WorkspaceNotOpen(
+                    "the workspace was closed while the request waited", hint="open the folder again"
+                )
+            yield
+        finally:
+            self._lock.release()
+            call.leave_turn()
+
+    @contextmanager
+    def _wanting(self) -> Iterator[None]:
+        with self._counting:
+            self._waiting += 1
+        try:
+            yield
+        finally:
+            with self._counting:
+                self._waiting -= 1
