@@ -164,7 +164,7 @@ def test_it_gives_way_to_whoever_comes(
                 left -= 1
             else:
                 other.start()
-                while not workspace.writer._waiting:
+                while not workspace.writer.write_lock.waiting:
                     pass
                 came.set()
         return real(self, oid)

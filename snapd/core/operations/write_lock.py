@@ -11,12 +11,16 @@ from snapd.model.errors import Cancelled, WorkspaceNotOpen
 
 
 class WriteLock:
-    """The right to write, until the workspace is closed."""
+    """The right to write, until the workspace is closed.
+
+    Attributes:
+        waiting: how many wait for it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counting = threading.Lock()
-        self._waiting = 0
+        self.waiting = 0
         self._is_closed = False
 
     @contextmanager
@@ -43,7 +47,7 @@ class WriteLock:
             Cancelled: somebody else writes or waits.
             WorkspaceNotOpen: the workspace is closed.
         """
-        call = IdleCall(lambda: self._waiting > 0)
+        call = IdleCall(lambda: self.waiting > 0)
         if not self._lock.acquire(blocking=False):
             raise Cancelled("somebody else is writing")
         with self._locked(call):
@@ -52,9 +56,13 @@ class WriteLock:
     @contextmanager
     def closing(self) -> Iterator[bool]:
         """Waits for the right for the last time; gives whether this is the first time."""
-        with self._wanting(), self._lock:
+        with self._wanting():
+            self._lock.acquire()
+        try:
             is_first, self._is_closed = not self._is_closed, True
             yield is_first
+        finally:
+            self._lock.release()
 
     @contextmanager
     def _locked(self, call: Call) -> Iterator[None]:
@@ -74,9 +82,9 @@ class WriteLock:
     @contextmanager
     def _wanting(self) -> Iterator[None]:
         with self._counting:
-            self._waiting += 1
+            self.waiting += 1
         try:
             yield
         finally:
             with self._counting:
-                self._waiting -= 1
+                self.waiting -= 1

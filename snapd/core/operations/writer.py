@@ -56,6 +56,7 @@ class Writer:
         feed: notifies of changes in the work tree.
         edits: what editors save, and formatters do to the files of steps that have just ended.
         files: how many files the last capture found; None before the first.
+        write_lock: the right to write.
         trouble: hears what keeps notifications from being sent, once for each reason in a row.
         recovered: hears of each operation that failed or was killed halfway, once it is finished.
     """
@@ -69,7 +70,7 @@ class Writer:
         self.event_log = EventLog(store.numbers.reserve)
         self.attendance = Attendance()
         self.files: int | None = None
-        self._write_lock = WriteLock()
+        self.write_lock = WriteLock()
         self._settled = False
         self._broken_off: Interrupted | None = None
         self.trouble: Listeners[Exception] = Listeners()
@@ -94,7 +95,7 @@ class Writer:
         """Closes the folder and the store once the operation that runs is done; closing again has no effect."""
         # first, because its thread may be waiting for its turn to write
         self.feed.close()
-        with self._write_lock.closing() as is_first:
+        with self.write_lock.closing() as is_first:
             # later, the descriptors may belong to somebody else
             if is_first:
                 self.work_tree.close()
@@ -126,7 +127,7 @@ class Writer:
             Cancelled: somebody else writes or waits; or an interrupted operation has to be finished first.
             WorkspaceNotOpen: the workspace is closed.
         """
-        with self._write_lock.held_while_idle() as call:
+        with self.write_lock.held_while_idle() as call:
             if not (self._settled or self._store.intent() is None):
                 raise Cancelled("an interrupted operation has to be finished first")
             yield call
@@ -139,7 +140,7 @@ class Writer:
             Cancelled: the request was cancelled while it waited.
             WorkspaceNotOpen: the workspace was closed while it waited.
         """
-        with self._write_lock.held(call):
+        with self.write_lock.held(call):
             try:
                 yield
             except BaseException as error:

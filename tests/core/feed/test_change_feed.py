@@ -519,12 +519,11 @@ def test_closed_while_it_waits_for_its_turn(told: Told) -> None:
     assert told.events == []
     # and the whole workspace, from beside the one who writes
     reached.clear()
-    workspace.writer._lock.acquire()
-    workspace.feed.listen(True)
-    assert reached.wait(PATIENCE)
-    closing = threading.Thread(target=told.bench.close)
-    closing.start()
-    workspace.writer._lock.release()
+    with workspace.writer.write_lock.held(Call()):
+        workspace.feed.listen(True)
+        assert reached.wait(PATIENCE)
+        closing = threading.Thread(target=told.bench.close)
+        closing.start()
     closing.join(PATIENCE)
     assert not closing.is_alive()
     assert threads() == []

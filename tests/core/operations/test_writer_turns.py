@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -44,8 +45,8 @@ def test_a_closed_workspace_gives_nobody_the_right_to_write(bench: Bench, way: s
     with pytest.raises(WorkspaceNotOpen), WAYS[way](writer, Call()):
         pytest.fail("it was given")
     # given back all the same
-    assert writer._lock.acquire(blocking=False)
-    writer._lock.release()
+    with writer.write_lock.closing() as is_first:
+        assert not is_first
 
 
 def test_a_repair_that_waited_for_a_close_touches_neither_the_next_folder_nor_the_next_owner(
@@ -64,14 +65,14 @@ def test_a_repair_that_waited_for_a_close_touches_neither_the_next_folder_nor_th
         except BaseException as error:
             failure.append(error)
 
-    stale.writer._lock.acquire()
+    turn = contextlib.ExitStack()
+    # what `close` does, by the one who has the right to write: the repair cannot come in between
+    assert turn.enter_context(stale.writer.write_lock.closing())
     waiting = threading.Thread(target=repair)
     waiting.start()
     deadline = time.monotonic() + PATIENCE
-    while not stale.writer._waiting:
+    while not stale.writer.write_lock.waiting:
         assert time.monotonic() < deadline, "the repair does not wait for the right to write"
-    # what `close` does, by the one who has the right to write: the repair cannot come in between
-    stale.writer._closed = True
     stale.work_tree.close()
     stale.store.close()
     other = tmp_path / "other"
@@ -81,7 +82,7 @@ def test_a_repair_that_waited_for_a_close_touches_neither_the_next_folder_nor_th
     os.dup2(taken, number)
     try:
         assert os.fstat(number).st_ino != identity.st_ino
-        stale.writer._lock.release()
+        turn.close()
         waiting.join(PATIENCE)
         assert [type(error) for error in failure] == [WorkspaceNotOpen]
     finally:
