@@ -17,8 +17,8 @@ class NotificationParams:
     workspace_uri: Annotated[str, "The workspace."]
     seq: Annotated[
         int,
-        "The number of the notification: one more than that of the last one of the workspace, and the same for "
-        "every client.",
+        "The number of the notification, the same for every client: one more than that of the last one of the "
+        "workspace while the daemon runs, and a greater one after it was started again.",
     ]
 
 

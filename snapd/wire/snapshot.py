@@ -64,7 +64,11 @@ class TrackResult:
 
 @attrs.frozen(kw_only=True)
 class ListParams(RequestParams):
-    """Lists the snapshots as they were taken, or finds some of them. Give `prefix` or `before`, not both."""
+    """Lists the snapshots as they were taken, or finds some of them. Give `prefix` or `before`, not both.
+
+    A row says what the snapshot was taken for, and nothing that happens later changes that. Rows and the entries of
+    `session/history` have one order: that in which the daemon recorded them.
+    """
 
     prefix: Annotated[
         str | None,

@@ -986,8 +986,8 @@ class NotificationParams(TypedDict):
     workspaceUri: str
     """The workspace."""
     seq: int
-    """The number of the notification: one more than that of the last one of the workspace, and the same for every
-    client.
+    """The number of the notification, the same for every client: one more than that of the last one of the workspace
+    while the daemon runs, and a greater one after it was started again.
     """
 
 

@@ -649,7 +649,7 @@ export interface EventsParams extends RequestParams {
 export interface NotificationParams {
   /** The workspace. */
   workspaceUri: string;
-  /** The number of the notification: one more than that of the last one of the workspace, and the same for every client. */
+  /** The number of the notification, the same for every client: one more than that of the last one of the workspace while the daemon runs, and a greater one after it was started again. */
   seq: number;
 }
 
