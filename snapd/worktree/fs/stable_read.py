@@ -6,6 +6,7 @@ Every path is opened part by part with `O_NOFOLLOW`: a directory that somebody r
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -40,6 +41,8 @@ _UNREADABLE = (
     errno.ENAMETOOLONG,
 )
 _ATTEMPTS = 5
+_LONG_WRITE = 32 << 10
+"""A write of so many bytes takes long enough to be read halfway."""
 _TICK_NS = 20_000_000
 """Twice the longest step of the clock that Linux takes file times from: one scheduler tick, up to 10 ms."""
 _COARSE_NS = 2_100_000_000
@@ -125,11 +128,25 @@ def read_stable(
             except ValueError:
                 continue
             then = signature(before)
-            if signature(os.fstat(descriptor)) == then:
-                return oid, then, is_racy(then.ctime_ns, looked_at)
+            racy = is_racy(then.ctime_ns, looked_at)
+            may_be_half = racy and before.st_size >= _LONG_WRITE
+            if signature(os.fstat(descriptor)) == then and not (may_be_half and _has_changed(descriptor, then, oid)):
+                return oid, then, racy
         finally:
             os.close(descriptor)
     return SkipReason.UNSTABLE
+
+
+def _has_changed(descriptor: int, then: Signature, oid: ObjectId) -> bool:
+    """Whether a file has other bytes than were read: its times are set before the bytes of a write are there."""
+    # the system has this wait for a write that is under way
+    with contextlib.suppress(OSError):
+        os.lseek(descriptor, 0, getattr(os, "SEEK_DATA", os.SEEK_SET))
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    try:
+        return blob_id(then.size, _chunks(descriptor, then.size)) != oid
+    except ValueError:
+        return True
 
 
 def _chunks(descriptor: int, size: int) -> Iterator[bytes]:
