@@ -164,7 +164,7 @@ def repack(repository: ShadowRepository, due: Due, token: CancelToken) -> PackRe
     with token.changing():
         drop_packing(repository)
         with os_errors(directory):
-            failpoint("consolidate.directory")
+            failpoint("repack.directory")
             make_directories(directory)
     try:
         result = pack(repository.path, directory, due, token)
@@ -204,7 +204,7 @@ def tidy(repository: ShadowRepository) -> None:
     """Removes empty directories of loose objects, and packs without an index. Nobody may write meanwhile."""
     drop_unindexed(repository)
     with os_errors(repository.objects):
-        failpoint("consolidate.tidy")
+        failpoint("repack.tidy")
         for entry in list(os.scandir(repository.objects)):
             # a git command run by hand removes empty directories, too
             with contextlib.suppress(FileNotFoundError):
@@ -243,7 +243,7 @@ def _replace(repository: ShadowRepository, result: PackResult, directory: str, t
             _move_in(repository, result.name, directory)
             # before anything is dropped: whoever misses an object from now on looks into the new pack
             repository.forget_packs()
-            failpoint("consolidate.drop")
+            failpoint("repack.drop")
             _drop(repository, result)
     finally:
         repository.forget_packs()
@@ -252,12 +252,12 @@ def _replace(repository: ShadowRepository, result: PackResult, directory: str, t
 def _move_in(repository: ShadowRepository, name: str, directory: str) -> None:
     for ending in ("pack", "idx"):
         path = os.path.join(directory, f"{name}.{ending}")
-        failpoint("consolidate.sync")
+        failpoint("repack.sync")
         os.chmod(path, PRIVATE_FILE)
         sync_if_there(path)
     # git reads a pack as soon as its index exists, so the pack is renamed first
     for ending in ("pack", "idx"):
-        failpoint("consolidate.rename")
+        failpoint("repack.rename")
         os.rename(
             os.path.join(directory, f"{name}.{ending}"), os.path.join(repository.pack_directory, f"{name}.{ending}")
         )
@@ -269,10 +269,10 @@ def _drop(repository: ShadowRepository, result: PackResult) -> None:
     for name in result.packs:
         if name != result.name:
             for ending in PACK_ENDINGS:
-                failpoint("consolidate.drop_pack")
+                failpoint("repack.drop_pack")
                 remove_if_there(os.path.join(repository.pack_directory, f"{name}.{ending}"))
     for oid in result.loose:
-        failpoint("consolidate.drop_loose")
+        failpoint("repack.drop_loose")
         remove_if_there(object_path(repository.objects, oid))
 
 

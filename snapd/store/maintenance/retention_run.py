@@ -129,7 +129,7 @@ class Maintenance:
         if gone:
             removed = self._timeline.inventory().count(gone)
             self._repository.journal.note({SWEEP: self._pending or PARTLY})
-            failpoint("expire.timeline")
+            failpoint("sweep.timeline")
             self._timeline.drop(gone.chains, gone.snapshots)
         self._sweep(keep, call)
         return removed

@@ -223,7 +223,7 @@ def expire(
     held: set[ObjectId] = set()
     for _ in reach(repository, roots, keep, held, call):
         pass
-    failpoint("expire.mark")
+    failpoint("sweep.mark")
     drop_summaries(repository)
     try:
         for name in pack_names(repository.pack_directory):
@@ -267,7 +267,7 @@ def drop_summaries(repository: ShadowRepository) -> None:
     """Removes commit graphs and multi-pack indexes of a git run by hand: they list objects that will be removed."""
     for directory in (os.path.join(repository.objects, "info"), repository.pack_directory):
         with os_errors(directory):
-            failpoint("expire.summaries")
+            failpoint("sweep.summaries")
             for entry in list(os.scandir(directory)):
                 if entry.name in ("commit-graph", "commit-graphs") or entry.name.startswith("multi-pack-index"):
                     remove_any(entry.path)
@@ -299,7 +299,7 @@ def _sweep_pack(repository: ShadowRepository, name: str, held: set[ObjectId], ca
             repack.write(call)
     with os_errors(path):
         for ending in PACK_ENDINGS:
-            failpoint("expire.pack")
+            failpoint("sweep.pack")
             remove_if_there(f"{path}.{ending}")
 
 
@@ -319,7 +319,7 @@ def _sweep_loose(repository: ShadowRepository, held: set[ObjectId], call: Call) 
         for oid, file in loose_files(repository.objects):
             if oid not in held:
                 call.check()
-                failpoint("expire.loose")
+                failpoint("sweep.loose")
                 os.unlink(file.path)
 
 

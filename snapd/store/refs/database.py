@@ -204,7 +204,7 @@ class ReferenceDatabase:
                 for name, target in targets.items():
                     path = os.path.join(self._store, name)
                     with os_errors(path):
-                        failpoint("refdb.write")
+                        failpoint("refs.write")
                         descriptor = _take_lock(path, LOCK_PATIENCE)
                         held.append((name, path))
                         try:
@@ -216,7 +216,7 @@ class ReferenceDatabase:
                 while held:
                     name, path = held[0]
                     with os_errors(path):
-                        failpoint("refdb.move")
+                        failpoint("refs.move")
                         os.rename(path + LOCK, path)
                     self._expected[name] = targets[name]
                     held.pop(0)
@@ -231,7 +231,7 @@ class ReferenceDatabase:
         """Removes a reference, if it exists; `sync` makes that durable. Raises `StorageFull`, `IoError`."""
         path = os.path.join(self._store, name)
         with self._lock, os_errors(path):
-            failpoint("refdb.delete")
+            failpoint("refs.delete")
             self._expected.pop(name, None)
             os.close(_take_lock(path, LOCK_PATIENCE))
             try:

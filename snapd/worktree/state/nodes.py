@@ -316,7 +316,7 @@ def save(path: str, saved: SavedState) -> None:
     temporary = f"{path}.{secrets.token_hex(6)}.tmp"
     with os_errors(path):
         try:
-            failpoint("memory.save")
+            failpoint("state.save")
             with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 digest = hashlib.sha1()
                 file.write(_MAGIC + bytes(_DIGEST_BYTES))
@@ -326,7 +326,7 @@ def save(path: str, saved: SavedState) -> None:
                     file.write(piece)
                 file.seek(len(_MAGIC))
                 file.write(digest.digest())
-            failpoint("memory.rename")
+            failpoint("state.rename")
             os.rename(temporary, path)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
@@ -337,7 +337,7 @@ def save(path: str, saved: SavedState) -> None:
 def load(path: str) -> SavedState | None:
     """The saved state; None if there is none that can be used."""
     try:
-        failpoint("memory.load")
+        failpoint("state.load")
         with open(path, "rb") as file:
             data = file.read()
     except OSError:

@@ -271,7 +271,7 @@ def check_whole(bench: Bench) -> None:
     assert run_git(bench.store, "--git-dir=.", "fsck", "--strict", "--full", "--no-dangling") == b""
 
 
-@pytest.mark.parametrize("at", ["journal.settle", "journal.remove", "expire.summaries"])
+@pytest.mark.parametrize("at", ["journal.settle", "journal.remove", "sweep.summaries"])
 def test_an_error_after_the_references_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     bench = make(tmp_path, {"a": b"1", "key": SECRET})
     agents = Agents(bench)
@@ -406,7 +406,7 @@ def test_a_kill_between_the_index_and_the_pack_that_goes(tmp_path: Path) -> None
     bench = make(tmp_path, {**{f"f{at}": b"%d\n" % at * 20 for at in range(60)}, "key": SECRET})
     bench.track()
     bench.remove("key")
-    with killed_at("expire.pack", 2):
+    with killed_at("sweep.pack", 2):
         purge(bench, "key")
     bench.reopen()
     bench.workspace.upkeep.keep_house(time.time())

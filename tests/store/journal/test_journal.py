@@ -620,7 +620,7 @@ def test_what_waits_can_be_read_and_is_bounded(steps: Steps, monkeypatch: pytest
     assert b"".join(steps.store.blob_chunks(entry.oid)) == b"more"
 
 
-@pytest.mark.parametrize("refused", ["journal.append", "journal.sync", "loose.place", "refdb.write", "refdb.move"])
+@pytest.mark.parametrize("refused", ["journal.append", "journal.sync", "loose.place", "refs.write", "refs.move"])
 @pytest.mark.parametrize("gives_up", [False, True])
 def test_what_was_refused_is_not_taken_for_lost(
     steps: Steps, monkeypatch: pytest.MonkeyPatch, refused: str, gives_up: bool

@@ -112,7 +112,7 @@ def test_all_of_them_or_none(store: Path, monkeypatch: pytest.MonkeyPatch, refus
     with pytest.raises(StorageFull):
         database.move({name: target(9) for name in NAMES[:3]})
     monkeypatch.undo()
-    assert reached == ["refdb.write", "refdb.write", "refdb.write", "refdb.move"][: refused + 1]
+    assert reached == ["refs.write", "refs.write", "refs.write", "refs.move"][: refused + 1]
     assert read_references(str(store)).targets == before
     assert not list(store.rglob("*.lock"))
 
