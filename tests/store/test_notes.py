@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,8 +20,10 @@ from snapd.model.snapshot import REGULAR, Entry
 from snapd.model.timeline import Effect, Event, Intent, Operated, SnapshotId, StepsLeft
 from snapd.store.journal import journal
 from snapd.store.journal.frames import INTENT as INTENT_NOTE
-from snapd.store.journal.frames import NUMBERS, Frame, encode_frame
+from snapd.store.journal.frames import LINEAGE, NUMBERS, Frame, encode_frame
+from snapd.store.repository import FORMAT_VERSION
 from snapd.store.store import Store
+from snapd.store.timeline.codec import encode_intent
 from tests.store.journal.test_journal import settle_behind
 from tests.store.steps import Disk, Steps
 from tests.store.timeline.telling import Telling
@@ -297,3 +300,56 @@ def test_loading_and_naming_a_snapshot(telling: Telling) -> None:
     assert not telling.store.knows(found.tree)
     telling.store.record(snapshot, "track")
     assert telling.store.find(found.tree) == snapshot
+
+
+# -- stores of format 2, in which each note was a file
+
+
+def _summed(data: bytes) -> bytes:
+    return zlib.crc32(data).to_bytes(4, "big")
+
+
+def _of_format_2(store: Path, files: dict[str, bytes]) -> None:
+    """Makes a closed store what it was before the journal had notes."""
+    shutil.rmtree(store / "journal")
+    config = store / "config"
+    config.write_text(config.read_text().replace(f"version = {FORMAT_VERSION}", "version = 2"))
+    for name, data in files.items():
+        (store / name).write_bytes(data)
+
+
+def test_the_files_of_an_older_store_become_notes(telling: Telling) -> None:
+    some_history(telling)
+    telling.store.close()
+    payload = encode_intent(NEW)
+    number = b"4711"
+    handovers = b'[{"id": "x"}]'
+    files = {
+        "intent": b"snapdI1\n" + _summed(payload) + payload,
+        "notifications": b"%s %08x\n" % (number, zlib.crc32(number)),
+        "unswept": b"wholly\n",
+        "handovers.json": handovers,
+    }
+    _of_format_2(telling.path, files)
+    telling.store = Store(str(telling.path), None)
+    assert telling.store.intent() == NEW
+    assert telling.store.numbers.reserve(1) == 4711
+    assert telling.store.maintenance.is_unpurged
+    assert telling.store.repository.journal.notes[LINEAGE] == handovers
+    assert not [name for name in files if (telling.path / name).exists()]
+    telling.reopen()
+    assert telling.store.intent() == NEW
+
+
+def test_a_damaged_file_of_an_older_store_is_kept_aside(telling: Telling) -> None:
+    some_history(telling)
+    telling.store.close()
+    payload = encode_intent(NEW)
+    _of_format_2(
+        telling.path, {"intent": b"snapdI1\n" + _summed(b"other") + payload, "notifications": b"12 00000000\n"}
+    )
+    telling.store = Store(str(telling.path), None)
+    assert telling.store.intent() is None
+    assert telling.store.numbers.reserve(1) > 1_600_000_000_000
+    assert {path.name.partition("-")[2] for path in telling.path.glob("quarantine/*/0*")} == {"intent", "notifications"}
+    assert not (telling.path / "intent").exists()
