@@ -27,7 +27,6 @@ SYSTEM: Mapping[str, str] = MappingProxyType(
         "journal.begin": "a new journal file is made",
         "journal.append": "a frame is written",
         "journal.sync": "the frame is synced: from then on the snapshot is durable",
-        "journal.carry": "the notes in force are synced in a new journal file, so that an older one can go",
         "journal.take_back": "a frame that could not be written whole is overwritten",
         "journal.remove": "a journal file is removed, since the repository has all of it",
         "journal.replay": "a journal file that a crash left is read",

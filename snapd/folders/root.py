@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from snapd.locations import Locations
 
+_HISTORY = ("refs/snapd", "journal")
+"""The directories of a store that hold something as soon as there is a snapshot or a session."""
+
 
 def root_of(start: str, home: str, store_of: Callable[[str], str]) -> str:
     """Finds the folder whose snapshots have the files of a directory.
@@ -65,14 +68,9 @@ def store_of(folder: str, locations: Locations, data_dir: str | None) -> str:
 
 def has_history(store: str) -> bool:
     """Whether a store, which need not exist, has snapshots or sessions."""
-    if os.path.exists(os.path.join(store, "packed-refs")) or _has_entries(os.path.join(store, "refs", "snapd")):
+    if os.path.exists(os.path.join(store, "packed-refs")):
         return True
-    if not _has_entries(os.path.join(store, "journal")):
-        return False
-    # imported late: commands ask this, and a power cut alone leaves the first references in a journal
-    from snapd.store.journal.journal import has_references
-
-    return has_references(store)
+    return any(_has_entries(os.path.join(store, name)) for name in _HISTORY)
 
 
 def noted(store: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ ProblemKind = Literal[
     "notKept",
     "damagedJournal",
     "damagedTimeline",
+    "damagedNumbers",
     "damagedRoot",
     "damagedConfig",
     "permissions",

@@ -11,8 +11,7 @@ import attrs
 from snapd.core.seams import Listed
 from snapd.model.errors import InvalidParams
 from snapd.model.handover import HandedOver
-from snapd.store.journal.frames import LINEAGE
-from snapd.store.journal.journal import Journal
+from snapd.store.notes import LINEAGE, Notes
 
 from .formats import HANDOVERS
 
@@ -109,14 +108,14 @@ class Lineage:
     """The last handovers of a folder.
 
     Args:
-        journal: the store's; a note of it has them.
+        notes: of the store; one has them.
     """
 
-    journal: Journal
+    notes: Notes
 
     def all(self) -> Sequence[HandedOver]:
-        """The last ones, oldest first."""
-        data = self.journal.notes.get(LINEAGE)
+        """The last ones, oldest first; raises `IoError`."""
+        data = self.notes.get(LINEAGE)
         if data is None:
             return ()
         try:
@@ -150,4 +149,4 @@ class Lineage:
             }
             for each in entries
         ]
-        self.journal.note({LINEAGE: json.dumps(document).encode()})
+        self.notes.keep(LINEAGE, json.dumps(document))

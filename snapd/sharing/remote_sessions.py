@@ -112,7 +112,7 @@ class RemoteSessions:
         self._lock = threading.RLock()
         self._index = SessionIndex(os.path.join(store.path, MIRROR_INDEX))
         self.host = machine.host
-        self.lineage = Lineage(store.repository.journal)
+        self.lineage = Lineage(store.notes)
         self.note_sent, self.sent = self._index.note_sent, self._index.sent
         self._mirrors: dict[str, Mirror] = {}
         self._upkeep: dict[str, Upkeep] = {}

@@ -25,7 +25,7 @@ from snapd.store.refs.database import ReferenceDatabase
 T = TypeVar("T")
 
 FORMAT_VERSION = 3
-"""Since version 2, snapshots are events; since version 3, the journal has notes: see `upgrade`."""
+"""Since version 2, snapshots are events; since version 3, notes have one file: see `upgrade`."""
 _KEPT_ENTRIES = 32_768
 """The most entries of directories that are kept for lookups, about 10 MB."""
 _KEPT_TREES, _LARGEST_TREE = 1 << 20, 1 << 16
@@ -91,12 +91,8 @@ class ShadowRepository:
         self.references = ReferenceDatabase(path)
         self.references.clear_locks()
         self.journal = Journal(path, self.references)
-        self.reopen_journal()
-        self.coverages = Coverages()
-
-    def reopen_journal(self) -> None:
-        """Reads the journal as it is on the disk, and replays what it has; raises as the constructor."""
         self.journal.replay(self._before)
+        self.coverages = Coverages()
 
     def check_present(self) -> None:
         """Raises `StoreCorrupt` if somebody deleted or replaced the store while it was open."""

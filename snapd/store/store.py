@@ -6,7 +6,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
@@ -18,7 +17,6 @@ from snapd.model.timeline import Event, Intent, OperationId, Recorded, RecordKin
 from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.files.space import ensure_space_to_record
-from snapd.store.journal.frames import INTENT, Notes
 from snapd.store.journal.journal import JOURNAL, refuse_newer_journal
 from snapd.store.maintenance.erase import erase_noted, note_erasing
 from snapd.store.maintenance.purge import PurgePlan
@@ -26,7 +24,7 @@ from snapd.store.maintenance.retention_run import Maintenance
 from snapd.store.maintenance.scheduler import MaintenanceScheduler
 
 from .coverage import encode
-from .numbers import Numbers
+from .notes import NUMBERS, Notes
 from .object_store import ObjectStore
 from .repository import ShadowRepository, refuse_newer
 from .timeline.chain import snapshots
@@ -52,7 +50,7 @@ class Store(ObjectStore):
     Attributes:
         path: see above.
         timeline: its events: snapshots, sessions, steps and operations.
-        numbers: those of its notifications.
+        notes: what must last beside them.
 
     Raises:
         StoreLocked: another process owns it.
@@ -72,11 +70,11 @@ class Store(ObjectStore):
             upgrade(repository)
             super().__init__(repository)
             self._scheduler = MaintenanceScheduler(repository)
+            self.notes = Notes(path)
             self.timeline = Timeline(repository)
-            self.maintenance = Maintenance(repository, self.timeline, self._scheduler)
+            self.maintenance = Maintenance(repository, self.timeline, self.notes, self._scheduler)
             self.timeline.ensure_readable()
             self._is_erasing = False
-            self.numbers = Numbers(repository)
             self._coverages: set[ObjectId] = set()
             self._snapshots: dict[ObjectId, SnapshotId] = {}
             self._base: Taken | None = None
@@ -102,6 +100,7 @@ class Store(ObjectStore):
             )
         finally:
             self.repository.journal.close()
+            self.notes.close()
             self._ownership.release()
 
     def left_out(self, state: State) -> Mapping[RelPath, ObjectId]:
@@ -196,11 +195,11 @@ class Store(ObjectStore):
             StoreCorrupt: one refers to an object that is not stored.
             StorageFull, IoError: nothing was recorded.
         """
-        self._append(events, {})
+        self._append(events, None)
 
-    def _append(self, events: Sequence[Event], notes: Notes) -> None:
+    def _append(self, events: Sequence[Event], intent: bytes | None) -> None:
         with self.timeline.adding(events) as references:
-            self.repository.journal.flush(references, notes)
+            self.repository.journal.flush(references, intent)
         for event in events:
             self._remember(event)
         self._scheduler.consider()
@@ -217,11 +216,11 @@ class Store(ObjectStore):
         """
         data = encode_intent(intent)
         ensure_space_to_record(self.path, _COPIES * len(data))
-        self._append([before], {INTENT: data})
+        self._append([before], data)
 
     def conclude(self, *events: Event) -> None:
         """Adds the events of an operation, and drops its intent; raises as `append`."""
-        self._append(events, {INTENT: None} if INTENT in self.repository.journal.notes else {})
+        self._append(events, b"" if self.repository.journal.intent else None)
 
     def intent(self) -> Intent | None:
         """The intent that is not carried out yet.
@@ -230,8 +229,8 @@ class Store(ObjectStore):
             WrittenByNewer: only a newer snapd can finish that operation.
             StorageFull, IoError: one that cannot be read could not be dropped.
         """
-        data = self.repository.journal.notes.get(INTENT)
-        if data is None:
+        data = self.repository.journal.intent
+        if not data:
             return None
         try:
             intent = decode_intent(data)
@@ -252,7 +251,7 @@ class Store(ObjectStore):
 
     def forget_intent(self) -> None:
         """Drops the intent of an operation that did nothing; raises `StorageFull`, `IoError`."""
-        self.repository.journal.note({INTENT: None})
+        self.repository.journal.give_intent_up()
 
     def purge(self, purge_plan: PurgePlan | None, call: Call) -> int:
         """Takes contents out of all snapshots and events and removes them; gives the bytes freed.
@@ -306,8 +305,8 @@ class Store(ObjectStore):
             return
         try:
             self.timeline.reload()
+            self.notes.keep_only([NUMBERS])
             erase_noted(self.path)
-            self.repository.reopen_journal()
             self._is_erasing = False
         finally:
             self.repository.forget_packs()
@@ -360,7 +359,7 @@ class Store(ObjectStore):
 
         self.check_present()
         self._scheduler.stop()
-        settle = partial(self.repository.journal.checkpoint, anew=True)
+        settle = self.repository.journal.checkpoint
         try:
             found = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)
         finally:

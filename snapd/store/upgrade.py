@@ -1,6 +1,6 @@
 """Brings a store of an older format to the format of today, when it is first opened.
 
-Before format 3, each note of the journal was a file of its own.
+Before format 3, each note was a file of its own, and so was an intent.
 
 In format 1, a snapshot was no event. A chain of records for each day had them, `refs/snapd/snapshots/<day>`, in an
 order of their own, and `refs/snapd/coverage/<blob>` kept their coverages. What made a record follows from the time and
@@ -36,7 +36,7 @@ from snapd.model.timeline import (
 )
 from snapd.store.files.durable import WrittenByNewer, read_if_there, remove_if_there, sync_directory
 from snapd.store.files.quarantine import Quarantine
-from snapd.store.journal.frames import INTENT, LINEAGE, NUMBERS, SWEEP
+from snapd.store.notes import LINEAGE, NUMBERS, SWEEP, Notes
 from snapd.store.object_store import ObjectBatch
 from snapd.store.refs.database import read_references
 from snapd.store.repository import FORMAT_VERSION, ShadowRepository, version_of, write_config
@@ -94,50 +94,54 @@ def upgrade(repository: ShadowRepository) -> None:
         WrittenByNewer: a newer snapd wrote an event; nothing was changed.
         StorageFull, IoError: the next opening goes on.
     """
+    _take_files_in(repository)
     version = version_of(repository.path)
     if version == FORMAT_VERSION:
         return
-    _take_files_in(repository)
     if version == 1:
         _make_events(repository)
     write_config(repository.path)
 
 
 def _take_files_in(repository: ShadowRepository) -> None:
-    """Makes notes of the files that had them, and removes the files."""
-    readers: Mapping[str, tuple[str, Callable[[bytes], bytes | None]]] = {
-        "intent": (INTENT, _intent_of),
-        "notifications": (NUMBERS, _number_of),
-        "unswept": (SWEEP, bytes.strip),
-        "handovers.json": (LINEAGE, bytes),
+    """Puts what files of their own had where it is today; whatever the config says, which may have been lost."""
+    notes = Notes(repository.path)
+
+    def keep_intent(data: bytes) -> None:
+        repository.journal.flush(intent=_intent_of(data))
+
+    writers: Mapping[str, Callable[[bytes], None]] = {
+        "intent": keep_intent,
+        "notifications": lambda data: notes.keep(NUMBERS, _number_of(data)),
+        "unswept": lambda data: notes.keep(SWEEP, data.decode("ascii").strip()),
+        "handovers.json": lambda data: notes.keep(LINEAGE, data.decode("utf-8")),
     }
-    paths = {name: os.path.join(repository.path, name) for name in readers}
-    paths = {name: path for name, path in paths.items() if os.path.isfile(path)}
-    notes: dict[str, bytes] = {}
-    for name, path in paths.items():
-        note, read = readers[name]
-        data = read(read_if_there(path) or b"")
-        if data is None:
-            logger.warning("%s is damaged, and is kept in quarantine", path)
-            Quarantine(repository.path).keep(path, f"{name} is damaged")
-        else:
-            notes[note] = data
-    if notes:
-        repository.journal.note(notes)
-    with os_errors(repository.path):
-        for path in paths.values():
+    for name, write in writers.items():
+        path = os.path.join(repository.path, name)
+        with os_errors(path):
+            if not os.path.lexists(path):
+                continue
+            try:
+                write(read_if_there(path) or b"")
+            except (ValueError, IsADirectoryError) as error:
+                logger.warning("%s is damaged, and is moved to quarantine: %s", path, error)
+                Quarantine(repository.path).move(path, str(error))
             remove_if_there(path)
-        sync_directory(repository.path)
+            sync_directory(repository.path)
 
 
-def _intent_of(data: bytes) -> bytes | None:
+def _intent_of(data: bytes) -> bytes:
     start, payload = data[:_INTENT_START], data[_INTENT_START:]
-    return payload if start == b"snapdI1\n" + zlib.crc32(payload).to_bytes(4, "big") else None
+    if start != b"snapdI1\n" + zlib.crc32(payload).to_bytes(4, "big"):
+        raise ValueError("its checksum does not match")
+    return payload
 
 
-def _number_of(data: bytes) -> bytes | None:
+def _number_of(data: bytes) -> str:
     found = re.fullmatch(rb"([1-9][0-9]*) ([0-9a-f]{8})\n", data)
-    return found[1] if found is not None and zlib.crc32(found[1]) == int(found[2], 16) else None
+    if found is None or zlib.crc32(found[1]) != int(found[2], 16):
+        raise ValueError("its checksum does not match")
+    return found[1].decode("ascii")
 
 
 def _make_events(repository: ShadowRepository) -> None:

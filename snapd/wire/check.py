@@ -61,6 +61,7 @@ class Problem:
             "notKept",
             "damagedJournal",
             "damagedTimeline",
+            "damagedNumbers",
             "damagedRoot",
             "damagedConfig",
             "permissions",

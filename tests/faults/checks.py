@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from snapd.model.call import Call
-from snapd.store.journal.frames import LINEAGE, NUMBERS, decode_frames
-from snapd.store.journal.journal import JOURNAL
 from tests.support import workspace
 from tests.support.git import run_git
 from tests.support.processes import descriptors
@@ -22,8 +20,6 @@ from .scenarios import SESSION, Act, Scenario, bench_at
 
 _ASIDE = re.compile(r"(^|/)\.snapd-(tmp|kept)-[0-9a-f]+$")
 _LEFTOVER = re.compile(r"(^|/)(tmp_[^/]*|[^/]*\.tmp|[^/]+\.lock|packing(/.*)?|journal/[^/]+)$")
-_LASTING = {NUMBERS, LINEAGE}
-"""The notes that a journal has for good."""
 
 
 class Broken(AssertionError):
@@ -75,19 +71,9 @@ def leftovers(folder: Path) -> list[str]:
             for name in files:
                 path = os.path.relpath(os.path.join(above, name), place)
                 inside = path.split("/", 3)[-1] if place.name == "data" else path
-                is_settled = os.path.basename(above) == JOURNAL and _has_lasting_notes(os.path.join(above, name))
-                if pattern.search(inside) and not is_settled:
+                if pattern.search(inside):
                     found.append(path)
     return found
-
-
-def _has_lasting_notes(path: str) -> bool:
-    """Whether a file is a journal that has nothing but these."""
-    with open(path, "rb") as file:
-        frames = list(decode_frames(file.read()))
-    return bool(frames) and not any(
-        frame.objects or frame.references or frame.notes.keys() - _LASTING for frame in frames
-    )
 
 
 def forget() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,12 +14,12 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from snapd.model.call import Call
-from snapd.model.errors import StorageFull
+from snapd.model.errors import IoError, StorageFull
 from snapd.model.snapshot import REGULAR, Entry
 from snapd.model.timeline import Effect, Event, Intent, Operated, SnapshotId, StepsLeft
+from snapd.store.fsck.checkers import check_closed
 from snapd.store.journal import journal
-from snapd.store.journal.frames import INTENT as INTENT_NOTE
-from snapd.store.journal.frames import LINEAGE, NUMBERS, Frame, encode_frame
+from snapd.store.notes import LINEAGE, NUMBERS
 from snapd.store.repository import FORMAT_VERSION
 from snapd.store.store import Store
 from snapd.store.timeline.codec import encode_intent
@@ -110,7 +109,7 @@ def test_an_operation_and_its_intent_end_together(
     telling.store.conclude(Event(seq, telling.now, telling.model.head, None, operation(telling)))
     assert disk.syncs == 1
     store = Store(str(disk.after_a_cut(tmp_path / "found", names_stay)), None)
-    assert store.repository.journal.notes.get(INTENT_NOTE) is None
+    assert store.intent() is None
     assert store.timeline.operation("new") is not None
     store.close()
     disk.close()
@@ -126,21 +125,21 @@ def test_an_intent_whose_operation_is_recorded_is_done_with(telling: Telling) ->
     telling.store.append(Event(seq, telling.now, telling.model.head, None, operation(telling)))
     telling.kill()
     assert telling.store.intent() is None
-    assert INTENT_NOTE not in telling.store.repository.journal.notes
+    assert not telling.store.repository.journal.intent
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"operation": 1}', b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize("data", [b"{", b"[]", b'{"operation": 1}', b"\xff", b"[" * 100_000])
 def test_an_intent_that_cannot_be_read_keeps_nobody_out(
     telling: Telling, data: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    telling.store.repository.journal.note({INTENT_NOTE: data})
+    telling.store.repository.journal.flush(intent=data)
     telling.reopen()
     assert telling.store.intent() is None
     assert "cannot be read" in caplog.text
     (kept,) = telling.path.glob("quarantine/*/*-journal/*")
     assert data in kept.read_bytes()
     telling.reopen()
-    assert INTENT_NOTE not in telling.store.repository.journal.notes
+    assert not telling.store.repository.journal.intent
 
 
 # -- numbers
@@ -149,7 +148,7 @@ def test_an_intent_that_cannot_be_read_keeps_nobody_out(
 def test_no_number_is_given_out_twice(telling: Telling) -> None:
     given: list[int] = []
     for count, end in ((1, "go on"), (5, "kill"), (100, "reopen"), (3, "kill"), (1, "go on")):
-        first = telling.store.numbers.reserve(count)
+        first = telling.store.notes.reserve(count)
         given += range(first, first + count)
         if end == "kill":
             telling.kill()
@@ -161,97 +160,107 @@ def test_no_number_is_given_out_twice(telling: Telling) -> None:
 def test_numbers_outlast_a_power_cut_and_a_lost_database(
     telling: Telling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert telling.store.numbers.reserve(1) == 1
+    assert telling.store.notes.reserve(1) == 1
     some_history(telling)
     disk = Disk(telling.path, monkeypatch)
-    telling.store.numbers.reserve(99)
+    telling.store.notes.reserve(99)
     found = disk.after_a_cut(tmp_path / "found", names_stay=False)
     disk.close()
     (found / "timeline.db").unlink(missing_ok=True)
     store = Store(str(found), None)
-    assert store.numbers.reserve(1) == 101
+    assert store.notes.reserve(1) == 101
     store.close()
 
 
-def _lose_the_journal(store: Path) -> None:
-    shutil.rmtree(store / "journal")
+def _lose(store: Path) -> None:
+    (store / "notes").unlink()
 
 
-def _damage_the_last_note(store: Path) -> None:
-    (path,) = (store / "journal").iterdir()
-    whole = path.read_bytes()
-    at = whole.rindex(NUMBERS.encode())
-    start = whole[:16]
-    path.write_bytes(whole[:at] + b"x" + whole[at + 1 :] + encode_frame(start, Frame(notes={"later": b"note"})))
+def _damage(store: Path) -> None:
+    (store / "notes").write_bytes((store / "notes").read_bytes().replace(b"101", b"100"))
 
 
-def _have_no_number(store: Path) -> None:
-    opened = Store(str(store), None)
-    opened.repository.journal.note({NUMBERS: b"-1"})
-    opened.close()
+def _empty(store: Path) -> None:
+    (store / "notes").write_bytes(b"")
 
 
-@pytest.mark.parametrize("damage", [_lose_the_journal, _damage_the_last_note, _have_no_number])
+@pytest.mark.parametrize("damage", [_lose, _damage, _empty])
 def test_lost_numbers_go_on_above_all_that_were_given(telling: Telling, damage: Callable[[Path], None]) -> None:
+    telling.store.notes.reserve(100)
     some_history(telling)
-    telling.store.numbers.reserve(100)
     telling.store.close()
     damage(telling.path)
+    assert kinds(telling.path) == ([] if damage is _lose else ["damagedNumbers"])
     telling.store = Store(str(telling.path), None)
-    first = telling.store.numbers.reserve(10)
+    first = telling.store.notes.reserve(10)
     assert first > 1_600_000_000_000
     telling.reopen()
-    assert telling.store.numbers.reserve(1) == first + 10
+    assert telling.store.notes.reserve(1) == first + 10
+    telling.store.close()
+    assert kinds(telling.path) == []
+    telling.store = Store(str(telling.path), None)
+
+
+def kinds(store: Path) -> list[str]:
+    """What the check of a closed store finds."""
+    return [problem.kind for problem in check_closed(str(store), Call(), quick=True, mend=False).problems]
 
 
 def test_no_number_is_given_out_where_that_cannot_be_kept(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
-    telling.store.numbers.reserve(5)
+    telling.store.notes.reserve(5)
     event = before(telling)
 
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "full")
 
+    monkeypatch.setattr(os, "fsync", full)
     monkeypatch.setattr(os, "fdatasync", full)
     with pytest.raises(StorageFull):
-        telling.store.numbers.reserve(5)
+        telling.store.notes.reserve(5)
     with pytest.raises(StorageFull):
         telling.store.intend(event, INTENT)
     monkeypatch.undo()
-    assert telling.store.numbers.reserve(5) == 6
+    assert telling.store.notes.reserve(5) == 6
     assert telling.store.intent() is None
     telling.kill()
     assert telling.store.intent() is None
 
 
-# -- all notes
+# -- an intent in the journal, against a model
 
 
-NAMES = st.sampled_from(["intent", "sweep", "handovers", "other"])
-VALUES = st.none() | st.binary(max_size=60) | st.just(b"x" * 100)
 ACTIONS = st.one_of(
-    st.tuples(st.just("note"), st.dictionaries(NAMES, VALUES, min_size=1, max_size=3)),
-    st.tuples(st.sampled_from(["take", "checkpoint", "reopen", "kill", "tear", "fail"]), st.none()),
+    st.tuples(st.just("flush"), st.none() | st.just(b"") | st.binary(min_size=1, max_size=60)),
+    st.tuples(st.sampled_from(["take", "give up", "checkpoint", "reopen", "kill", "tear", "fail", "full"]), st.none()),
 )
 
 
 @settings(max_examples=80, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
-@given(actions=st.lists(ACTIONS, max_size=15), frames=st.integers(2, 6))
-def test_notes_are_as_they_were_set_last(tmp_path_factory: pytest.TempPathFactory, actions: list, frames: int) -> None:  # type: ignore[type-arg]
-    """Against a dict, with kills, torn ends, failed syncs and journals that are replaced at every turn."""
+@given(actions=st.lists(ACTIONS, max_size=15), frames=st.integers(1, 6))
+def test_the_intent_is_the_one_that_was_kept_last(
+    tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, bytes | None]], frames: int
+) -> None:
+    """With kills, torn ends, failed syncs, full disks, and journals that are replaced at every turn."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(journal, "FILE_FRAMES", frames)
-        steps = Steps(tmp_path_factory.mktemp("notes") / "store")
-        model: dict[str, bytes] = {}
-        for number, (action, changes) in enumerate(actions):
-            if action == "note":
-                steps.store.repository.journal.note(changes)
-                model = {name: data for name, data in {**model, **changes}.items() if data is not None}
+        steps = Steps(tmp_path_factory.mktemp("intents") / "store")
+        model = b""
+        for number, (action, data) in enumerate(actions):
+            written = steps.store.repository.journal
+            if action == "flush":
+                written.flush(intent=data)
+                model = model if data is None else data
             elif action == "take":
                 steps.take({"a": b"%d" % number})
+            elif action in ("give up", "full"):
+                with pytest.MonkeyPatch.context() as failing:
+                    if action == "full" and model:
+                        failing.setattr(journal, "write_all", _fail)
+                    written.give_intent_up()
+                model = b""
             elif action == "checkpoint":
-                steps.store.repository.journal.checkpoint()
-                settle_behind()
-                assert len(list((steps.path / "journal").glob("[0-9]*"))) <= 1
+                written.checkpoint()
+                assert len(list((steps.path / "journal").glob("[0-9]*"))) == bool(model)
             elif action == "reopen":
                 steps.reopen()
             elif action == "kill":
@@ -266,30 +275,47 @@ def test_notes_are_as_they_were_set_last(tmp_path_factory: pytest.TempPathFactor
                 with pytest.MonkeyPatch.context() as failing:
                     failing.setattr(os, "fdatasync", _fail)
                     with pytest.raises(StorageFull):
-                        steps.store.repository.journal.note({"other": b"refused"})
+                        written.flush(intent=b"refused")
             settle_behind()
-            assert steps.store.repository.journal.notes == model
+            assert steps.store.repository.journal.intent == model
         steps.reopen()
-        assert steps.store.repository.journal.notes == model
+        assert steps.store.repository.journal.intent == model
         steps.check()
         steps.store.close()
 
 
-def _fail(_: int) -> None:
+def _fail(*_: object) -> None:
     raise OSError(errno.ENOSPC, "full")
 
 
-def test_an_erased_store_keeps_its_numbers_and_nothing_else(telling: Telling) -> None:
-    telling.store.numbers.reserve(100)
+def test_a_closed_store_leaves_its_files_to_others(telling: Telling) -> None:
     some_history(telling)
-    telling.store.repository.journal.note({"handovers": b"secret names"})
+    telling.store.repository.journal.flush(intent=b"x")
+    store = telling.store
+    store.close()
+    before = sorted(path.read_bytes() for path in (telling.path / "journal").iterdir())
+    with pytest.raises(IoError):
+        store.settle()
+    with pytest.raises(IoError):
+        store.notes.reserve(1)
+    with pytest.raises(IoError):
+        store.repository.journal.flush(intent=b"")
+    assert sorted(path.read_bytes() for path in (telling.path / "journal").iterdir()) == before
+    telling.store = Store(str(telling.path), None)
+    assert telling.store.repository.journal.intent == b"x"
+
+
+def test_an_erased_store_keeps_its_numbers_and_nothing_else(telling: Telling) -> None:
+    telling.store.notes.reserve(100)
+    some_history(telling)
+    telling.store.notes.keep(LINEAGE, "secret names")
     telling.store.erase(Call())
-    assert telling.store.repository.journal.notes == {NUMBERS: b"101"}
-    assert telling.store.numbers.reserve(1) == 101
+    assert (telling.store.notes.get(LINEAGE), telling.store.notes.get(NUMBERS)) == (None, "101")
+    assert telling.store.notes.reserve(1) == 101
     telling.store.close()
     assert not [path for path in telling.path.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
     store = Store(str(telling.path), None)
-    assert store.numbers.reserve(1) == 102
+    assert store.notes.reserve(1) == 102
     store.close()
 
 
@@ -302,7 +328,7 @@ def test_loading_and_naming_a_snapshot(telling: Telling) -> None:
     assert telling.store.find(found.tree) == snapshot
 
 
-# -- stores of format 2, in which each note was a file
+# -- stores of format 2, in which each note was a file, and an intent
 
 
 def _summed(data: bytes) -> bytes:
@@ -310,8 +336,8 @@ def _summed(data: bytes) -> bytes:
 
 
 def _of_format_2(store: Path, files: dict[str, bytes]) -> None:
-    """Makes a closed store what it was before the journal had notes."""
-    shutil.rmtree(store / "journal")
+    """Makes a closed store what it was before it had one file for all notes."""
+    (store / "notes").unlink(missing_ok=True)
     config = store / "config"
     config.write_text(config.read_text().replace(f"version = {FORMAT_VERSION}", "version = 2"))
     for name, data in files.items():
@@ -333,9 +359,9 @@ def test_the_files_of_an_older_store_become_notes(telling: Telling) -> None:
     _of_format_2(telling.path, files)
     telling.store = Store(str(telling.path), None)
     assert telling.store.intent() == NEW
-    assert telling.store.numbers.reserve(1) == 4711
+    assert telling.store.notes.reserve(1) == 4711
     assert telling.store.maintenance.is_unpurged
-    assert telling.store.repository.journal.notes[LINEAGE] == handovers
+    assert telling.store.notes.get(LINEAGE) == handovers.decode()
     assert not [name for name in files if (telling.path / name).exists()]
     telling.reopen()
     assert telling.store.intent() == NEW
@@ -350,6 +376,6 @@ def test_a_damaged_file_of_an_older_store_is_kept_aside(telling: Telling) -> Non
     )
     telling.store = Store(str(telling.path), None)
     assert telling.store.intent() is None
-    assert telling.store.numbers.reserve(1) > 1_600_000_000_000
+    assert telling.store.notes.reserve(1) > 1_600_000_000_000
     assert {path.name.partition("-")[2] for path in telling.path.glob("quarantine/*/0*")} == {"intent", "notifications"}
     assert not (telling.path / "intent").exists()

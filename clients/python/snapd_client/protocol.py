@@ -910,6 +910,7 @@ class Problem(TypedDict):
         "notKept",
         "damagedJournal",
         "damagedTimeline",
+        "damagedNumbers",
         "damagedRoot",
         "damagedConfig",
         "permissions",

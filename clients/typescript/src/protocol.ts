@@ -590,7 +590,7 @@ export interface TouchedStep {
 /** Something that is wrong with a store. */
 export interface Problem {
   /** What is wrong. After a repair, a `lostRecord` or `lostEvent` in `repaired` means that the rest of its chain can be reached again, without that snapshot or event. A repair does not touch data in a `newerFormat`. */
-  kind: "damagedObject" | "missingObject" | "damagedPack" | "damagedIndex" | "damagedReference" | "lostReference" | "lostRecord" | "lostEvent" | "notKept" | "damagedJournal" | "damagedTimeline" | "damagedRoot" | "damagedConfig" | "permissions" | "newerFormat";
+  kind: "damagedObject" | "missingObject" | "damagedPack" | "damagedIndex" | "damagedReference" | "lostReference" | "lostRecord" | "lostEvent" | "notKept" | "damagedJournal" | "damagedTimeline" | "damagedNumbers" | "damagedRoot" | "damagedConfig" | "permissions" | "newerFormat";
   /** What has the problem: an object id, a reference, or a file of the store. */
   subject: string;
   /** An explanation for people. */

@@ -67,7 +67,7 @@ class Writer:
         self._policy = policy
         self.edits = Edits(work_tree, editors, store, self._append_edit, self.span, lambda: self._head_at)
         self._looked_at = self._head_at = 0.0
-        self.event_log = EventLog(store.numbers.reserve)
+        self.event_log = EventLog(store.notes.reserve)
         self.attendance = Attendance()
         self.files: int | None = None
         self.write_lock = WriteLock()
@@ -276,9 +276,9 @@ class Writer:
 
     def _apply(self, plan: Plan, before: Event, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
         failpoint("writer.intend")
-        self._store.intend(before, intent)
-        # if anything fails from here on, the next turn finishes the operation first
+        # if anything fails from here on, the next turn looks whether there is something to finish
         self._settled = False
+        self._store.intend(before, intent)
         failpoint("writer.apply")
         try:
             call.check()

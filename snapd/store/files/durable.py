@@ -10,7 +10,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from snapd.failpoints import failpoint
@@ -81,7 +81,13 @@ def make_directories(path: str, attempts: int = _ATTEMPTS) -> None:
                 hint = "choose a directory that can hold others, with SNAPD_DATA_DIR or XDG_DATA_HOME"
                 raise IoError(f"{path}: the directory cannot be made", hint=hint, path=path, errno="ENOENT") from error
             make_directories(path, attempts - 1)
-        sync_if_there(above)
+        try:
+            sync_if_there(above)
+        except BaseException:
+            # the next attempt has to sync the name, too
+            with suppress(OSError):
+                os.rmdir(path)
+            raise
 
 
 def sync_directory(path: str) -> None:

@@ -105,7 +105,7 @@ def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckRep
 
         def settle() -> None:
             # not earlier: a repository can be opened only after its files are repaired
-            ShadowRepository(store).journal.checkpoint(anew=True)
+            ShadowRepository(store).journal.checkpoint()
 
         first = repair(store, (), lambda _: None, settle, call)
         if not first.problems:

@@ -23,9 +23,11 @@ from snapd.store.files.durable import Damaged, WrittenByNewer, files_below, read
 from snapd.store.files.quarantine import QUARANTINE
 from snapd.store.fsck.holdings import UNINDEXED, Holdings, Pack
 from snapd.store.fsck.walk import Chain, Named, Scan, scan, walk
-from snapd.store.journal.frames import INTENT, decode_frames, has_gap, newer_format, noted
+from snapd.store.journal.frames import decode_frames, has_gap, newer_format
 from snapd.store.journal.journal import JOURNAL, journal_numbers, replayed
 from snapd.store.maintenance.repack import PACKING
+from snapd.store.notes import NAME as NOTES
+from snapd.store.notes import decode as decode_notes
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import PACKED, References, read_references
 from snapd.store.repository import check_version
@@ -80,7 +82,7 @@ def check_files(store: str) -> list[Problem]:
         elif data == _UNREADABLE or has_gap(data):
             message = "a part of the journal is damaged; the objects that are lost with it are listed too"
             found.append(Problem("damagedJournal", name, message))
-        elif (intent := noted(decode_frames(data)).get(INTENT)) is not None:
+        elif intent := next((frame.intent for frame in [*decode_frames(data)][::-1] if frame.intent is not None), b""):
             try:
                 decode_intent(intent)
             except WrittenByNewer as error:
@@ -88,6 +90,10 @@ def check_files(store: str) -> list[Problem]:
             except (ValueError, RecursionError):
                 # no damage of the disk, which the checksum of the frame would show; the next use drops it
                 continue
+    notes = _read(store, NOTES)
+    if notes is not None and decode_notes(notes) is None:
+        message = "the numbers of notifications are lost, which go on from the clock, and the last handovers"
+        found.append(Problem("damagedNumbers", NOTES, message))
     return found
 
 

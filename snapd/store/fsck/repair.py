@@ -46,7 +46,7 @@ def repair_files(store: str, problems: Iterable[Problem], quarantine: Quarantine
             _make_private(path)
         elif problem.kind == "damagedConfig":
             _make_way(path, problem.message, quarantine)
-        elif problem.subject == ROOT:
+        elif problem.kind == "damagedNumbers" or problem.subject == ROOT:
             quarantine.move(path, problem.message)
         elif problem.kind == "damagedJournal":
             quarantine.keep(path, problem.message)

@@ -6,8 +6,7 @@ import re
 import secrets
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping
 
 import attrs
 
@@ -15,7 +14,7 @@ from snapd.model.snapshot import ObjectId
 
 FORMAT = b"snapdJ2\n"
 _READABLE = (b"snapdJ1\n", FORMAT)
-"""In format 1, frames have no notes."""
+"""In format 1, frames have no intent."""
 _ANY_FORMAT = re.compile(rb"snapdJ([1-9][0-9]{0,8})\n")
 FORMAT_BYTES = 16
 _TOKEN_BYTES = 8
@@ -24,21 +23,8 @@ _LENGTH = struct.Struct(">I")
 _HEADER = struct.Struct(f">{_TOKEN_BYTES}sII")
 _OBJECT = struct.Struct(">20sI")
 _NAME = struct.Struct(">H")
-_DROPPED = 0xFFFFFFFF
-"""Stands for the length of a note that is dropped."""
-
-INTENT = "intent"
-"""The note of what an operation is about to do to the folder, from before the first change until it is recorded."""
-NUMBERS = "notifications"
-"""The note with the next number that no notification has; without it, see `Numbers`."""
-SWEEP = "sweep"
-"""The note that references are removed whose objects have to go: `PARTLY`, or `WHOLLY` if no pack may keep them."""
-LINEAGE = "handovers"
-"""The note with the last handovers of the folder to another machine, and from there."""
-
-
-Notes = Mapping[str, bytes | None]
-"""Changes of notes, by name; None for one that is dropped."""
+_INTENT = b"I"
+"""Comes before an intent, which is the rest of its frame."""
 
 
 @attrs.frozen
@@ -48,12 +34,13 @@ class Frame:
     Attributes:
         objects: the bytes of the loose files, by id.
         references: the new targets, by name.
-        notes: what they are from now on, by name; None for one that is dropped.
+        intent: what an operation is about to do to the folder; empty once it is done or given up, None if nothing
+            changes about that.
     """
 
     objects: Mapping[ObjectId, bytes] = attrs.field(factory=dict)
     references: Mapping[str, ObjectId] = attrs.field(factory=dict)
-    notes: Notes = attrs.field(factory=dict)
+    intent: bytes | None = None
 
 
 def file_start() -> bytes:
@@ -71,11 +58,8 @@ def encode_frame(start: bytes, frame: Frame) -> bytes:
     for name, oid in frame.references.items():
         raw = name.encode("ascii")
         parts += (_NAME.pack(len(raw)), raw, oid)
-    if frame.notes:
-        parts.append(_LENGTH.pack(len(frame.notes)))
-    for name, data in frame.notes.items():
-        raw = name.encode("ascii")
-        parts += (_NAME.pack(len(raw)), raw, _LENGTH.pack(_DROPPED if data is None else len(data)), data or b"")
+    if frame.intent is not None:
+        parts += (_INTENT, frame.intent)
     payload = b"".join(parts)
     return _HEADER.pack(start[len(FORMAT) :], len(payload), _checksum(payload)) + payload
 
@@ -109,17 +93,12 @@ def has_gap(data: bytes) -> bool:
         return bool(data.strip(b"\0")) and not any(known.startswith(begun) for known in _READABLE)
     if len(data) < START_BYTES:
         return False
-    return end_of(data) is None
-
-
-def end_of(data: bytes) -> int | None:
-    """Where the last frame of a journal file ends; None if anything but frames is before."""
-    end = START_BYTES
+    expected = START_BYTES
     for at, payload in _payloads(data):
-        if at != end:
-            return None
-        end = at + _HEADER.size + len(payload)
-    return end
+        if at != expected:
+            return True
+        expected = at + _HEADER.size + len(payload)
+    return False
 
 
 def _payloads(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -167,28 +146,10 @@ def _decode(payload: bytes) -> Frame:
         at += length
         references[name] = payload[at : at + 20]
         at += 20
-    notes: dict[str, bytes | None] = {}
-    (count,) = _LENGTH.unpack_from(payload, at) if at < len(payload) else (0,)
-    at += _LENGTH.size
-    for _ in range(count):
-        (length,) = _NAME.unpack_from(payload, at)
-        at += _NAME.size
-        name = payload[at : at + length].decode("ascii")
-        at += length
-        (length,) = _LENGTH.unpack_from(payload, at)
-        at += _LENGTH.size
-        notes[name] = None if length == _DROPPED else payload[at : at + length]
-        at += len(notes[name] or b"")
-    return Frame(objects, references, notes)
+    return Frame(objects, references, payload[at + len(_INTENT) :] if payload[at:].startswith(_INTENT) else None)
 
 
-def noted(frames: Iterable[Frame], notes: Mapping[str, bytes] = MappingProxyType({})) -> dict[str, bytes]:
-    """The notes that are in force after some frames of a file that begins with `notes`."""
-    found = dict(notes)
-    for frame in frames:
-        for name, data in frame.notes.items():
-            if data is None:
-                found.pop(name, None)
-            else:
-                found[name] = data
-    return found
+def without_intent(data: bytes) -> bytes:
+    """A journal file whose frames have no intent; it is not longer."""
+    start = data[:START_BYTES]
+    return start + b"".join(encode_frame(start, attrs.evolve(frame, intent=None)) for frame in decode_frames(data))

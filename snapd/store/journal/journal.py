@@ -7,14 +7,14 @@ journal.
 
 From time to time a new journal file is begun; a thread syncs the files that the old one covers, and removes it.
 
-What must last beside objects and references is a *note*: a few bytes with a name, such as what an operation is about to
-do to the folder. A frame sets and drops notes together with all else that it has, and every file begins with the notes
-that are in force. So the journal of a store that is closed is one small file.
+A frame may also have the *intent* of an operation: what it is about to do to the folder. A later frame, the one that
+records the operation, says that it is done. A file stays for as long as the intent that it has.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import threading
@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Mapping
 import attrs
 
 from snapd.failpoints import failpoint
-from snapd.model.errors import SnapdError, os_errors
+from snapd.model.errors import IoError, SnapdError, os_errors
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import (
     PRIVATE_FILE,
@@ -31,33 +31,17 @@ from snapd.store.files.durable import (
     make_directories,
     names_if_there,
     read_if_there,
-    remove_any,
     remove_if_there,
     sync_data,
     sync_directory,
     sync_if_there,
     write_all,
-    write_file,
 )
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.objects.loose import kind_of, loose_files, object_path, write_loose
 from snapd.store.refs.database import ReferenceDatabase
 
-from .frames import (
-    FORMAT,
-    FORMAT_BYTES,
-    NUMBERS,
-    START_BYTES,
-    Frame,
-    Notes,
-    decode_frames,
-    encode_frame,
-    end_of,
-    file_start,
-    has_gap,
-    newer_format,
-    noted,
-)
+from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format, without_intent
 
 Before = Callable[[ObjectId], ObjectId | None]
 """Returns the parent of a commit; None if there is none, or it cannot be read."""
@@ -119,7 +103,7 @@ class _File:
         objects: the objects in its frames.
         references: the names of the references that its frames move.
         frames: their number.
-        size: of the file, in bytes.
+        size: of the frames, in bytes.
         doubted: whether a sync failed once. A later sync that succeeds proves nothing then, so everything in the file
             is written to the repository again.
     """
@@ -133,11 +117,6 @@ class _File:
     size: int = 0
     doubted: bool = False
 
-    @property
-    def has_only_notes(self) -> bool:
-        """Whether it has nothing but the notes that were in force when it was begun."""
-        return self.frames <= 1 and not self.objects and not self.references
-
 
 class Journal:
     """Makes small steps durable. Safe to use from several threads.
@@ -147,12 +126,14 @@ class Journal:
         references: the references of the repository.
 
     Attributes:
-        notes: those that are in force, by name; only to be read.
+        intent: what an operation that is not recorded yet was about to do; empty if there is none.
         loose_written: the number of loose objects that were written since the repository was opened.
     """
 
     def __init__(self, path: str, references: ReferenceDatabase) -> None:
-        self.notes: dict[str, bytes] = {}
+        self.intent = b""
+        self._with_intent: _File | None = None
+        self._is_closed = False
         self._references = references
         self._objects = os.path.join(path, "objects")
         self._store = path
@@ -193,21 +174,21 @@ class Journal:
             self._waiting.update(objects)
             self._waiting_bytes += sum(map(len, objects.values()))
 
-    def flush(self, references: Mapping[str, ObjectId] | None = None, notes: Notes | None = None) -> None:
-        """Makes the added objects durable, moves references, and changes notes.
+    def flush(self, references: Mapping[str, ObjectId] | None = None, intent: bytes | None = None) -> None:
+        """Makes the added objects durable, moves references, and keeps an intent.
 
         Args:
             references: the new targets, by name.
-            notes: what to change of the notes.
+            intent: the one that is in force from now on; empty for none, None for the one that is.
 
         Raises:
-            StorageFull, IoError: the references did not move, and their new commits are dropped; the notes are as they
-                were; the other objects wait for the next flush. (If the disk fails more than once here, some of this
-                may be done, or may be done when the store is next opened after a crash.)
+            StorageFull, IoError: the references did not move, and their new commits are dropped; the intent is
+                the one that was; the other objects wait for the next flush. (If the disk fails more than once here,
+                some of this may be done, or may be done when the store is next opened after a crash.)
         """
         with self._lock:
-            frame = Frame(self._waiting, references or {}, notes or {})
-            if not (frame.objects or frame.references or frame.notes):
+            frame = Frame(self._waiting, references or {}, intent)
+            if not frame.objects and not frame.references and intent is None:
                 return
             try:
                 with os_errors(self._directory):
@@ -227,19 +208,36 @@ class Journal:
             self._waiting_bytes = 0
             self._done(file, frame)
 
-    def note(self, notes: Notes) -> None:
-        """Changes notes, durably, and nothing else; raises `StorageFull`, `IoError` if they are as they were."""
-        frame = Frame(notes=notes)
+    def give_intent_up(self) -> None:
+        """Says durably that the intent is not carried out; raises `StorageFull`, `IoError` if it may be."""
+        frame = Frame(intent=b"")
         with self._lock, os_errors(self._directory):
-            file, _ = self._append(frame)
-            self._done(file, frame)
+            given_up = self._with_intent
+            try:
+                file, _ = self._append(frame)
+            except OSError as error:
+                if error.errno != errno.ENOSPC or given_up is None:
+                    raise
+                # that needs no space
+                with open(given_up.path, "r+b") as written:
+                    data = without_intent(written.read())
+                    written.seek(0)
+                    written.write(data)
+                    written.truncate()
+                    written.flush()
+                    sync_data(written.fileno())
+                self.intent, self._with_intent = b"", None
+            else:
+                self._done(file, frame)
 
     def _done(self, file: _File, frame: Frame) -> None:
-        self.notes = noted([frame], self.notes)
+        if frame.intent is not None:
+            self.intent, self._with_intent = frame.intent, file if frame.intent else None
         if file.frames >= FILE_FRAMES or file.size >= FILE_BYTES:
             self._retire()
-            # a second thread of these finds nothing left to do
-            threading.Thread(target=self._settle_in_background, name="snapd journal", daemon=True).start()
+            # a second thread of these finds nothing left to do; without one, the next file or the close does it
+            with contextlib.suppress(RuntimeError):
+                threading.Thread(target=self._settle_in_background, name="snapd journal", daemon=True).start()
 
     def discard(self) -> frozenset[ObjectId]:
         """Drops the objects that wait; returns their ids. Some may be in the repository nevertheless."""
@@ -247,25 +245,26 @@ class Journal:
             waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
         return frozenset(waiting)
 
-    def checkpoint(self, *, anew: bool = False) -> None:
-        """Makes everything durable in the repository itself, and removes the journal but for the notes.
-
-        Args:
-            anew: whether to write the notes anew though the journal has nothing else.
+    def checkpoint(self) -> None:
+        """Makes everything durable in the repository itself, and removes the journal but for an intent.
 
         Raises:
             StorageFull, IoError: the rest is still in a journal.
         """
         self.flush()
-        with self._lock:
-            if anew or (self._file is not None and not self._file.has_only_notes):
-                self._retire()
+        with self._lock, os_errors(self._directory):
+            self._retire()
+            if self.intent:
+                frame = Frame(intent=self.intent)
+                self._done(self._append(frame)[0], frame)
         self._settle_old()
 
     def close(self) -> None:
-        """Closes the file that is open; what is added later goes to a new one."""
-        with self._lock:
+        """Ends what goes on in the background: from now on, the files may be somebody else's."""
+        with self._settling, self._lock:
             self._retire()
+            self._old.clear()
+            self._is_closed = True
 
     # -- writing
 
@@ -273,24 +272,24 @@ class Journal:
         """Writes a frame; returns its file and its offset there."""
         file = self._file or self._begin()
         assert file.descriptor is not None
-        at = file.size
         data = encode_frame(file.start, frame)
         try:
             failpoint("journal.append")
-            write_all(file.descriptor, data)
+            write_all(file.descriptor, data if file.frames else file.start + data)
             failpoint("journal.sync")
             sync_data(file.descriptor)
         except BaseException:
             # nobody knows which part is on the disk, and a second sync would prove nothing; a part of a frame must not
             # go on taking space on a full disk
             with contextlib.suppress(OSError):
-                os.ftruncate(file.descriptor, at)
+                os.ftruncate(file.descriptor, len(file.start) + file.size if file.frames else 0)
             self._retire()
             raise
         file.objects |= frame.objects.keys()
         file.references |= frame.references.keys()
+        at = len(file.start) + file.size
         file.frames += 1
-        file.size = at + len(data)
+        file.size += len(data)
         return file, at
 
     def _take_back(self, file: _File, at: int, frame: Frame) -> None:
@@ -335,22 +334,20 @@ class Journal:
             self._waiting_bytes -= len(self._waiting.pop(oid))
 
     def _begin(self) -> _File:
-        """Begins a file with the notes that are in force; it is not synced yet."""
+        if self._is_closed:
+            raise IoError(f"{self._store} is closed", hint="open the folder again", errno="EBADF", path=self._store)
         make_directories(self._directory)
         path = os.path.join(self._directory, str(self._number + 1))
         failpoint("journal.begin")
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
         self._number += 1
-        file = self._file = _File(path, file_start(), descriptor)
+        self._file = _File(path, file_start(), descriptor)
         try:
             sync_directory(self._directory)
-            data = file.start + (encode_frame(file.start, Frame(notes=self.notes)) if self.notes else b"")
-            write_all(descriptor, data)
         except BaseException:
             self._retire()
             raise
-        file.frames, file.size = bool(self.notes), len(data)
-        return file
+        return self._file
 
     def _retire(self) -> None:
         """Lets the next frame begin a new file."""
@@ -375,7 +372,7 @@ class Journal:
     def _settle_old(self) -> None:
         # in order, each removed durably before the next: an older one alone would set references back
         with self._settling:
-            while self._old:
+            while self._old and self._old[0] is not self._with_intent:
                 file = self._old[0]
                 with os_errors(file.path):
                     try:
@@ -383,26 +380,11 @@ class Journal:
                     except BaseException:
                         file.doubted = True
                         raise
-                    self._carry_notes_over()
                     failpoint("journal.remove")
                     remove_if_there(file.path)
                     sync_directory(self._directory)
                 with self._lock:
                     self._old.pop(0)
-
-    def _carry_notes_over(self) -> None:
-        """Has the notes in a newer file than those that are complete, one of which is about to be removed."""
-        with self._lock:
-            if not self.notes or self._file is not None:
-                return
-            file = self._begin()
-            assert file.descriptor is not None
-            try:
-                failpoint("journal.carry")
-                sync_data(file.descriptor)
-            except BaseException:
-                self._retire()
-                raise
 
     def _settle(self, file: _File) -> None:
         failpoint("journal.settle")
@@ -428,7 +410,7 @@ class Journal:
     # -- opening
 
     def replay(self, before: Before) -> None:
-        """Writes the journal that a crash left into the repository; called before anything else.
+        """Writes the journal that a crash left into the repository; called once, before anything else.
 
         Args:
             before: returns the parent of a commit.
@@ -438,46 +420,31 @@ class Journal:
             StorageFull, IoError: the journal is still there.
         """
         refuse_newer_journal(self._store)
-        with self._lock, os_errors(self._directory):
-            self._retire()
-            self._old.clear()
-            self.notes = {}
+        with os_errors(self._directory):
             moving: dict[str, ObjectId] = {}
-            data = b""
             for number in journal_numbers(self._store):
                 failpoint("journal.replay")
                 file = _File(os.path.join(self._directory, str(number)))
                 data = read_if_there(file.path) or b""
-                is_damaged = has_gap(data)
                 # a file with a second name is in quarantine already: a repair opens the store
-                if is_damaged and os.stat(file.path).st_nlink == 1:
+                if has_gap(data) and os.stat(file.path).st_nlink == 1:
                     logger.warning(
                         "%s is damaged: its readable frames are replayed, and the file is kept in quarantine", file.path
                     )
                     Quarantine(self._store).keep(file.path, "a part of the journal is damaged")
-                frames = list(decode_frames(data))
-                for frame in frames:
+                for frame in decode_frames(data):
                     file.objects |= frame.objects.keys()
                     file.references |= frame.references.keys()
                     moving.update(frame.references)
                     # the files of the repository may be in the page cache only, so all objects are written again
                     for oid, compressed in frame.objects.items():
                         write_loose(self._objects, oid, compressed, durable=True)
-                # a file begins with the notes that are in force, unless its first frame is lost
-                self.notes = noted(frames, self.notes if is_damaged or not frames else {})
-                if is_damaged:
-                    # those that were given out last may be lost
-                    self.notes.pop(NUMBERS, None)
+                    if frame.intent is not None:
+                        self.intent, self._with_intent = frame.intent, file if frame.intent else None
                 self._old.append(file)
                 self._number = number
-                file.frames = len(frames)
             if moving:
                 self._move(moving, before)
-            if self._old and self._old[-1].has_only_notes and data.startswith(FORMAT) and end_of(data) == len(data):
-                # as the store was closed: nothing has to be written
-                self._file = self._old.pop()
-                self._file.start, self._file.size = data[:START_BYTES], len(data)
-                self._file.descriptor = os.open(self._file.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         self._settle_old()
 
     def _move(self, moving: Mapping[str, ObjectId], before: Before) -> None:
@@ -525,42 +492,3 @@ def refuse_newer_journal(store: str) -> None:
                     f"{name} in {store} was written by a newer snapd (journal format {newer}): use that one",
                     object=name,
                 )
-
-
-def keep_only(store: str, names: Collection[str]) -> None:
-    """Writes the journal of a store anew, with some of its notes and nothing else, durably.
-
-    Args:
-        store: its directory, which this process owns.
-        names: of the notes.
-
-    Raises:
-        StorageFull, IoError: more may be left of it.
-    """
-    directory = os.path.join(store, JOURNAL)
-    with os_errors(directory):
-        if not os.path.isdir(directory):
-            remove_any(directory)
-            return
-        notes: dict[str, bytes] = {}
-        old = names_if_there(directory)
-        for number in journal_numbers(store):
-            frames = list(decode_frames(read_if_there(os.path.join(directory, str(number))) or b""))
-            notes = noted(frames, {} if frames else notes)
-        kept = {name: data for name, data in notes.items() if name in names}
-        if kept:
-            start = file_start()
-            new = str(max(journal_numbers(store)) + 1)
-            write_file(os.path.join(directory, new), start + encode_frame(start, Frame(notes=kept)))
-        for name in old:
-            remove_any(os.path.join(directory, name))
-        sync_directory(directory)
-
-
-def has_references(store: str) -> bool:
-    """Whether the journal of a store moves any reference, or might; raises `IoError`."""
-    for number in journal_numbers(store):
-        data = read_if_there(os.path.join(store, JOURNAL, str(number))) or b""
-        if newer_format(data) is not None or has_gap(data) or any(frame.references for frame in decode_frames(data)):
-            return True
-    return False

@@ -20,8 +20,8 @@ from snapd.store.files.durable import (
     write_file,
 )
 from snapd.store.files.quarantine import QUARANTINE
-from snapd.store.journal.frames import NUMBERS
-from snapd.store.journal.journal import keep_only
+from snapd.store.journal.journal import JOURNAL
+from snapd.store.notes import NUMBERS, Notes
 
 NOTE = "erasing"
 
@@ -31,10 +31,14 @@ MIRRORS = "mirrors"
 MIRROR_INDEX = "mirrors.db"
 """The file of a store with the names of that."""
 
-_DIRECTORIES = ("packing", QUARANTINE, "logs", MIRRORS)
+_DIRECTORIES = (JOURNAL, "packing", QUARANTINE, "logs", MIRRORS)
 _FILES = (
     "packed-refs",
     "worktree",
+    # of a store of format 2, see `upgrade`
+    "intent",
+    "unswept",
+    "handovers.json",
     "timeline.db",
     "timeline.db.sha1",
     "timeline.db-journal",
@@ -74,7 +78,7 @@ def erase_noted(path: str) -> bool:
         if not os.path.exists(note):
             return False
         # no number of a notification is given twice
-        keep_only(path, (NUMBERS,))
+        Notes(path).keep_only([NUMBERS])
         # references first, so that nothing refers to a removed object
         for name in (*_FILES, *_below(path, "refs/snapd"), *_DIRECTORIES, *_below(path, "objects")):
             if name != "objects/pack":

@@ -16,8 +16,8 @@ from snapd.model.call import Call
 from snapd.model.retention import Limits, Removal, droppable, expired, union
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.quarantine import remove_quarantine
-from snapd.store.journal.frames import SWEEP
 from snapd.store.maintenance.sweep import own_bytes, sizes
+from snapd.store.notes import SWEEP, Notes
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.timeline import Timeline
 
@@ -26,7 +26,7 @@ from .repack import drop_packing, drop_unindexed
 from .scheduler import MaintenanceScheduler
 from .sweep import expire, reach, remove_tempfiles
 
-PARTLY, WHOLLY = b"partly", b"wholly"
+PARTLY, WHOLLY = "partly", "wholly"
 
 logger = logging.getLogger(__name__)
 
@@ -37,12 +37,16 @@ class Maintenance:
     Args:
         repository: of the store.
         timeline: its events.
+        notes: of the store.
         scheduler: repacks it.
     """
 
-    def __init__(self, repository: ShadowRepository, timeline: Timeline, scheduler: MaintenanceScheduler) -> None:
+    def __init__(
+        self, repository: ShadowRepository, timeline: Timeline, notes: Notes, scheduler: MaintenanceScheduler
+    ) -> None:
         self._repository = repository
         self._timeline = timeline
+        self._notes = notes
         self._scheduler = scheduler
 
     def clean(self, limits: Limits, keep: ObjectId | None, call: Call) -> tuple[int, int]:
@@ -101,7 +105,7 @@ class Maintenance:
 
     def note_wholly(self) -> None:
         """Notes durably that references are about to be removed, and that none of their objects may stay."""
-        self._repository.journal.note({SWEEP: WHOLLY})
+        self._notes.keep(SWEEP, WHOLLY)
 
     @property
     def is_unpurged(self) -> bool:
@@ -109,8 +113,8 @@ class Maintenance:
         return self._pending == WHOLLY
 
     @property
-    def _pending(self) -> bytes | None:
-        return self._repository.journal.notes.get(SWEEP)
+    def _pending(self) -> str | None:
+        return self._notes.get(SWEEP)
 
     def _begin(self) -> None:
         self._scheduler.stop()
@@ -128,7 +132,7 @@ class Maintenance:
         removed = 0
         if gone:
             removed = self._timeline.inventory().count(gone)
-            self._repository.journal.note({SWEEP: self._pending or PARTLY})
+            self._notes.keep(SWEEP, self._pending or PARTLY)
             failpoint("sweep.timeline")
             self._timeline.drop(gone.chains, gone.snapshots)
         self._sweep(keep, call)
@@ -146,7 +150,7 @@ class Maintenance:
         roots = [root for _, _, root in self._timeline.roots()]
         expire(repository, roots, keep, call, wholly=wholly)
         if drop_unindexed(repository) or not wholly:
-            repository.journal.note({SWEEP: None})
+            self._notes.keep(SWEEP, None)
 
     def _pack(self, call: Call) -> None:
         call.check()

@@ -24,10 +24,10 @@ from snapd.model.errors import (
     StorageFull,
 )
 from snapd.store import store as store_module
-from snapd.store.journal.frames import INTENT, SWEEP
 from snapd.store.maintenance import erase, scheduler
 from snapd.store.maintenance.purge import PurgePlan
 from snapd.store.maintenance.retention_run import PARTLY
+from snapd.store.notes import SWEEP
 from snapd.store.objects.loose import encode_loose
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline import chain
@@ -145,7 +145,7 @@ def killed(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     apply = work_tree.apply
 
     def watched(*arguments: object) -> object:
-        kept.append(bench.workspace.store.repository.journal.notes[INTENT])
+        kept.append(bench.workspace.store.repository.journal.intent)
         results = apply(*arguments)
         assert at == "end"
         return die(results)
@@ -160,7 +160,7 @@ def killed(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     # the process had no time to clear up
     shutil.rmtree(bench.root)
     os.rename(bench.folder / "as-it-was", bench.root)
-    ShadowRepository(bench.store).journal.note({INTENT: kept[0]})
+    ShadowRepository(bench.store).journal.flush(intent=kept[0])
     bench.open()
 
 
@@ -433,7 +433,7 @@ def test_a_forced_file_is_not_stored_again_by_a_look(tmp_path: Path) -> None:
 def test_a_misspelt_name_is_not_told_as_purged(tmp_path: Path) -> None:
     bench = make(tmp_path, {".env": SECRET})
     bench.track()
-    bench.workspace.store.repository.journal.note({SWEEP: PARTLY})
+    bench.workspace.store.notes.keep(SWEEP, PARTLY)
     with pytest.raises(FileNotInSnapshot):
         purge(bench, ".evn")
 

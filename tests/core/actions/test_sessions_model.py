@@ -524,7 +524,7 @@ POINTS = [
     *((Applier, name) for name in ("_stage", "_delete", "_move")),
     *((DirectoryChanges, name) for name in ("_remove", "_make", "sync")),
     *((Store, name) for name in ("intend", "append", "conclude")),
-    *((Journal, name) for name in ("flush", "note", "_append")),
+    *((Journal, name) for name in ("flush", "_append")),
     (ReferenceDatabase, "move"),
 ]
 """Where a process can be killed."""

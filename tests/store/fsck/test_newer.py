@@ -125,7 +125,7 @@ def test_the_intent_of_a_newer_snapd_stays(steps: Steps, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(codec, "VERSION", NEWER)
         steps.store.intend(steps.store.recorded(Snapshot(tree, Coverage()), "before"), intent)
-    before = steps.store.repository.journal.notes
+    before = steps.store.repository.journal.intent
     steps.reopen()
     with pytest.raises(StoreCorrupt, match="newer"):
         steps.store.intent()
@@ -135,7 +135,7 @@ def test_the_intent_of_a_newer_snapd_stays(steps: Steps, monkeypatch: pytest.Mon
     assert [(problem.kind, problem.subject) for problem in closed(steps).problems] == [told]
     closed(steps, mend=True)
     steps.open()
-    assert steps.store.repository.journal.notes == before
+    assert steps.store.repository.journal.intent == before
 
 
 @pytest.mark.parametrize("number", [3, 10])

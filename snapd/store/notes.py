@@ -1,0 +1,126 @@
+"""What must last beside the events of a store, in one small file: a few texts, each with a name.
+
+It changes seldom, and never on the way of a step.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+import time
+import zlib
+from collections.abc import Collection
+
+from snapd.model.errors import IoError
+
+from .files.durable import read_if_there, write_file
+from .files.quarantine import Quarantine
+from .refs.database import ReferenceDatabase
+
+logger = logging.getLogger(__name__)
+
+NAME = "notes"
+
+NUMBERS = "notifications"
+"""The next number that no notification has."""
+SWEEP = "sweep"
+"""References are removed, or about to be, whose objects have to go: `PARTLY`, or `WHOLLY` if no pack may keep them."""
+LINEAGE = "handovers"
+"""The last handovers of the folder to another machine, and from there."""
+
+
+class Notes:
+    """The notes of a store. Safe to use from several threads.
+
+    Args:
+        store: its directory, which the caller owns.
+    """
+
+    def __init__(self, store: str) -> None:
+        self._store = store
+        self._path = os.path.join(store, NAME)
+        self._lock = threading.RLock()
+        self._texts: dict[str, str] | None = None
+        self._next_number: int | None = None
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Keeps nothing any more: from now on, the file may be somebody else's."""
+        with self._lock:
+            self._is_closed = True
+
+    def get(self, name: str) -> str | None:
+        """The text of a note; raises `IoError`."""
+        with self._lock:
+            return self._read().get(name)
+
+    def keep(self, name: str, text: str | None) -> None:
+        """Writes a note durably, or drops it; raises `StorageFull`, `IoError` if it is as it was."""
+        with self._lock:
+            if text is not None:
+                self._write({**self._read(), name: text})
+            elif self._read().get(name) is not None:
+                self.keep_only([each for each in self._read() if each != name])
+
+    def keep_only(self, names: Collection[str]) -> None:
+        """Drops all others; raises as `keep`."""
+        with self._lock:
+            texts = self._read()
+            if texts.keys() - names:
+                self._write({name: text for name, text in texts.items() if name in names})
+
+    def reserve(self, count: int) -> int:
+        """Reserves numbers for notifications, durably; none is ever given twice, not even after a crash.
+
+        Args:
+            count: how many.
+
+        Returns:
+            The first of them.
+
+        Raises:
+            StorageFull, IoError: none was reserved.
+        """
+        with self._lock:
+            first = self._next_number or self._first_number()
+            self.keep(NUMBERS, str(first + count))
+            self._next_number = first + count
+        return first
+
+    def _first_number(self) -> int:
+        found = self._read().get(NUMBERS, "")
+        if found.isdecimal():
+            return int(found)
+        if not ReferenceDatabase(self._store).read().targets:
+            # nothing was ever announced
+            return 1
+        logger.warning("%s is lost: notifications are numbered by the clock from now on", self._path)
+        return int(time.time() * 1000)
+
+    def _read(self) -> dict[str, str]:
+        if self._texts is None:
+            data = read_if_there(self._path)
+            found = {} if data is None else decode(data)
+            if found is None:
+                logger.warning("%s is damaged, and is kept in quarantine", self._path)
+                Quarantine(self._store).move(self._path, "its checksum does not match")
+            self._texts = found or {}
+        return self._texts
+
+    def _write(self, texts: dict[str, str]) -> None:
+        if self._is_closed:
+            raise IoError(f"{self._store} is closed", hint="open the folder again", errno="EBADF", path=self._store)
+        data = json.dumps(texts).encode("ascii")
+        write_file(self._path, b"%08x %s\n" % (zlib.crc32(data), data))
+        self._texts = texts
+
+
+def decode(data: bytes) -> dict[str, str] | None:
+    """The notes in the bytes of the file; None if they are damaged."""
+    checksum, _, text = data.removesuffix(b"\n").partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(text):
+        return None
+    found: dict[str, str] = json.loads(text)
+    return found
