@@ -119,11 +119,11 @@ def _take_files_in(repository: ShadowRepository) -> None:
     for name, write in writers.items():
         path = os.path.join(repository.path, name)
         with os_errors(path):
-            if not os.path.lexists(path):
+            if not os.path.isfile(path):
                 continue
             try:
                 write(read_if_there(path) or b"")
-            except (ValueError, IsADirectoryError) as error:
+            except ValueError as error:
                 logger.warning("%s is damaged, and is moved to quarantine: %s", path, error)
                 Quarantine(repository.path).move(path, str(error))
             remove_if_there(path)

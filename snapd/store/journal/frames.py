@@ -149,7 +149,8 @@ def _decode(payload: bytes) -> Frame:
     return Frame(objects, references, payload[at + len(_INTENT) :] if payload[at:].startswith(_INTENT) else None)
 
 
-def without_intent(data: bytes) -> bytes:
-    """A journal file whose frames have no intent; it is not longer."""
+def given_up(data: bytes) -> bytes:
+    """A journal file whose frames say of each intent that it is not carried out; it is not longer."""
     start = data[:START_BYTES]
-    return start + b"".join(encode_frame(start, attrs.evolve(frame, intent=None)) for frame in decode_frames(data))
+    frames = (frame if frame.intent is None else attrs.evolve(frame, intent=b"") for frame in decode_frames(data))
+    return start + b"".join(encode_frame(start, frame) for frame in frames)

@@ -41,7 +41,7 @@ from snapd.store.files.quarantine import Quarantine
 from snapd.store.objects.loose import kind_of, loose_files, object_path, write_loose
 from snapd.store.refs.database import ReferenceDatabase
 
-from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, has_gap, newer_format, without_intent
+from .frames import FORMAT_BYTES, Frame, decode_frames, encode_frame, file_start, given_up, has_gap, newer_format
 
 Before = Callable[[ObjectId], ObjectId | None]
 """Returns the parent of a commit; None if there is none, or it cannot be read."""
@@ -212,15 +212,15 @@ class Journal:
         """Says durably that the intent is not carried out; raises `StorageFull`, `IoError` if it may be."""
         frame = Frame(intent=b"")
         with self._lock, os_errors(self._directory):
-            given_up = self._with_intent
+            kept_in = self._with_intent
             try:
                 file, _ = self._append(frame)
             except OSError as error:
-                if error.errno != errno.ENOSPC or given_up is None:
+                if error.errno != errno.ENOSPC or kept_in is None:
                     raise
                 # that needs no space
-                with open(given_up.path, "r+b") as written:
-                    data = without_intent(written.read())
+                with open(kept_in.path, "r+b") as written:
+                    data = given_up(written.read())
                     written.seek(0)
                     written.write(data)
                     written.truncate()
