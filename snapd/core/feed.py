@@ -121,13 +121,13 @@ T = TypeVar("T")
 
 
 class Listeners(Generic[T]):
-    """Who hears of something; each is called in the thread in which it happens."""
+    """Listeners of one kind of event, which are called in the thread in which it happens."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[T], None]] = []
 
     def add(self, listener: Callable[[T], None]) -> None:
-        """Has a listener called from now on."""
+        """Calls a listener from now on."""
         self._listeners.append(listener)
 
     def notify(self, what: T) -> None:
@@ -146,7 +146,7 @@ class EventLog:
     def __init__(self, reserve: Callable[[int], int]) -> None:
         self._reserve = reserve
         self._lock = threading.Lock()
-        self._listeners: list[Callable[[NumberedNotice], None]] = []
+        self._listeners: Listeners[NumberedNotice] = Listeners()
         self._kept: deque[NumberedNotice] = deque()
         self._files = 0
         # no number is reserved before one is needed
@@ -155,7 +155,7 @@ class EventLog:
     def listen(self, listener: Callable[[NumberedNotice], None]) -> None:
         """Calls `listener` with each notification from now on, in order, in the thread that causes it."""
         with self._lock:
-            self._listeners.append(listener)
+            self._listeners.add(listener)
 
     def prepare(self, count: int = _AHEAD) -> None:
         """Reserves numbers before they are needed: what was done has to be announced even if the disk is full by then.
@@ -179,8 +179,7 @@ class EventLog:
             self._files += _weight(event)
             while len(self._kept) > KEPT or (self._files > KEPT_FILES and len(self._kept) > 1):
                 self._files -= _weight(self._kept.popleft().event)
-            for listener in self._listeners:
-                listener(numbered)
+            self._listeners.notify(numbered)
 
     def since(self, seq: int) -> tuple[tuple[NumberedNotice, ...] | None, int]:
         """Lists the notifications after a number.

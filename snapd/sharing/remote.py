@@ -168,8 +168,8 @@ class PrunedSession:
 class Remote:
     """A git repository that sessions are pushed to and fetched from.
 
-    Every method that speaks with it raises `RemoteFailed` if that fails, and `Cancelled`; but for `prune`, nothing is
-    half done then.
+    Every method that contacts it raises `RemoteFailed` if that fails, and `Cancelled`. Nothing is half done then,
+    except by `prune`.
 
     Args:
         address: as git takes it.
@@ -247,7 +247,7 @@ class Remote:
         return [PrunedSession(tip.reference, names.get(tip.reference), tip.host, tip.newest) for tip in old]
 
     def fetch(self, session_ids: Collection[SessionId] | None, call: Call) -> Sequence[ListedSession]:
-        """Fetches sessions, None for all that are there; gives those that are new, or others than before.
+        """Fetches sessions, None for all that are there; returns those that are new or changed.
 
         Raises:
             UnknownSession: a remote does not have one of them; nothing was taken.

@@ -127,7 +127,7 @@ class FetchedSessions(SessionsElsewhere):
     def fetch(
         self, remote: str, session_ids: Sequence[SessionId] | None, call: Call, *, dry_run: bool = False
     ) -> tuple[SessionView, ...]:
-        """Fetches sessions; gives those that are new, or others than before.
+        """Fetches sessions; returns those that are new or changed.
 
         Args:
             remote: a URL, a path, or the name of a remote of the project's git.
@@ -146,7 +146,7 @@ class FetchedSessions(SessionsElsewhere):
         return self._views(self._elsewhere.remote(remote).fetch(session_ids, call), call)
 
     def import_(self, file: str, call: Call) -> tuple[SessionView, ...]:
-        """Takes the sessions of a file, as if they had been fetched; gives those that are new, or others than before.
+        """Takes in the sessions of a file as if they had been fetched; returns those that are new or changed.
 
         Args:
             file: its path, absolute.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SharedWorkspace(Workspace):
-    """One folder under snapd's care, whose sessions other machines can have, and which can have theirs.
+    """One folder under snapd's care that can exchange sessions with other machines.
 
     Args:
         project_id, work_tree, store: as of `Workspace`.

@@ -1,6 +1,6 @@
 """What must last beside the events of a store, in one small file: a few texts, each with a name.
 
-It changes seldom, and never on the way of a step.
+It changes rarely, and no step waits for it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Notes:
         self._is_closed = False
 
     def close(self) -> None:
-        """Keeps nothing any more: from now on, the file may be somebody else's."""
+        """Stops all writing: from now on, another process may own the file."""
         with self._lock:
             self._is_closed = True
 

@@ -104,7 +104,10 @@ def upgrade(repository: ShadowRepository) -> None:
 
 
 def _take_files_in(repository: ShadowRepository) -> None:
-    """Puts what files of their own had where it is today; whatever the config says, which may have been lost."""
+    """Moves what older files have into the journal and the notes.
+
+    The files decide, not the version in the config, which may have been lost and written anew.
+    """
     notes = Notes(repository.path)
 
     def keep_intent(data: bytes) -> None:

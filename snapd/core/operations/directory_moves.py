@@ -63,7 +63,7 @@ def with_directory_moves(plan: Plan, work_tree: WorkTree) -> Plan:
 
     Args:
         plan: its writes and deletes stay, since they say what becomes of each file.
-        work_tree: the folder, as of the capture that the plan was made from.
+        work_tree: the folder, as it was captured for the plan.
     """
     come = {write.path: write.entry for write in plan.writes if write.captured is None}
     gone = {delete.path: delete.captured.entry for delete in plan.deletes}

@@ -31,7 +31,7 @@ class Planner:
 
     Args:
         objects: holds the snapshots.
-        work_tree: the folder, as of the capture `current`.
+        work_tree: the folder, as `current` shows it.
         current: the snapshot taken for this operation.
         base: the last snapshot before it, which is what the agent left; None if there is none.
         on_conflict: what to do with a file that was changed since `base`.

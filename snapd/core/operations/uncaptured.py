@@ -25,7 +25,7 @@ class Obstacles:
     """What stands in the way in one folder, once some files are deleted.
 
     Args:
-        work_tree: the folder, as of the capture `current`.
+        work_tree: the folder, as `current` shows it.
         current: the snapshot taken for the operation.
         deletes: the files that are going to be deleted; may get more, in the order in which paths are asked about.
     """
@@ -177,7 +177,7 @@ def with_only_copies(
 
     Args:
         plan: with the directories that move as a whole.
-        work_tree: the folder, as of the capture that the plan was made from.
+        work_tree: the folder, as it was captured for the plan.
         moved: the new names of files that are not to be deleted or replaced.
         targets: the snapshots that the files come from.
         is_free: whether something can get a name.

@@ -57,8 +57,8 @@ class Writer:
         edits: what editors save, and formatters do to the files of steps that have just ended.
         files: how many files the last capture found; None before the first.
         write_lock: the right to write.
-        trouble: hears what keeps notifications from being sent, once for each reason in a row.
-        recovered: hears of each operation that failed or was killed halfway, once it is finished.
+        trouble: is notified of what keeps notifications from being sent, once for each reason in a row.
+        recovered: is notified of each operation that failed or was killed halfway, once it is finished.
     """
 
     def __init__(self, work_tree: WorkTree, store: Store, policy: Policy, texts: TextDiffer, editors: Editors) -> None:

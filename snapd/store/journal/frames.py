@@ -34,8 +34,8 @@ class Frame:
     Attributes:
         objects: the bytes of the loose files, by id.
         references: the new targets, by name.
-        intent: what an operation is about to do to the folder; empty once it is done or given up, None if nothing
-            changes about that.
+        intent: what an operation is about to do to the folder; empty once it is done or given up, None to
+            leave it unchanged.
     """
 
     objects: Mapping[ObjectId, bytes] = attrs.field(factory=dict)
@@ -150,7 +150,7 @@ def _decode(payload: bytes) -> Frame:
 
 
 def given_up(data: bytes) -> bytes:
-    """A journal file whose frames say of each intent that it is not carried out; it is not longer."""
+    """Rewrites a journal file so that every intent in it counts as given up; the result is never longer."""
     start = data[:START_BYTES]
     frames = (frame if frame.intent is None else attrs.evolve(frame, intent=b"") for frame in decode_frames(data))
     return start + b"".join(encode_frame(start, frame) for frame in frames)

@@ -8,7 +8,7 @@ journal.
 From time to time a new journal file is begun; a thread syncs the files that the old one covers, and removes it.
 
 A frame may also have the *intent* of an operation: what it is about to do to the folder. A later frame, the one that
-records the operation, says that it is done. A file stays for as long as the intent that it has.
+records the operation, says that it is done. A file is kept while its intent is in force.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class Journal:
 
         Args:
             references: the new targets, by name.
-            intent: the one that is in force from now on; empty for none, None for the one that is.
+            intent: the one in force from now on; empty for none, None to leave it unchanged.
 
         Raises:
             StorageFull, IoError: the references did not move, and their new commits are dropped; the intent is
@@ -209,7 +209,7 @@ class Journal:
             self._done(file, frame)
 
     def give_intent_up(self) -> None:
-        """Says durably that the intent is not carried out; raises `StorageFull`, `IoError` if it may be."""
+        """Drops the intent durably, undone; raises `StorageFull`, `IoError` if it may still be carried out."""
         frame = Frame(intent=b"")
         with self._lock, os_errors(self._directory):
             kept_in = self._with_intent
@@ -246,7 +246,7 @@ class Journal:
         return frozenset(waiting)
 
     def checkpoint(self) -> None:
-        """Makes everything durable in the repository itself, and removes the journal but for an intent.
+        """Makes everything durable in the repository itself, and removes the journal, except for an intent.
 
         Raises:
             StorageFull, IoError: the rest is still in a journal.
@@ -260,7 +260,7 @@ class Journal:
         self._settle_old()
 
     def close(self) -> None:
-        """Ends what goes on in the background: from now on, the files may be somebody else's."""
+        """Stops all writing, in the background too: from now on, another process may own the files."""
         with self._settling, self._lock:
             self._retire()
             self._old.clear()
