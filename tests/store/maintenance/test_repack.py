@@ -447,8 +447,9 @@ def test_reads_and_steps_go_on_beside_it(steps: Steps) -> None:
 def test_a_failure_is_told_once_and_tried_again_later(
     steps: Steps, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(scheduler, "LOOSE_LIMIT", 30)
     session(steps, 4)
+    # only now: else a repack could pack the object before it is damaged
+    monkeypatch.setattr(scheduler, "LOOSE_LIMIT", 30)
     victim = min(loose(steps))
     data = victim.read_bytes()
     victim.write_bytes(b"")
