@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import contextmanager
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import attrs
@@ -254,18 +255,12 @@ class Remote:
             Untrusted: they are not what they say, or over a limit; nothing was taken.
         """
         mirror = self._here.mirror()
-        names = None if session_ids is None else tuple(map(chain_of_session, session_ids))
-        if names:
-            with mirror.quarantine((), ()) as quarantine:
-                there = self._exchange.list(quarantine, names, call)
-            for session_id in session_ids or ():
-                if chain_of_session(session_id) not in there:
-                    what, hint = (
-                        f"{self.address} has no session {session_id!r}",
-                        "fetch without names to see which it has",
-                    )
-                    raise UnknownSession(what, hint=hint, sessionId=session_id)
-        fresh = self._fetch(mirror, names, call, [HANDOVERS + name for name in self._handed_over()])
+        handovers = [HANDOVERS + name for name in self._handed_over()]
+        if session_ids is None:
+            fresh = self._fetch(mirror, None, call, handovers)
+        else:
+            needed = {chain_of_session(session_id): session_id for session_id in session_ids}
+            fresh = self._fetch(mirror, tuple(needed), call, handovers, needed)
         return [ListedSession.of(self.address, indexed) for indexed in mirror.listed(fresh)]
 
     def fetch_handover(self, name: str | None, call: Call) -> FetchedHandover:
@@ -298,12 +293,27 @@ class Remote:
         return True
 
     def _fetch(
-        self, mirror: Mirror, names: Sequence[str] | None, call: Call, handovers: Sequence[str] = ()
+        self,
+        mirror: Mirror,
+        names: Sequence[str] | None,
+        call: Call,
+        handovers: Sequence[str] = (),
+        needed: Mapping[str, SessionId] = MappingProxyType({}),
     ) -> dict[str, ObjectId]:
-        """Fetches sessions by their references, None for all, and handovers by what the names of theirs begin with."""
+        """Fetches sessions by their references, None for all, and handovers by what the names of theirs begin with.
+
+        Raises:
+            UnknownSession: the remote does not have one of those that are needed; nothing was taken.
+        """
         borrowed = self._here.borrowed()
         asked = (*((SESSIONS,) if names is None else names), *handovers)
         with mirror.changing, mirror.quarantine(borrowed, names) as quarantine:
             look_at_trees(quarantine, self._here.project.branches(call))
             self._exchange.fetch(quarantine, [*asked, *map(signature_of, asked)], call)
+            there = read_references(quarantine).targets if needed else {}
+            for name, session_id in needed.items():
+                if name not in there:
+                    what = f"{self.address} has no session {session_id!r}"
+                    hint = "fetch without names to see which it has"
+                    raise UnknownSession(what, hint=hint, sessionId=session_id)
             return mirror.take(quarantine, lambda name: name.startswith(asked), borrowed, self._here.limits, call)

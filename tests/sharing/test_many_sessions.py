@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks.crowd import Member, Project, found, populate
 from snapd.model.call import Call
-from snapd.model.errors import IoError
+from snapd.model.errors import IoError, UnknownSession
 from snapd.model.timeline import StepQuery
+from snapd.remotes.program import Finished, GitProgram
 from snapd.sharing import mirror
 from snapd.sharing.remote_sessions import MOST_OPEN
 from snapd.store.repository import ShadowRepository
-from snapd.store.timeline.chain import chain_of_session
+from snapd.store.timeline.chain import SESSIONS, chain_of_session
 from snapd.store.timeline.database import Database
 from tests.support.git import run_git
 from tests.support.sessions import TEXT, Agents, at_work
@@ -119,6 +122,26 @@ def test_lists_and_lookups_read_no_other_session(here: Agents, remote: str, work
     assert here.bench.workspace.readers.find(StepQuery("", is_open=True), None, Call()) == ()
     assert work["databases"] <= 3
     assert work["references"] == 0
+
+
+def test_a_fetch_by_name_lists_no_other_session(here: Agents, remote: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[Sequence[str]] = []
+    run = GitProgram.run
+
+    def noted(self: GitProgram, git_dir: str, words: Sequence[str], call: Call, **more: Any) -> Finished:
+        commands.append(words)
+        return run(self, git_dir, words, call, **more)
+
+    monkeypatch.setattr(GitProgram, "run", noted)
+    wanted = member(123)
+    assert fetch(here, remote, wanted.session_id) == [wanted.session_id]
+    # git sends the patterns of a fetch to the remote, which lists no others; those of ls-remote it does not send
+    (words,) = [words for words in commands if words[0] in ("fetch", "ls-remote")]
+    name = chain_of_session(wanted.session_id)
+    assert [ref for ref in words if SESSIONS in ref] == [f"+{name}*:{name}*"]
+    with pytest.raises(UnknownSession, match="has no session 'nothing'"):
+        fetch(here, remote, member(5).session_id, "nothing")
+    assert fetch(here, remote, member(5).session_id) == [member(5).session_id]
 
 
 def test_few_sessions_stay_in_memory(here: Agents, remote: str, work: Counter[str]) -> None:
