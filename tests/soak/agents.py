@@ -235,7 +235,8 @@ async def check_ledger(client: Client, place: Place, sessions: dict[str, Session
                     f"{place.name}: {entry.step} is applied, and {entry.file} is {found}",
                 )
             elif state == "undone":
-                holds(found is None, f"{place.name}: {entry.step} is undone, and {entry.file} is {found}")
+                is_kept = entry.file in place.only_copies and found is not None and place.bytes_of(found) == entry.data
+                holds(found is None or is_kept, f"{place.name}: {entry.step} is undone, and {entry.file} is {found}")
             elif state == "partly":
                 # an undo left some of the step's files, this one or others: it is as the step wrote it, or it is gone
                 holds(

@@ -159,6 +159,7 @@ async def carried_out(
         figures.undos += operation.method in ("session/undo", "session/revert", "step/revertFiles", "step/revertHunks")
         figures.redos += operation.method in ("session/redo", "session/unrevert")
         figures.restores += operation.method in ("snapshot/restore", "snapshot/revert")
+        place.only_copies |= {name_of(place, one) for one in outcome["files"] if one.get("reason") == "onlyCopy"}
     return outcome
 
 

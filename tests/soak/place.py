@@ -30,6 +30,8 @@ class Place:
         doubtful: those that may have expired.
         unsaved: files of which an editor has unsaved text.
         overwriting: how many operations are under way that overwrite what conflicts.
+        only_copies: files that an operation kept as the only copy of what was never captured: where a look came between
+            the writing of a file aside and its move into the folder, nothing tells it from a file of somebody else's.
     """
 
     def __init__(self, above: Path, name: str, git: bool, restores: bool, contents: Contents, dice: Random) -> None:
@@ -45,6 +47,7 @@ class Place:
         self.doubtful: set[str] = set()
         self.unsaved: set[str] = set()
         self.overwriting = 0
+        self.only_copies: set[str] = set()
         self.store: Store
         self.user = User(self.root, self.outside)
         self._fill(dice)
