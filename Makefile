@@ -11,8 +11,6 @@
 # make fuzz: random and mutated input; SECONDS=n (180).
 # make soak: agents, editors, a user, maintenance and kills on one daemon, and whole histories taken back in any order, all of
 #   it checked; MINUTES=n (10), SEED=n.
-# make equivalence OLD=checkout: this engine and that of another checkout (with its .venv), driven through the same histories, and
-#   all that they say and store compared; HISTORIES=n (20), OPERATIONS=n (100), SEED=n, IGNORE="snapshot/list.kind git.refs".
 # make agents: real agents, installed once, at work for a scripted model; ONLY="claude day" (agents, scenarios), AGENTS=folder.
 PYTHON ?= python3
 BIN := .venv/bin
@@ -38,7 +36,7 @@ LONGEST := $(addprefix tests/,acp agents/settings authorship benchmarks/test_sto
 	cli/machines cli/reference/test_pages_run.py cli/terminal cli/test_first_hour.py clients core/actions/test_cut_short.py \
 	core/actions/test_dry_runs.py core/actions/test_export.py core/actions/test_purge.py \
 	core/actions/test_review_random.py core/actions/test_text_blame.py core/operations/test_ends.py \
-	model/test_secrets.py core/test_growth.py core/test_model.py differ equivalence faults/test_failpoints.py \
+	model/test_secrets.py core/test_growth.py core/test_model.py differ faults/test_failpoints.py \
 	faults/test_sweeps.py fixtures fuzz hazards hook/test_json_text.py library machines mcp notes remotes \
 	rpc/test_adding_a_method.py rpc/test_concurrency.py rpc/test_slow_diff.py rpc/test_tcp.py sharing soak \
 	staging store/fsck store/journal store/maintenance store/objects/test_damaged_objects.py \
@@ -56,7 +54,7 @@ LONG := $(addprefix tests/,core rpc/test_sessions.py worktree/snapshot/test_burs
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak equivalence agents bench bench-guard scale install lint lint-python lint-typescript format generate dist docs executable release release-check lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
+.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak agents bench bench-guard scale install lint lint-python lint-typescript format generate dist docs executable release release-check lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
 
 demo-machines: install
 	$(BIN)/python clients/python/demo_machines.py
@@ -102,10 +100,6 @@ sweep: install
 
 soak: install
 	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
-
-equivalence: install
-	$(BIN)/python -m tests.equivalence --old "$(OLD)" $(if $(HISTORIES),--histories $(HISTORIES)) \
-		$(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(SEED),--seed $(SEED)) $(addprefix --ignore ,$(IGNORE))
 
 agents: install
 	scripts/with-node $(BIN)/python -m tests.real_agents $(ONLY) $(if $(AGENTS),--cache "$(AGENTS)")
