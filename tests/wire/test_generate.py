@@ -117,6 +117,7 @@ ADDED = {
         "applied files snapshots sessions messages freedBytes stillInGit fetched remotes",
     ),
     "session/history": ("sessionId? files? renames? cursor? limit?", "entries nextCursor?"),
+    "session/activity": ("since", "sessions"),
     "session/news": ("sessionId", "undone redone files formerHistories?"),
     "session/prefixes": ("ids", "prefixes"),
     "step/changes": ("sessionIds? stepIds?", "files"),

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 __all__ = [
+    "ActivityParams",
+    "ActivityResult",
     "AgentProcess",
     "BlameParams",
     "BlameResult",
@@ -90,6 +92,7 @@ __all__ = [
     "ReviewRevertParams",
     "SecretText",
     "Session",
+    "SessionActivity",
     "SessionApplyParams",
     "SessionApplyResult",
     "SessionDidChangeParams",
@@ -144,6 +147,7 @@ __all__ = [
     "StepFindResult",
     "StepHunksParams",
     "StepHunksResult",
+    "StepProblem",
     "StepRevertFilesParams",
     "StepRevertHunksParams",
     "StepsOutcome",
@@ -1639,6 +1643,59 @@ class HistoryResult(_HistoryResultRequired, total=False):
 
     nextCursor: str
     """The `cursor` of the next page. Absent on the last page."""
+
+
+class ActivityParams(RequestParams):
+    """The params of `session/activity`."""
+
+    since: str
+    """Only prompts and steps that began at this time or later. RFC 3339."""
+
+
+class _StepProblemRequired(TypedDict):
+    stepId: str
+    """The step."""
+    at: str
+    """When it began. RFC 3339 in UTC with milliseconds."""
+    kind: Literal["conflict", "uncaptured", "interrupted"]
+    """`"conflict"`: an undo left some of its files as they were. `"uncaptured"`: files changed that no snapshot has.
+    `"interrupted"`: nobody reported that it ended.
+    """
+
+
+class StepProblem(_StepProblemRequired, total=False):
+    """Something about a step that a person should look at."""
+
+    messageId: str
+    """The message that it belongs to."""
+    tool: str
+    """The tool that was used."""
+    description: str
+    """Its description for people."""
+
+
+class SessionActivity(TypedDict):
+    """What one session did."""
+
+    session: Session
+    """The session, as it is now."""
+    messages: list[Message]
+    """Its prompts, latest first."""
+    steps: int
+    """The number of steps that began."""
+    files: int
+    """The number of files that these steps changed."""
+    pendingFiles: int
+    """The number of files with pending changes of the session, from whatever time."""
+    problems: list[StepProblem]
+    """What to look at, latest step first."""
+
+
+class ActivityResult(TypedDict):
+    """The result of `session/activity`."""
+
+    sessions: list[SessionActivity]
+    """The sessions with a prompt or a step, the one that worked last first."""
 
 
 class _SessionPushParamsRequired(RequestParams):

@@ -1155,6 +1155,50 @@ export interface HistoryResult {
   nextCursor?: string;
 }
 
+/** The params of `session/activity`. */
+export interface ActivityParams extends RequestParams {
+  /** Only prompts and steps that began at this time or later. RFC 3339. */
+  since: string;
+}
+
+/** Something about a step that a person should look at. */
+export interface StepProblem {
+  /** The step. */
+  stepId: string;
+  /** The message that it belongs to. */
+  messageId?: string;
+  /** The tool that was used. */
+  tool?: string;
+  /** Its description for people. */
+  description?: string;
+  /** When it began. RFC 3339 in UTC with milliseconds. */
+  at: string;
+  /** `"conflict"`: an undo left some of its files as they were. `"uncaptured"`: files changed that no snapshot has. `"interrupted"`: nobody reported that it ended. */
+  kind: "conflict" | "uncaptured" | "interrupted";
+}
+
+/** What one session did. */
+export interface SessionActivity {
+  /** The session, as it is now. */
+  session: Session;
+  /** Its prompts, latest first. */
+  messages: Message[];
+  /** The number of steps that began. */
+  steps: number;
+  /** The number of files that these steps changed. */
+  files: number;
+  /** The number of files with pending changes of the session, from whatever time. */
+  pendingFiles: number;
+  /** What to look at, latest step first. */
+  problems: StepProblem[];
+}
+
+/** The result of `session/activity`. */
+export interface ActivityResult {
+  /** The sessions with a prompt or a step, the one that worked last first. */
+  sessions: SessionActivity[];
+}
+
 /** The params of `session/push`. */
 export interface SessionPushParams extends RequestParams {
   /** The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of a remote of the project's git. */
@@ -1850,6 +1894,7 @@ export interface Requests {
   "session/revert": { params: SessionRevertParams; result: RevertOutcome };
   "session/unrevert": { params: SessionUnrevertParams; result: Outcome };
   "session/history": { params: HistoryParams; result: HistoryResult };
+  "session/activity": { params: ActivityParams; result: ActivityResult };
   "session/push": { params: SessionPushParams; result: SessionPushResult };
   "session/fetch": { params: SessionFetchParams; result: SessionFetchResult };
   "session/export": { params: SessionExportParams; result: SessionExportResult };
@@ -1913,6 +1958,7 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "session/revert": false,
   "session/unrevert": false,
   "session/history": true,
+  "session/activity": true,
   "session/push": true,
   "session/fetch": true,
   "session/export": false,
