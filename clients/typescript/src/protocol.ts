@@ -289,6 +289,8 @@ export interface RestoreParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -395,6 +397,8 @@ export interface RevertParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1015,6 +1019,8 @@ export interface SessionUndoParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1057,6 +1063,8 @@ export interface SessionRedoParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1075,6 +1083,8 @@ export interface SessionRevertParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1313,6 +1323,8 @@ export interface SessionApplyParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1381,6 +1393,8 @@ export interface SessionTakeoverParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this machine is only in the snapshot `before`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1615,6 +1629,8 @@ export interface StepRevertHunksParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1631,6 +1647,8 @@ export interface StepRevertFilesParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1737,6 +1755,8 @@ export interface ReviewRevertParams extends ReviewParams {
   expect?: Record<string, string> | string;
   /** What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared. Default: `"merge"`. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
