@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import TAKE_ONE
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.filenames import shell_name
@@ -15,13 +16,51 @@ from snapd.model.errors import InvalidParams, SnapdError
 
 if TYPE_CHECKING:
     import argparse
-    from typing import Any
+    from typing import Annotated, Any
 
+    from snapd.cli.parsing.usage import Parser
     from snapd.store.usage.usage import Found, Usage
 
 
+class SessionSize(Answer):
+    """The space that one session takes."""
+
+    session_id: Annotated[str, "The session."]
+    bytes: Annotated[int, "What only this session needs, in bytes."]
+
+
+class StoreSize(Answer):
+    """The space that a store takes, in bytes, by what needs it; or why that is not known."""
+
+    folder: Annotated[str | None, "The folder that it belongs to, or null if the store does not say."]
+    store: Annotated[str, "Its directory."]
+    missing: Annotated[bool, "Whether the folder no longer exists."]
+    bytes: Annotated[int | None, "All of it."] = None
+    sessions: Annotated[list[SessionSize] | None, "What single sessions need."] = None
+    no_session: Annotated[int | None, "Snapshots outside of any session."] = None
+    shared: Annotated[int | None, "What several of these need."] = None
+    unused: Annotated[int | None, "What `snapd gc` frees."] = None
+    linked: Annotated[int | None, "What the project's own git has too, which takes no extra space."] = None
+    other: Annotated[int | None, "Indexes, timeline and the cached state of the folder."] = None
+    error: Annotated[str | None, "What went wrong."] = None
+    hint: Annotated[str | None, "What to do about it."] = None
+
+
+class StoreSizes(Answer):
+    """The space that stores take."""
+
+    stores: Annotated[list[StoreSize], "The store of the folder, or all stores of the user."]
+    bytes: Annotated[int, "All of them together."]
+
+
+def _arguments(parser: Parser) -> None:
+    common(parser, asks=False)
+    parser.flag("--all", help="for all folders of this user")
+
+
+@Command("du", "space and secrets", _arguments, answer="StoreSizes", example="du", shows=True)
 def du(options: argparse.Namespace) -> int:
-    """Reads the stores from outside: it opens and changes nothing."""
+    """Show how much space the snapshots take, by session."""
     from snapd.store.usage.usage import usage
 
     rows: list[dict[str, Any]] = []

@@ -58,6 +58,7 @@ def _texts(root: Path, *, quick: bool) -> Iterator[tuple[str, str]]:
     """The path in the repository and the text of each generated file."""
     yield from outputs().items()
     yield CONFIGURATION, markdown.with_settings((root / CONFIGURATION).read_text("utf-8"))
+    yield "snapd/cli/parsing/index.py", answers.index()
     yield "docs/cli.schema.json", answers.text()
     yield "docs/design/evidence.md", markdown.evidence((root / EVIDENCE).read_text("utf-8"))
     if not quick:
