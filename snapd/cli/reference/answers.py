@@ -50,10 +50,13 @@ def index() -> str:
     rows = FAMILIES | {words: (command.group, command.help) for words, command in every.items() if " " not in words}
     lines = []
     for name, row in sorted(rows.items()):
-        values = ", ".join(map(json.dumps, (modules[name], *row)))
-        line = f'    "{name}": Entry({values}),'
-        # as the formatter breaks it
-        lines.append(line if len(line) <= _WIDTH else f'    "{name}": Entry(\n        {values}\n    ),')
+        values = [*map(json.dumps, (modules[name], *row))]
+        # as the formatter breaks lines that are too long
+        joined = ", ".join(values)
+        each_alone = "".join(f"        {value},\n" for value in values)
+        ways = (joined, f"\n        {joined}\n    ", f"\n{each_alone}    ")
+        entries = [f'    "{name}": Entry({way}),' for way in ways]
+        lines.append(next((each for each in entries if max(map(len, each.split("\n"))) <= _WIDTH), entries[-1]))
     return "\n".join([_INDEX, *lines, "}\n"])
 
 
