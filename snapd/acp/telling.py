@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from snapd.model.errors import SnapdError
-from snapd.reasons import ELSEWHERE, in_words
+from snapd.wire.words import ELSEWHERE_REASONS, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,7 +50,7 @@ def done(result: dict[str, Any], name: str, folder: str, *, redone: bool = False
         redone: whether it was a redo.
     """
     rows = result["files"]
-    left = [row for row in rows if row["outcome"] in _LEFT or row.get("reason") in ELSEWHERE]
+    left = [row for row in rows if row["outcome"] in _LEFT or row.get("reason") in ELSEWHERE_REASONS]
     changed = [row for row in rows if row["outcome"] not in (*_LEFT, "unchanged")]
     verb = "Did again" if redone else "Took back"
     if not left and (changed or not rows):
@@ -124,7 +124,7 @@ def _whys(result: dict[str, Any]) -> Callable[[dict[str, Any]], str]:
         told = contested.get(row["file"], {})
         line = f", in line {told['dispute']['line']}" if "dispute" in told else ""
         who = " and ".join(dict.fromkeys(_who(each) for each in told.get("by", ())))
-        return f" ({in_words(row['reason'], row.get('branch'))}{line}{f', by {who}' if who else ''})"
+        return f" ({reason_text(row['reason'], row.get('branch'))}{line}{f', by {who}' if who else ''})"
 
     return why
 

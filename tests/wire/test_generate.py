@@ -56,7 +56,7 @@ REQUESTS = {
     ),
     "session/unrevert": ("sessionId dryRun? expect? details?", OUTCOME),
     "step/begin": (
-        "sessionId parentStepId? messageId? partId? tool? description? ends? detached? agent? began?",
+        "sessionId parentStepId? messageId? partId? tool? description? command? ends? detached? agent? began?",
         "stepId hash",
     ),
     "step/end": (
@@ -117,6 +117,7 @@ ADDED = {
         "applied files snapshots sessions messages freedBytes stillInGit fetched remotes",
     ),
     "session/history": ("sessionId? files? renames? cursor? limit?", "entries nextCursor?"),
+    "session/activity": ("since", "sessions"),
     "session/news": ("sessionId", "undone redone files formerHistories?"),
     "session/prefixes": ("ids", "prefixes"),
     "step/changes": ("sessionIds? stepIds?", "files"),
@@ -148,8 +149,8 @@ VALUES = {
     values.Origin: "remote host",
     values.Signature: "state signer? key? signedAt? reason?",
     sharing.NewFile: "file uri? size reason?",
-    session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? startedAt "
-    "endedAt? late? from to? state files? uncaptured?",
+    session.Step: "stepId sessionId index parentStepId? messageId? partId? agent? tool? description? command? "
+    "startedAt endedAt? late? from to? state files? uncaptured?",
     message.Message: "sessionId messageId text? at steps files additions deletions state",
     session.Hunk: "index header lines",
     review.PendingFile: "file uri? status additions deletions binary renamedFrom? shared? sharedWith? id hunks owners",

@@ -35,6 +35,7 @@ IDEMPOTENT: dict[str, bool | str] = {
     "session/revert": False,
     "session/unrevert": False,
     "session/history": True,
+    "session/activity": True,
     "session/push": True,
     "session/fetch": True,
     "session/export": False,
