@@ -35,8 +35,8 @@ REQUESTS = {
     "snapshot/fileAt": ("hash file", "file size mode binary encoding content"),
     "snapshot/listFiles": ("hash prefix? cursor? limit?", "files nextCursor?"),
     "snapshot/fileExists": ("hash file", "exists"),
-    "snapshot/restore": ("hash dryRun? expect? onConflict? details?", OUTCOME),
-    "snapshot/revert": ("patches dryRun? expect? onConflict? details?", OUTCOME),
+    "snapshot/restore": ("hash dryRun? expect? onConflict? decisions? details?", OUTCOME),
+    "snapshot/revert": ("patches dryRun? expect? onConflict? decisions? details?", OUTCOME),
     "snapshot/status": ("file?", STATUS),
     "snapshot/cleanup": ("olderThanDays? dryRun?", "removed freedBytes"),
     "snapshot/events": ("since", "events? reset? latest"),
@@ -46,12 +46,15 @@ REQUESTS = {
     "session/steps": ("sessionId cursor? limit?", "steps nextCursor?"),
     "session/diff": ("sessionId messageId? stepId? contents? cursor? limit?", "diffs nextCursor?"),
     "session/undo": (
-        "sessionId? count? stepId? messageId? afterStepId? dryRun? expect? onConflict? details?",
+        "sessionId? count? stepId? messageId? afterStepId? dryRun? expect? onConflict? decisions? details?",
         f"{OUTCOME} steps operations?",
     ),
-    "session/redo": ("sessionId? count? dryRun? expect? onConflict? details?", f"{OUTCOME} steps operations?"),
+    "session/redo": (
+        "sessionId? count? dryRun? expect? onConflict? decisions? details?",
+        f"{OUTCOME} steps operations?",
+    ),
     "session/revert": (
-        "sessionId messageId partId? dryRun? expect? onConflict? details?",
+        "sessionId messageId partId? dryRun? expect? onConflict? decisions? details?",
         f"{OUTCOME} messageId partId? snapshot diff",
     ),
     "session/unrevert": ("sessionId dryRun? expect? details?", OUTCOME),
@@ -75,7 +78,7 @@ REQUESTS = {
         ),
     ),
     "review/keep": (f"{CHOICE} expect?", "files pendingFiles additions deletions nextCursor?"),
-    "review/revert": (f"{CHOICE} dryRun? expect? onConflict? details?", OUTCOME),
+    "review/revert": (f"{CHOICE} dryRun? expect? onConflict? decisions? details?", OUTCOME),
     "snapshot/blame": ("file hash? range? content? encoding? at?", "lines noteProblems?"),
     "session/push": (
         (
@@ -95,15 +98,15 @@ REQUESTS = {
         "applied name remote sessions bytes newFiles secretTexts",
     ),
     "session/takeover": (
-        "remote? file? name? dryRun? expect? onConflict? details?",
+        "remote? file? name? dryRun? expect? onConflict? decisions? details?",
         f"{OUTCOME} name host sessions signature? told",
     ),
     "session/apply": (
-        "sessionId? stepIds? from? dryRun? expect? onConflict? details?",
+        "sessionId? stepIds? from? dryRun? expect? onConflict? decisions? details?",
         f"{OUTCOME} stepId? signature?",
     ),
     "step/hunks": ("stepId file", "hunks mixed?"),
-    "step/revertHunks": ("stepId file hunks dryRun? expect? onConflict? details?", OUTCOME),
+    "step/revertHunks": ("stepId file hunks dryRun? expect? onConflict? decisions? details?", OUTCOME),
 }
 ADDED = {
     "snapshot/check": (
@@ -122,7 +125,7 @@ ADDED = {
     "session/prefixes": ("ids", "prefixes"),
     "step/changes": ("sessionIds? stepIds?", "files"),
     "step/diff": ("stepId files? exact? binary?", "diff encoding?"),
-    "step/revertFiles": ("stepId files dryRun? expect? onConflict? details?", OUTCOME),
+    "step/revertFiles": ("stepId files dryRun? expect? onConflict? decisions? details?", OUTCOME),
 }
 """What the contract does not have: a method may be added to it."""
 

@@ -528,6 +528,10 @@ class RestoreParams(_RestoreParamsRequired, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -667,6 +671,10 @@ class RevertParams(_RevertParamsRequired, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -1465,6 +1473,10 @@ class SessionUndoParams(RequestParams, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -1518,6 +1530,10 @@ class SessionRedoParams(RequestParams, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -1542,6 +1558,10 @@ class SessionRevertParams(_SessionRevertParamsRequired, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -1903,6 +1923,10 @@ class SessionApplyParams(RequestParams, _SessionApplyParamsKeywords, total=False
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -1986,6 +2010,10 @@ class SessionTakeoverParams(RequestParams, total=False):
     onConflict: OnConflict
     """What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this
     machine is only in the snapshot `before`. See Conflicts.
+    """
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
     """
     details: Detail
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
@@ -2293,6 +2321,10 @@ class StepRevertHunksParams(_StepRevertHunksParamsRequired, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -2315,6 +2347,10 @@ class StepRevertFilesParams(_StepRevertFilesParamsRequired, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -2445,6 +2481,10 @@ class ReviewRevertParams(ReviewParams, total=False):
     onConflict: OnConflict
     """What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared.
     Default: `"merge"`.
+    """
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
     """
     details: Detail
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
