@@ -129,7 +129,7 @@ def test_the_installed_library(installed: Installed, tmp_path: Path) -> None:
     code = """
 import os, sys, snapd, snapd_client
 from snapd import FileDiff, Patch, Snapshot
-import snapd.daemon, snapd.rpc.connection, snapd.cli.admin.serve
+import snapd.daemon, snapd.rpc.connection, snapd.cli.commands.serve
 print(os.path.dirname(snapd.__file__), os.path.dirname(snapd_client.__file__))
 """
     (packages,) = (installed.folder / "lib").glob("python*/site-packages")

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from snapd.model.errors import SnapdError
-from snapd.reasons import ELSEWHERE, in_words
+from snapd.wire.words import ELSEWHERE_REASONS, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,7 +52,7 @@ def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) 
         redone: whether it was a redo.
     """
     rows = result["files"]
-    left = [row for row in rows if row["outcome"] in _LEFT or row.get("reason") in ELSEWHERE]
+    left = [row for row in rows if row["outcome"] in _LEFT or row.get("reason") in ELSEWHERE_REASONS]
     changed = [row for row in rows if row["outcome"] not in (*_LEFT, "unchanged")]
     verb = "Did again" if redone else "Took back"
     if not left and (changed or not rows):
@@ -130,7 +130,7 @@ def _whys(result: StepsOutcome) -> Callable[[FileOutcome], str]:
         cause = contested.get(row["file"])
         line = f", in line {cause['dispute']['line']}" if cause and "dispute" in cause else ""
         who = " and ".join(dict.fromkeys(map(_who, cause["by"] if cause else ())))
-        return f" ({in_words(row['reason'], row.get('branch'))}{line}{f', by {who}' if who else ''})"
+        return f" ({reason_text(row['reason'], row.get('branch'))}{line}{f', by {who}' if who else ''})"
 
     return why
 

@@ -17,9 +17,9 @@ from snapd.core.compare.file_diff import as_text
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.errors import InvalidParams, PathOutsideWorkspace
 from snapd.model.paths import from_text, is_utf8, relative, shown, to_uri
-from snapd.reasons import system_error
 from snapd.wire import values as wire
 from snapd.wire.snapshot import DiffResult
+from snapd.wire.words import system_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -249,7 +249,7 @@ def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.Fil
             reason=outcome.reason,
             renamed_from=None if outcome.renamed_from is None else shown(outcome.renamed_from),
             branch=None if outcome.branch is None else shown(outcome.branch),
-            message=system_error(outcome.reason),
+            message=system_error(outcome.reason or ""),
         )
         for outcome in outcomes
     ]

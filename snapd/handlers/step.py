@@ -44,6 +44,7 @@ def begin(context: Context, params: wire.StepBeginParams) -> wire.StepBeginResul
         part_id=params.part_id,
         tool=params.tool,
         description=params.description,
+        command=params.command,
         ends=params.ends,
         began=None if params.began is None else convert.milliseconds(params.began, "began"),
     )

@@ -70,6 +70,9 @@ class Step:
     agent: Annotated[str | None, "The agent that works in the session."] = None
     tool: Annotated[str | None, "The tool that was used."] = None
     description: Annotated[str | None, "A description for people."] = None
+    command: Annotated[
+        str | None, "The command that it ran, at most 10,000 characters. Absent if none is known or kept."
+    ] = None
     started_at: Annotated[str, "When it began, as RFC 3339 in UTC with milliseconds."]
     ended_at: Annotated[str | None, "When it ended. Absent while it is open."] = None
     late: Annotated[
@@ -322,6 +325,10 @@ class StepBeginParams(RequestParams):
     part_id: Annotated[str | None, _PART] = None
     tool: Annotated[str | None, "The tool that is used."] = None
     description: Annotated[str | None, "A description for people."] = None
+    command: Annotated[
+        str | None,
+        "The command that it runs. The first 10,000 characters are kept, or none if the setting `prompts` is off.",
+    ] = None
     ends: Annotated[
         str | None,
         "A step of the same session to end with the snapshot on which this one begins, so that no change falls "

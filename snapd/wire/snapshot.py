@@ -408,7 +408,7 @@ class PurgeParams(RequestParams):
     ] = None
     messages: Annotated[
         list[str] | None,
-        "The ids of messages, of any session: their texts are removed, and the descriptions of their steps.",
+        "The ids of messages, of any session: their texts go, and the descriptions and commands of their steps.",
     ] = None
     everything: Annotated[
         bool, "Purge every snapshot, session and operation of the workspace, instead of `files` and `messages`."

@@ -189,7 +189,7 @@ def test_quick_work_shows_no_progress(home: Home) -> None:
 def test_warm_track_imports_little() -> None:
     code = """
 import sys
-import snapd.cli.main, snapd.cli.looking.look, snapd.cli.admin.views, snapd.launch, snapd.backend, snapd_client
+import snapd.cli.main, snapd.cli.commands.diff, snapd.cli.commands.web, snapd.launch, snapd.backend, snapd_client
 from snapd.cli.parsing.parser import build_parser
 build_parser().parse_args(["track"])
 print(*sorted(sys.modules))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.cli.admin.serve import _address
+from snapd.cli.commands.serve import _address
 from snapd.model.errors import InvalidParams
 from snapd.wire.methods import METHODS
 from tests.hazards.hostile import HostileMachine

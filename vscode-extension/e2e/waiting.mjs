@@ -1,5 +1,6 @@
 /** Waiting for what cannot announce itself: a file on disk, a process, a text on a page. */
 import { setTimeout as delay } from "node:timers/promises";
+import { errors } from "playwright-core";
 
 /** Milliseconds. What never comes takes so long to fail; a machine that is slow or busy fails nothing. */
 export const PATIENCE = 60_000;
@@ -26,6 +27,23 @@ export async function until(what, condition) {
       throw new Error(`not within ${PATIENCE / 1000} s: ${what}`);
     }
     await delay(EVERY);
+  }
+}
+
+/**
+ * Whether an action of the browser with a timeout of its own was done within that time.
+ *
+ * @param {Promise<unknown>} action
+ */
+export async function happens(action) {
+  try {
+    await action;
+    return true;
+  } catch (error) {
+    if (error instanceof errors.TimeoutError) {
+      return false;
+    }
+    throw error;
   }
 }
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         "session/revert",
         "session/unrevert",
         "session/history",
+        "session/activity",
         "session/push",
         "session/fetch",
         "session/export",
@@ -201,6 +202,10 @@ if TYPE_CHECKING:
         def __call__(
             self, method: Literal["session/history"], params: p.HistoryParams = ..., *args: P.args, **kwargs: P.kwargs
         ) -> p.HistoryResult: ...
+        @overload
+        def __call__(
+            self, method: Literal["session/activity"], params: p.ActivityParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.ActivityResult: ...
         @overload
         def __call__(
             self, method: Literal["session/push"], params: p.SessionPushParams, *args: P.args, **kwargs: P.kwargs
@@ -360,6 +365,7 @@ IDEMPOTENT: dict[str, bool | str] = {
     "session/revert": False,
     "session/unrevert": False,
     "session/history": True,
+    "session/activity": True,
     "session/push": True,
     "session/fetch": True,
     "session/export": False,
@@ -1050,6 +1056,19 @@ class Methods(Requests):
         }
         return self._all("session/history", params, "entries", workspace_uri, timeout, on_progress)
 
+    def session_activity(
+        self,
+        since: str,
+        *,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> p.ActivityResult:
+        """Sums up what each session did since a time, such as today: prompts, steps, files, and what needs a look."""
+        params = {"since": since}
+        result: p.ActivityResult = self._ask("session/activity", params, workspace_uri, timeout, on_progress)
+        return result
+
     def session_push(
         self,
         remote: str,
@@ -1246,6 +1265,7 @@ class Methods(Requests):
         part_id: str | None = None,
         tool: str | None = None,
         description: str | None = None,
+        command: str | None = None,
         ends: str | None = None,
         detached: bool | None = None,
         agent: p.AgentProcess | None = None,
@@ -1262,6 +1282,7 @@ class Methods(Requests):
             "partId": part_id,
             "tool": tool,
             "description": description,
+            "command": command,
             "ends": ends,
             "detached": detached,
             "agent": agent,

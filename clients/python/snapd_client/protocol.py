@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 __all__ = [
+    "ActivityParams",
+    "ActivityResult",
     "AgentProcess",
     "BlameParams",
     "BlameResult",
@@ -90,6 +92,7 @@ __all__ = [
     "ReviewRevertParams",
     "SecretText",
     "Session",
+    "SessionActivity",
     "SessionApplyParams",
     "SessionApplyResult",
     "SessionDidChangeParams",
@@ -144,6 +147,7 @@ __all__ = [
     "StepFindResult",
     "StepHunksParams",
     "StepHunksResult",
+    "StepProblem",
     "StepRevertFilesParams",
     "StepRevertHunksParams",
     "StepsOutcome",
@@ -808,7 +812,7 @@ class PurgeParams(RequestParams, total=False):
     files: list[str] | None
     """The files and folders to purge: relative paths, absolute paths, or `file:` URIs."""
     messages: list[str] | None
-    """The ids of messages, of any session: their texts are removed, and the descriptions of their steps."""
+    """The ids of messages, of any session: their texts go, and the descriptions and commands of their steps."""
     everything: bool | None
     """Purge every snapshot, session and operation of the workspace, instead of `files` and `messages`."""
     dryRun: bool | None
@@ -1130,6 +1134,8 @@ class Step(_StepRequired, total=False):
     """The tool that was used."""
     description: str
     """A description for people."""
+    command: str
+    """The command that it ran, at most 10,000 characters. Absent if none is known or kept."""
     endedAt: str
     """When it ended. Absent while it is open."""
     late: Literal[True]
@@ -1642,6 +1648,59 @@ class HistoryResult(_HistoryResultRequired, total=False):
     """The `cursor` of the next page. Absent on the last page."""
 
 
+class ActivityParams(RequestParams):
+    """The params of `session/activity`."""
+
+    since: str
+    """Only prompts and steps that began at this time or later. RFC 3339."""
+
+
+class _StepProblemRequired(TypedDict):
+    stepId: str
+    """The step."""
+    at: str
+    """When it began. RFC 3339 in UTC with milliseconds."""
+    kind: Literal["conflict", "uncaptured", "interrupted"]
+    """`"conflict"`: an undo left some of its files as they were. `"uncaptured"`: files changed that no snapshot has.
+    `"interrupted"`: nobody reported that it ended.
+    """
+
+
+class StepProblem(_StepProblemRequired, total=False):
+    """Something about a step that a person should look at."""
+
+    messageId: str
+    """The message that it belongs to."""
+    tool: str
+    """The tool that was used."""
+    description: str
+    """Its description for people."""
+
+
+class SessionActivity(TypedDict):
+    """What one session did."""
+
+    session: Session
+    """The session, as it is now."""
+    messages: list[Message]
+    """Its prompts, latest first."""
+    steps: int
+    """The number of steps that began."""
+    files: int
+    """The number of files that these steps changed."""
+    pendingFiles: int
+    """The number of files with pending changes of the session, from whatever time."""
+    problems: list[StepProblem]
+    """What to look at, latest step first."""
+
+
+class ActivityResult(TypedDict):
+    """The result of `session/activity`."""
+
+    sessions: list[SessionActivity]
+    """The sessions with a prompt or a step, the one that worked last first."""
+
+
 class _SessionPushParamsRequired(RequestParams):
     remote: str
     """The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of
@@ -1661,7 +1720,7 @@ class SessionPushParams(_SessionPushParamsRequired, total=False):
     redact: list[str] | None
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
     withoutPrompts: bool | None
-    """Whether prompts, the titles of sessions and the descriptions of steps stay on this machine."""
+    """Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine."""
     sign: bool | None
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
     signingKey: str | None
@@ -1703,8 +1762,8 @@ class NewFile(_NewFileRequired, total=False):
 
 
 class _SecretTextRequired(TypedDict):
-    kind: Literal["prompt", "title", "description"]
-    """What it is: a prompt, the title of a session, or the description of a step, such as a command."""
+    kind: Literal["prompt", "title", "description", "command"]
+    """What it is: a prompt, the title of a session, or the description or the command of a step."""
     sessionId: str
     """Its session."""
 
@@ -1715,7 +1774,7 @@ class SecretText(_SecretTextRequired, total=False):
     messageId: str
     """The message that it is, or that its step belongs to."""
     stepId: str
-    """The step, for a description."""
+    """The step, for a description and a command."""
 
 
 class _PrunedSessionRequired(TypedDict):
@@ -1746,7 +1805,7 @@ class _SessionPushResultRequired(TypedDict):
     newFiles: list[NewFile]
     """The files that no commit there has, ordered by file; see More than one machine."""
     secretTexts: list[SecretText]
-    """The prompts, titles and descriptions among what leaves that may hold a secret."""
+    """The prompts, titles, descriptions and commands among what leaves that may hold a secret."""
 
 
 class SessionPushResult(_SessionPushResultRequired, total=False):
@@ -1796,7 +1855,7 @@ class SessionExportParams(_SessionExportParamsRequired, total=False):
     redact: list[str] | None
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
     withoutPrompts: bool | None
-    """Whether prompts, the titles of sessions and the descriptions of steps stay on this machine."""
+    """Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine."""
     sign: bool | None
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
     signingKey: str | None
@@ -1819,7 +1878,7 @@ class SessionExportResult(TypedDict):
     newFiles: list[NewFile]
     """The files that no commit there has, ordered by file; see More than one machine."""
     secretTexts: list[SecretText]
-    """The prompts, titles and descriptions among what leaves that may hold a secret."""
+    """The prompts, titles, descriptions and commands among what leaves that may hold a secret."""
 
 
 class SessionImportParams(RequestParams):
@@ -1880,7 +1939,7 @@ class SessionHandoverParams(RequestParams, total=False):
     redact: list[str] | None
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
     withoutPrompts: bool | None
-    """Whether prompts, the titles of sessions and the descriptions of steps stay on this machine."""
+    """Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine."""
     sign: bool | None
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
     signingKey: str | None
@@ -1907,7 +1966,7 @@ class SessionHandoverResult(TypedDict):
     newFiles: list[NewFile]
     """The files that no commit there has, ordered by file; see More than one machine."""
     secretTexts: list[SecretText]
-    """The prompts, titles and descriptions among what leaves that may hold a secret."""
+    """The prompts, titles, descriptions and commands among what leaves that may hold a secret."""
 
 
 class SessionTakeoverParams(RequestParams, total=False):
@@ -1986,6 +2045,8 @@ class StepBeginParams(_StepBeginParamsRequired, total=False):
     """The tool that is used."""
     description: str | None
     """A description for people."""
+    command: str | None
+    """The command that it runs. The first 10,000 characters are kept, or none if the setting `prompts` is off."""
     ends: str | None
     """A step of the same session to end with the snapshot on which this one begins, so that no change falls between the
     two or into both. If it has already ended, it stays as it is. It must not be a step that this one is a part of.

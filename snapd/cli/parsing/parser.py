@@ -16,36 +16,36 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _MODULES = {
-    "admin.completion": "completion help",
-    "admin.daemon": "connect stop",
-    "admin.doctor": "doctor",
-    "admin.du": "du",
-    "admin.fsck": "fsck",
-    "admin.gc": "adopt gc",
-    "admin.uninstall": "uninstall",
-    "admin.serve": "serve",
-    "admin.views": "ui web",
-    "agents.agent": "agent",
-    "agents.servers": "acp hook mcp",
-    "bisect.bisect": "bisect",
+    "commands.completion": "completion help",
+    "commands.stop": "connect stop",
+    "commands.doctor": "doctor",
+    "commands.du": "du",
+    "commands.fsck": "fsck",
+    "commands.gc": "adopt gc",
+    "commands.uninstall": "uninstall",
+    "commands.serve": "serve",
+    "commands.web": "ui web",
+    "commands.agent": "agent",
+    "commands.hook": "acp hook mcp",
+    "commands.bisect": "bisect",
     "commands.keep": "keep restore revert",
     "commands.purge": "purge",
     "commands.run": "run",
     "commands.stage": "stage",
     "commands.step": "session step",
     "commands.undo": "redo revert-hunk undo",
-    "looking.log": "log sessions",
-    "looking.look": "diff export files patch show snapshots track",
-    "looking.review": "blame review",
-    "looking.status": "status",
-    "looking.watch": "watch",
-    "machines.arriving": "apply fetch takeover unbundle",
-    "machines.leaving": "bundle handover push",
+    "commands.log": "log sessions",
+    "commands.diff": "diff export files patch show snapshots track",
+    "commands.review": "blame review",
+    "commands.status": "status",
+    "commands.watch": "watch",
+    "commands.fetch": "apply fetch takeover unbundle",
+    "commands.push": "bundle handover push",
 }
 """The modules below `snapd.cli`, and the commands whose functions are in each; a function has its command's name."""
 COMMANDS = {name: module for module, names in _MODULES.items() for name in names.split()}
 """The module of each command."""
-HIDDEN = {"complete": "admin.completion"}
+HIDDEN = {"complete": "commands.completion"}
 """As `COMMANDS`, for what only programs call: the help does not list it."""
 GROUPS = {
     "look": ("status", "log", "sessions", "show", "diff", "patch", "files", "snapshots", "watch", "ui", "web"),

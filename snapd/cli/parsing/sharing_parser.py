@@ -114,7 +114,9 @@ def _add_leaving(parser: argparse.ArgumentParser, dry_run: str = "only show what
         help="let nothing leave that this file ever was, under whatever name (repeatable)",
     )
     parser.add_argument(
-        "--no-prompts", action="store_true", help="leave out prompts, titles of sessions and descriptions of steps"
+        "--no-prompts",
+        action="store_true",
+        help="leave out prompts, titles of sessions, and descriptions and commands of steps",
     )
     parser.add_argument(
         "--sign", action="store_true", help="sign it with the ssh key that user.signingKey of your git names"

@@ -272,6 +272,7 @@ class Database(TimelineQueries):
             part_id=what.part_id,
             tool=what.tool,
             description=what.description,
+            command=what.command,
             started=event.milliseconds if what.began is None else what.began,
             from_tree=event.head.tree,
             from_coverage=event.head.coverage,

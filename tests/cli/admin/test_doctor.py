@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.cli.admin import doctor
-from snapd.cli.admin.machine import Unwell
+from snapd.cli.commands import doctor
+from snapd.cli.commands.machine import Unwell
 from tests.cli.steps import put
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.cli.admin import daemon
+from snapd.cli.commands import stop as daemon
 from snapd.launch import connect
 from snapd.model.errors import IoError
 from tests.rpc.machine import Machine, request, wait_until

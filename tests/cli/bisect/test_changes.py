@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from snapd.cli.bisect.bisect import name_of
-from snapd.cli.bisect.trials import changes_of, span
+from snapd.cli.commands.bisect import name_of
+from snapd.cli.commands.bisect_trials import changes_of, span
 
 
 def step(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.cli.bisect.command import Command
+from snapd.cli.commands.bisect_command import Command
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.cli.bisect.trials import Change, Search, Trial, find
+from snapd.cli.commands.bisect_trials import Change, Search, Trial, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.cli.admin.completion import SCRIPTS
+from snapd.cli.commands.completion import SCRIPTS
 from snapd.sharing.sessions import SHORTEST
 from tests.cli.running import WAIT
 from tests.cli.steps import take

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.cli.looking import graph
-from snapd.cli.looking.log import entry_line, table
+from snapd.cli.commands import graph
+from snapd.cli.commands.log import entry_line, table
 from snapd.cli.requests.snapshots import first_second
 from snapd.cli.terminal.layout import columns, fit, fit_name
 from snapd.cli.terminal.naming import step_name
@@ -215,7 +215,7 @@ def test_a_plan_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         # what is decided about is named in full
         f"conflict  {'资料/' * 9}",
         "          (changed since)",
-        "kept      short  (it is ignored)",
+        "kept      short  (ignored)",
         "restored  a → b",
     ]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from snapd.cli.looking.look import snapshot_table
+from snapd.cli.commands.diff import snapshot_table
 from snapd.cli.terminal.layout import columns
 from snapd.cli.terminal.output import Painter
 from snapd.cli.terminal.times import local_now

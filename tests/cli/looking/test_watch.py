@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from snapd_client import ConnectionLost
 
-from snapd.cli.looking import watch
-from snapd.cli.looking.watch import Happening
+from snapd.cli.commands import watch
+from snapd.cli.commands.watch import Happening
 from snapd.cli.terminal.layout import columns
 from snapd.cli.terminal.output import Painter
 from snapd.sharing.sessions import SHORTEST

@@ -17,7 +17,7 @@ from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.reasons import STYLES, signature_words
 from snapd.model.errors import InvalidParams
 
-from .leaving import carrier_of, remote_of
+from .push import carrier_of, remote_of
 
 if TYPE_CHECKING:
     import argparse

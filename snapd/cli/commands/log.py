@@ -140,7 +140,7 @@ def _table_line(painter: Painter, row: tuple[str, ...], widths: dict[int, int], 
 def log(options: argparse.Namespace) -> int:
     """Shows what happened, the latest first; or, in a format of other tools, who wrote the lines of commits."""
     if options.format is not None:
-        from snapd.cli.looking.authorship import tell_authors
+        from snapd.cli.commands.authorship import tell_authors
 
         return tell_authors(options)
     if options.number is not None and options.number < 0:

@@ -20,8 +20,8 @@ from snapd.model.errors import InvalidParams
 from snapd.model.paths import absolute, from_uri, to_uri
 from snapd.worktree.export import Scratch
 
-from .command import Command
-from .trials import Change, Found, Trial, changes_of, find, span
+from .bisect_command import Command
+from .bisect_trials import Change, Found, Trial, changes_of, find, span
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from snapd.backend import Backend
 
-    from .trials import Verdict
+    from .bisect_trials import Verdict
 
 _ON_A_PAGE = 200
 _FOR_EXAMPLE = "for example: snapd bisect -- make test"

@@ -22,7 +22,7 @@ from snapd.locations import stores_directory
 from snapd.model.errors import SnapdError, from_os_error
 from snapd.settings import data_dir
 
-from .daemon import end_daemon
+from .stop import end_daemon
 
 if TYPE_CHECKING:
     import argparse

@@ -47,7 +47,7 @@ def adopt(options: argparse.Namespace) -> int:
     from snapd.folders.former import adopt as take
     from snapd.folders.root import store_of
 
-    from .daemon import end_daemon
+    from .stop import end_daemon
 
     locations, socket = daemon_at(options.socket)
     folder = os.path.realpath(folder_of(options))

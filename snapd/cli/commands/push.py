@@ -117,7 +117,8 @@ def _tell(options: argparse.Namespace, leaving: Leaving, result: dict[str, Any])
 def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[str]:
     """What would leave the machine, in lines."""
     yield f"{counted(len(plan['sessions']), 'session')} to {leaving.where(plan)}: {size(plan['bytes'])}"
-    prompts = "" if leaving.params.get("withoutPrompts") else " and prompts, titles and descriptions of steps"
+    texts = " and prompts, titles, and descriptions and commands of steps"
+    prompts = "" if leaving.params.get("withoutPrompts") else texts
     yield f"  their steps{prompts}, with the folder before and after each step"
     if leaving.params.get("sign"):
         yield "  signed with your ssh key"
@@ -127,7 +128,7 @@ def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[
         named = f"the {text['kind']}{f' of {short(of)}' if of else ''} in session {short(text['sessionId'])}"
         yield painter.paint(f"  {printable(named)}  {_WHY['secret']}", "red")
     if plan["secretTexts"]:
-        yield "--no-prompts leaves prompts, titles and descriptions out."
+        yield "--no-prompts leaves prompts, titles, descriptions and commands out."
     files = sorted(plan["newFiles"], key=lambda file: "reason" not in file)
     if not files:
         yield "All files are in commits that are there already."

@@ -1,1 +1,0 @@
-"""The commands that show something of a folder, and change nothing."""
