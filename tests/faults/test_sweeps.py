@@ -20,6 +20,7 @@ CASES = amount(5, 40)
 KILLS = amount(3, 10)
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, and follows processes, as Linux has it"),
     pytest.mark.timeout(300),
 ]

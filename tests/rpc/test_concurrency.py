@@ -7,6 +7,7 @@ import shutil
 import threading
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from snapd_client import Client
 
 from .machine import PATIENCE, Raw, error_of, initialize, messages, notification, request, wait_until
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .machine import Machine
+
+pytestmark = pytest.mark.slow
 
 
 def fill(folder: Path, files: int = 60_000) -> None:

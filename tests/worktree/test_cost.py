@@ -30,7 +30,10 @@ from snapd.worktree.state.file_state import PackedFiles
 from tests.support.git import run_git
 from tests.support.workspace import Bench, Items, git_tree_hash, make
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify and /proc are of Linux")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify and /proc are of Linux"),
+]
 
 LISTS = ("scandir", "listdir")
 STATS = ("stat", "lstat", "fstat", "access")

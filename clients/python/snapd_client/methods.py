@@ -614,13 +614,21 @@ class Methods(Requests):
         expect: str | None = None,
         *,
         on_conflict: p.OnConflict | None = None,
+        decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None = None,
         details: p.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.Outcome:
         """Makes the working tree exactly the snapshot."""
-        params = {"hash": hash, "dryRun": dry_run, "expect": expect, "onConflict": on_conflict, "details": details}
+        params = {
+            "hash": hash,
+            "dryRun": dry_run,
+            "expect": expect,
+            "onConflict": on_conflict,
+            "decisions": decisions,
+            "details": details,
+        }
         result: p.Outcome = self._ask("snapshot/restore", params, workspace_uri, timeout, on_progress)
         return result
 
@@ -631,6 +639,7 @@ class Methods(Requests):
         expect: str | None = None,
         *,
         on_conflict: p.OnConflict | None = None,
+        decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None = None,
         details: p.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -642,6 +651,7 @@ class Methods(Requests):
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
+            "decisions": decisions,
             "details": details,
         }
         result: p.Outcome = self._ask("snapshot/revert", params, workspace_uri, timeout, on_progress)
@@ -923,6 +933,7 @@ class Methods(Requests):
         dry_run: bool | None = None,
         expect: str | None = None,
         on_conflict: p.OnConflict | None = None,
+        decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None = None,
         details: p.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -940,6 +951,7 @@ class Methods(Requests):
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
+            "decisions": decisions,
             "details": details,
         }
         result: p.StepsOutcome = self._ask("session/undo", params, workspace_uri, timeout, on_progress)
@@ -953,6 +965,7 @@ class Methods(Requests):
         *,
         expect: str | None = None,
         on_conflict: p.OnConflict | None = None,
+        decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None = None,
         details: p.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -965,6 +978,7 @@ class Methods(Requests):
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
+            "decisions": decisions,
             "details": details,
         }
         result: p.StepsOutcome = self._ask("session/redo", params, workspace_uri, timeout, on_progress)
@@ -979,6 +993,7 @@ class Methods(Requests):
         dry_run: bool | None = None,
         expect: str | None = None,
         on_conflict: p.OnConflict | None = None,
+        decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None = None,
         details: p.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -992,6 +1007,7 @@ class Methods(Requests):
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
+            "decisions": decisions,
             "details": details,
         }
         result: p.RevertOutcome = self._ask("session/revert", params, workspace_uri, timeout, on_progress)
@@ -1176,6 +1192,7 @@ class Methods(Requests):
         dry_run: bool | None = None,
         expect: str | None = None,
         on_conflict: p.OnConflict | None = None,
+        decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None = None,
         details: p.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -1191,6 +1208,7 @@ class Methods(Requests):
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
+            "decisions": decisions,
             "details": details,
         }
         result: p.SessionApplyResult = self._ask("session/apply", params, workspace_uri, timeout, on_progress)
@@ -1238,6 +1256,7 @@ class Methods(Requests):
         dry_run: bool | None = None,
         expect: str | None = None,
         on_conflict: p.OnConflict | None = None,
+        decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None = None,
         details: p.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -1251,6 +1270,7 @@ class Methods(Requests):
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
+            "decisions": decisions,
             "details": details,
         }
         result: p.SessionTakeoverResult = self._ask("session/takeover", params, workspace_uri, timeout, on_progress)
@@ -1409,6 +1429,7 @@ class Methods(Requests):
         dry_run: bool | None = None,
         expect: str | None = None,
         on_conflict: p.OnConflict | None = None,
+        decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None = None,
         details: p.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -1422,6 +1443,7 @@ class Methods(Requests):
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
+            "decisions": decisions,
             "details": details,
         }
         result: p.Outcome = self._ask("step/revertHunks", params, workspace_uri, timeout, on_progress)
@@ -1435,6 +1457,7 @@ class Methods(Requests):
         *,
         expect: str | None = None,
         on_conflict: p.OnConflict | None = None,
+        decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None = None,
         details: p.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -1447,6 +1470,7 @@ class Methods(Requests):
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
+            "decisions": decisions,
             "details": details,
         }
         result: p.Outcome = self._ask("step/revertFiles", params, workspace_uri, timeout, on_progress)
@@ -1532,6 +1556,7 @@ class Methods(Requests):
         dry_run: bool | None = None,
         expect: dict[str, str] | str | None = None,
         on_conflict: p.OnConflict | None = None,
+        decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None = None,
         details: p.Detail | None = None,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -1548,6 +1573,7 @@ class Methods(Requests):
             "dryRun": dry_run,
             "expect": expect,
             "onConflict": on_conflict,
+            "decisions": decisions,
             "details": details,
         }
         result: p.Outcome = self._ask("review/revert", params, workspace_uri, timeout, on_progress)

@@ -528,6 +528,10 @@ class RestoreParams(_RestoreParamsRequired, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict | None
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -667,6 +671,10 @@ class RevertParams(_RevertParamsRequired, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict | None
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -1466,6 +1474,10 @@ class SessionUndoParams(RequestParams, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -1519,6 +1531,10 @@ class SessionRedoParams(RequestParams, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -1543,6 +1559,10 @@ class SessionRevertParams(_SessionRevertParamsRequired, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -1904,6 +1924,10 @@ class SessionApplyParams(RequestParams, _SessionApplyParamsKeywords, total=False
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict | None
     """What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -1987,6 +2011,10 @@ class SessionTakeoverParams(RequestParams, total=False):
     onConflict: OnConflict | None
     """What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this
     machine is only in the snapshot `before`. See Conflicts.
+    """
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
     """
     details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
@@ -2295,6 +2323,10 @@ class StepRevertHunksParams(_StepRevertHunksParamsRequired, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -2317,6 +2349,10 @@ class StepRevertFilesParams(_StepRevertFilesParamsRequired, total=False):
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
     onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
     details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
@@ -2447,6 +2483,10 @@ class ReviewRevertParams(ReviewParams, total=False):
     onConflict: OnConflict | None
     """What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared.
     Default: `"merge"`.
+    """
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
     """
     details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in

@@ -289,6 +289,8 @@ export interface RestoreParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -395,6 +397,8 @@ export interface RevertParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1017,6 +1021,8 @@ export interface SessionUndoParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1059,6 +1065,8 @@ export interface SessionRedoParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1077,6 +1085,8 @@ export interface SessionRevertParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1359,6 +1369,8 @@ export interface SessionApplyParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1427,6 +1439,8 @@ export interface SessionTakeoverParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this machine is only in the snapshot `before`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1663,6 +1677,8 @@ export interface StepRevertHunksParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1679,6 +1695,8 @@ export interface StepRevertFilesParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1785,6 +1803,8 @@ export interface ReviewRevertParams extends ReviewParams {
   expect?: Record<string, string> | string;
   /** What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared. Default: `"merge"`. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
