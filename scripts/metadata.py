@@ -1,6 +1,7 @@
 """Writes version, name, description and addresses from `pyproject.toml` into every other manifest.
 
-The manifest of the VS Code extension has its settings of the daemon from the table of settings.
+The manifest of the VS Code extension has its settings of the daemon from the table of settings, and its colours of
+agents from the vocabulary.
 
 With `--check`, writes nothing and names what differs; with `--release`, also says what a tag must not be published for.
 """
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from snapd.settings.table import SETTINGS
+from snapd.wire.words import PALETTE
 
 ROOT = Path(__file__).resolve().parent.parent
 RESERVED = "snapd.example"
@@ -147,6 +149,19 @@ def _extension(text: str, known: Project) -> str:
     # vsce makes addresses out of the README's links, and knows how to for these alone
     links = "" if known.host in _FORGES else " --no-rewrite-relative-links"
     manifest["scripts"]["package"] = f"vsce package --no-dependencies{links}"
+    manifest["contributes"]["colors"] = [
+        {
+            "id": f"snapd.agent.{colour.name}",
+            "description": f"Agents that snapd shows in {colour.name}.",
+            "defaults": {
+                "light": colour.light,
+                "dark": colour.dark,
+                "highContrast": colour.dark,
+                "highContrastLight": colour.light,
+            },
+        }
+        for colour in PALETTE
+    ]
     offered = manifest["contributes"]["configuration"]["properties"]
     for row in SETTINGS.values():
         if (declared := offered.get(f"snapd.{row.json_name}")) is not None:

@@ -1,7 +1,7 @@
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["build/", "dist/", "src/protocol.ts"] },
+  { ignores: ["build/", "dist/", "src/protocol.ts", "src/words.ts"] },
   {
     files: ["**/*.ts"],
     extends: [tseslint.configs.strictTypeChecked],

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snapd.model.errors import InvalidParams
+from snapd.wire.words import agent_title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +50,6 @@ class Agent:
 
     Attributes:
         name: what snapd calls it.
-        title: what its makers call it.
         programs: it is found where one of these is on the PATH, or where one of `traces` exists.
         traces: folders that it makes.
         folder: its user settings.
@@ -66,7 +66,6 @@ class Agent:
     """
 
     name: str
-    title: str
     programs: tuple[str, ...]
     folder: Folder
     user: tuple[str, ...]
@@ -80,6 +79,11 @@ class Agent:
     members: Mapping[str, int] | None = None
     still: str = ""
     tested: str = ""
+
+    @property
+    def title(self) -> str:
+        """What its makers call it."""
+        return agent_title(self.name)
 
     def files(self, environment: Mapping[str, str], root: str | None = None) -> list[str]:
         """The files of hooks, absolute.
@@ -118,7 +122,6 @@ _CLINE_HOOKS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", *_CLINE_TASKS)
 _ALL = (
     Agent(
         name="claude",
-        title="Claude Code",
         programs=("claude",),
         folder=Folder(".claude", "CLAUDE_CONFIG_DIR"),
         user=("settings.json",),
@@ -134,7 +137,6 @@ _ALL = (
     ),
     Agent(
         name="codex",
-        title="Codex",
         programs=("codex",),
         folder=Folder(".codex", "CODEX_HOME"),
         user=("hooks.json",),
@@ -151,7 +153,6 @@ _ALL = (
     ),
     Agent(
         name="gemini",
-        title="Gemini CLI",
         programs=("gemini",),
         folder=Folder("", "GEMINI_CLI_HOME", ".gemini"),
         user=("settings.json",),
@@ -167,7 +168,6 @@ _ALL = (
     ),
     Agent(
         name="cursor",
-        title="Cursor",
         programs=("cursor", "cursor-agent"),
         folder=Folder(".cursor"),
         user=("hooks.json",),
@@ -182,7 +182,6 @@ _ALL = (
     ),
     Agent(
         name="copilot",
-        title="GitHub Copilot CLI",
         programs=("copilot",),
         folder=_COPILOT,
         user=("hooks/snapd.json",),
@@ -193,7 +192,6 @@ _ALL = (
     ),
     Agent(
         name="vscode",
-        title="VS Code's agent",
         programs=("code", "code-insiders"),
         folder=_COPILOT,
         user=("hooks/snapd.json",),
@@ -205,7 +203,6 @@ _ALL = (
     ),
     Agent(
         name="droid",
-        title="Factory Droid",
         programs=("droid",),
         folder=Folder(".factory"),
         user=("settings.json",),
@@ -220,7 +217,6 @@ _ALL = (
     ),
     Agent(
         name="windsurf",
-        title="Windsurf",
         programs=("windsurf",),
         folder=Folder(".codeium"),
         user=("windsurf/hooks.json", "hooks.json"),
@@ -235,7 +231,6 @@ _ALL = (
     ),
     Agent(
         name="cline",
-        title="Cline",
         programs=("cline",),
         folder=Folder("Documents/Cline"),
         user=tuple(f"Hooks/{name}" for name in _CLINE_HOOKS),
@@ -250,7 +245,6 @@ _ALL = (
     ),
     Agent(
         name="qwen",
-        title="Qwen Code",
         programs=("qwen",),
         folder=Folder(".qwen", "QWEN_HOME"),
         user=("settings.json",),
@@ -267,7 +261,6 @@ _ALL = (
     ),
     Agent(
         name="continue",
-        title="Continue CLI",
         programs=("cn",),
         folder=Folder(".continue", "CONTINUE_GLOBAL_DIR"),
         user=("settings.json",),
@@ -281,7 +274,6 @@ _ALL = (
     ),
     Agent(
         name="opencode",
-        title="OpenCode",
         programs=("opencode",),
         folder=Folder(".config", "XDG_CONFIG_HOME", "opencode"),
         user=("plugins/snapd.js",),
@@ -292,7 +284,6 @@ _ALL = (
     ),
     Agent(
         name="amp",
-        title="Amp",
         programs=("amp",),
         folder=Folder(".config", "XDG_CONFIG_HOME", "amp"),
         user=("plugins/snapd.ts",),
@@ -302,7 +293,6 @@ _ALL = (
     ),
     Agent(
         name="pi",
-        title="Pi",
         programs=("pi",),
         folder=Folder(".pi/agent", "PI_CODING_AGENT_DIR"),
         user=("extensions/snapd.ts",),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
+from snapd.core.actions.activity import Activity
 from snapd.core.actions.cleanup import Upkeep
 from snapd.core.actions.compare import Comparison, KnownSnapshots, NetChanges
 from snapd.core.actions.history import History, MadeChanges
@@ -83,6 +84,7 @@ class Workspace:
         net_changes: compares before and after the steps of a session of this folder, or a step.
         review: shows what agents left pending, keeps it or reverts it.
         pending_feed: notifies of how much is pending.
+        activity: sums up what each session did since a time.
         blame: says who wrote each line of a file.
         text_blame: says who wrote each line of a text that a file had.
         made_changes: lists the changes of steps one by one.
@@ -103,8 +105,8 @@ class Workspace:
         self.comparison = Comparison(writer, known, texts)
         self.upkeep = Upkeep(writer, store, seams.policy, seams.other_machines)
         self.step_changes = changes = StepChanges(store, timeline, texts)
-        self.sessions = sessions = Sessions(writer, store, changes)
-        self.messages = Messages(writer, timeline, sessions, changes, seams.policy)
+        self.sessions = sessions = Sessions(writer, store, changes, seams.policy)
+        self.messages = Messages(writer, timeline, sessions, changes)
         self.news = SessionNews(writer, store, sessions, changes, seams.policy, seams.former_histories)
         self.history = History(timeline, changes, is_elsewhere)
         self.undo_planner = planner = UndoPlanner(store, work_tree, changes)
@@ -115,6 +117,7 @@ class Workspace:
         looking = Looking(writer, store, attributor)
         pending_files = PendingFiles(timeline, store, attributor)
         self.review = Review(writer, store, looking, pending_files, texts, runner)
+        self.activity = Activity(timeline, sessions, self.messages, self.review)
         self.pending_feed = PendingFeed(self.review, writer.event_log, writer.trouble.notify)
         self.blame = Blame(writer, store, looking, attributor, texts, Attesting(seams.notes))
         self.text_blame = TextBlame(writer, store, looking, attributor, texts)

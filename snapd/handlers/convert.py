@@ -17,9 +17,9 @@ from snapd.core.compare.file_diff import as_text
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.errors import InvalidParams, PathOutsideWorkspace
 from snapd.model.paths import from_text, is_utf8, relative, shown, to_uri
-from snapd.reasons import system_error
 from snapd.wire import values as wire
 from snapd.wire.snapshot import DiffResult
+from snapd.wire.words import system_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
     from snapd.model.snapshot import (
         ChangedBy,
+        Decision,
         Details,
         Dispute,
         FileOutcome,
@@ -218,15 +219,17 @@ def milliseconds(text: str, field: str) -> int:
     raise InvalidParams(f"{field}: expected a time such as 2026-01-31T09:30:00Z, got {text!r}", field=field)
 
 
-def options(params: Any, default: OnConflict = "merge") -> OperationOptions:
+def options(context: Context, params: Any, default: OnConflict = "merge") -> OperationOptions:
     """Returns how the client wants an operation done; `default` applies if it did not say what to do with conflicts."""
     on_conflict, expect = getattr(params, "on_conflict", None), params.expect
+    decisions: dict[str, Decision] = getattr(params, "decisions", None) or {}
     return OperationOptions(
         on_conflict or default,
         on_conflict is not None,
         params.dry_run,
         params.details,
         expect if isinstance(expect, str) else None,
+        {path(context, text, f"decisions.{text}"): decision for text, decision in decisions.items()},
     )
 
 
@@ -249,7 +252,7 @@ def file_outcomes(root: bytes, outcomes: Iterable[FileOutcome]) -> list[wire.Fil
             reason=outcome.reason,
             renamed_from=None if outcome.renamed_from is None else shown(outcome.renamed_from),
             branch=None if outcome.branch is None else shown(outcome.branch),
-            message=system_error(outcome.reason),
+            message=system_error(outcome.reason or ""),
         )
         for outcome in outcomes
     ]

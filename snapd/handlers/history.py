@@ -84,6 +84,7 @@ def step(root: bytes, view: StepView) -> wire.Step:
         agent=view.agent,
         tool=found.begun.tool,
         description=found.begun.description,
+        command=found.begun.command,
         started_at=convert.moment(found.started),
         ended_at=None if found.ended is None else convert.moment(found.ended),
         late=found.begun.began is not None or None,

@@ -7,7 +7,7 @@ background, is a step of its own with another kind of part id: it may go on when
 from __future__ import annotations
 
 from .dialects import BATCH, BEGIN, END, FINISH, PROMPT, RESUME, STOP, SUB_BEGIN, SUB_END
-from .tools import is_edit
+from .tools import command_of, is_edit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _begin(event: Event, own: list[Step], open_steps: list[Step], here: str) -> 
             else:
                 requests.append(_abandoned(step))
     part = call.call_id or event.unnamed(call) + str(event.at)
-    begun = _step(event, part, call.tool, event.words(call), parent, ends, here)
+    begun = _step(event, part, call.tool, event.words(call), parent, ends, here, command_of(call.tool, call.given))
     return [*requests, begun]
 
 
@@ -95,8 +95,9 @@ def _end(event: Event, own: list[Step]) -> list[Request]:
         # what it writes from now on is not the user's
         part = _BACKGROUND + (call.call_id or step["stepId"])
         parent = step.get("parentStepId")
-        words = event.words(call)
-        return [_step(event, part, call.tool, words, parent, step["stepId"], step["workspaceUri"])]
+        command = command_of(call.tool, call.given)
+        ends, uri = step["stepId"], step["workspaceUri"]
+        return [_step(event, part, call.tool, event.words(call), parent, ends, uri, command)]
     method, params = _ended(step, call.files, event.directory(call))
     # a formatter may be another hook of the same event
     return [(method, params | {"lingers": True} if call.files else params)]
@@ -153,7 +154,14 @@ def _end_subagent(event: Event, own: list[Step]) -> list[Request]:
 
 
 def _step(
-    event: Event, part: str, tool: str, words: str | None, parent: str | None, ends: str | None, uri: str
+    event: Event,
+    part: str,
+    tool: str,
+    words: str | None,
+    parent: str | None,
+    ends: str | None,
+    uri: str,
+    command: str | None = None,
 ) -> Request:
     params = {
         "workspaceUri": uri,
@@ -163,6 +171,7 @@ def _step(
         "parentStepId": parent,
         "tool": tool,
         "description": words,
+        "command": command,
         "ends": ends,
         "detached": True,
         "began": moment(event.at) if event.is_late else None,

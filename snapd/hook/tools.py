@@ -56,6 +56,7 @@ _PATHS = (
 _DIRECTORIES = ("workdir", "cwd", "working_directory")
 _LISTS = ("files", "paths", "file_paths", "filePaths", "edits", "changes")
 _PATCHES = ("command", "patch", "patchText", "input", "diff", "patch_text")
+_COMMANDS = ("command", "cmd", "script")
 _PATCHED = r"(?m)^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)[ \t]*\r?$"
 _MOST_FILES = 1000
 _WORDS = 200
@@ -101,12 +102,23 @@ def described(tool: str, given: Any, folder: str) -> str | None:
     if is_edit(tool):
         names = [_relative(path_of(name), folder) for name in files_of(tool, given) or ()]
         return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or None
-    for key in ("description", "command", "cmd", "script"):
-        words = given.get(key) if isinstance(given, dict) else None
-        if isinstance(words, list):
-            words = " ".join(word for word in words if isinstance(word, str))
-        if isinstance(words, str) and words.strip():
-            return words.strip().splitlines()[0][:_WORDS]
+    words = _text(given, ("description", *_COMMANDS))
+    return words.splitlines()[0][:_WORDS] if words else None
+
+
+def command_of(tool: str, given: Any) -> str | None:
+    """The command that a call runs; None for a call that runs none."""
+    return None if is_edit(tool) else _text(given, _COMMANDS)
+
+
+def _text(given: Any, keys: tuple[str, ...]) -> str | None:
+    """The text of the first of some keys that has one."""
+    for key in keys:
+        text = given.get(key) if isinstance(given, dict) else None
+        if isinstance(text, list):
+            text = " ".join(word for word in text if isinstance(word, str))
+        if isinstance(text, str) and text.strip():
+            return text.strip()
     return None
 
 

@@ -118,6 +118,7 @@ class StepBegun:
         description: for people.
         detached: whether it goes on without the client that began it.
         began: if that was reported late, when it really began, in milliseconds since 1970; `Event.head` is older then.
+        command: what it runs, such as a shell command; None if it runs nothing, or if it is not kept.
     """
 
     step_id: StepId
@@ -130,6 +131,7 @@ class StepBegun:
     description: str | None
     detached: bool = False
     began: int | None = None
+    command: str | None = None
 
 
 @attrs.frozen

@@ -141,7 +141,7 @@ class Staying:
     Attributes:
         exclude: files, in `.gitignore` syntax.
         redact: files of which no contents that they ever had leave the machine, wherever else these are.
-        without_prompts: whether prompts, the titles of sessions and the descriptions of steps stay here.
+        without_prompts: whether prompts, the titles of sessions, and the descriptions and commands of steps stay here.
     """
 
     exclude: Sequence[str] = ()
@@ -280,8 +280,9 @@ class Projection:
             case StepBegun():
                 if what.session_id not in self._session_ids:
                     return None
-                description = None if self._left_out.texts else what.description
-                return attrs.evolve(what, parent=self._own(what.parent), description=description)
+                if self._left_out.texts:
+                    what = attrs.evolve(what, description=None, command=None)
+                return attrs.evolve(what, parent=self._own(what.parent))
             case StepEnded():
                 return self._ended(what) if what.step_id in self._mine else None
             case StepsLeft(steps):

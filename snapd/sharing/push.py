@@ -30,7 +30,7 @@ LARGE = TEN_MIB
 
 
 Reason = Literal["secret", "large"]
-TextKind = Literal["prompt", "title", "description"]
+TextKind = Literal["prompt", "title", "description", "command"]
 
 
 @attrs.frozen
@@ -41,7 +41,7 @@ class SecretText:
         kind: what it is.
         session_id: its session.
         message_id: the message that it is, or that its step belongs to.
-        step_id: the step, for a description.
+        step_id: the step, for a description and a command.
     """
 
     kind: TextKind
@@ -256,6 +256,7 @@ def _texts(session_id: SessionId, what: EventPayload) -> Iterator[tuple[SecretTe
             yield SecretText("prompt", session_id, message_id=what.message_id), what.text
         case StepBegun():
             yield SecretText("description", session_id, what.message_id, what.step_id), what.description
+            yield SecretText("command", session_id, what.message_id, what.step_id), what.command
         case StepEnded():
             yield SecretText("description", session_id, step_id=what.step_id), what.description
 

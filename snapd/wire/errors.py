@@ -20,11 +20,13 @@ class ErrorKind:
     Attributes:
         code: `error.code`.
         kind: `error.data.kind`, which is stable.
+        title: a heading for people.
         when: when a request fails with it, in Markdown.
     """
 
     code: int
     kind: str
+    title: str
     when: str
 
 
@@ -34,63 +36,81 @@ ERRORS: dict[str, ErrorKind] = {
         ErrorKind(
             INVALID_PARAMS,
             "invalidParams",
+            "invalid request",
             "A field is missing, malformed or of the wrong type, or a hash is not a hash. `data.field` names the "
             "field.",
         ),
         ErrorKind(
             1001,
             "unknownSnapshot",
+            "no such snapshot",
             "The workspace's store does not have this snapshot, or it has expired. `data.hash` names it.",
         ),
         ErrorKind(
             1002,
             "workspaceNotOpen",
+            "folder not open",
             "No folder is open on this connection; several are open and the request names none; or the named one is "
             "not open.",
         ),
         ErrorKind(
             1003,
             "workspaceRefused",
+            "folder not allowed",
             "The folder is the root of a file system, the home directory, or the store itself or a folder around it; "
             "it is not a directory; or it belongs to somebody else.",
         ),
-        ErrorKind(1004, "workspaceGone", "The folder was moved, replaced or deleted since it was opened."),
+        ErrorKind(
+            1004, "workspaceGone", "folder is gone", "The folder was moved, replaced or deleted since it was opened."
+        ),
         ErrorKind(
             1005,
             "pathOutsideWorkspace",
+            "outside of the folder",
             "A path is absolute and outside the workspace, contains `..`, leads through a symlink, or leads into a "
             "`.git`.",
         ),
         ErrorKind(
             1006,
             "storeLocked",
+            "history in use",
             "Another process owns this store. `data.socket` is the socket on which it listens, or null if it does not "
             "listen.",
         ),
         ErrorKind(
             1007,
             "storeCorrupt",
+            "history damaged",
             "An object of the store is missing or damaged; the error names it. Nothing was written.",
         ),
-        ErrorKind(1008, "storageFull", "The disk or the quota is full. The state before the request is intact."),
-        ErrorKind(1009, "unknownSession", "The workspace does not have this session."),
-        ErrorKind(1009, "unknownStep", "The workspace does not have this step."),
+        ErrorKind(
+            1008, "storageFull", "disk full", "The disk or the quota is full. The state before the request is intact."
+        ),
+        ErrorKind(1009, "unknownSession", "no such session", "The workspace does not have this session."),
+        ErrorKind(1009, "unknownStep", "no such step", "The workspace does not have this step."),
         ErrorKind(
             1010,
             "nothingToUndo",
+            "nothing to undo",
             "The session, step, message or workspace has nothing left to undo.",
         ),
-        ErrorKind(1010, "nothingToRedo", "The session or workspace has nothing undone that can be redone."),
-        ErrorKind(1011, "ioError", "The system reported an error. `data.errno` and the file say which."),
-        ErrorKind(1012, "unauthorized", "A connection over TCP did not bring the right token."),
+        ErrorKind(
+            1010, "nothingToRedo", "nothing to redo", "The session or workspace has nothing undone that can be redone."
+        ),
+        ErrorKind(
+            1011, "ioError", "system error", "The system reported an error. `data.errno` and the file say which."
+        ),
+        ErrorKind(1012, "unauthorized", "not authorized", "A connection over TCP did not bring the right token."),
         ErrorKind(
             1013,
             "fileNotInSnapshot",
+            "file not in the snapshot",
             "The snapshot does not have the file. `data.skipped` says whether it was skipped.",
         ),
         ErrorKind(
             1014,
             "remoteFailed",
+            "other machine failed",
             "Another machine could not be reached, did not let us in, or refused. `data.remote` names it; "
             "`data.reason` is `unreachable`, `auth`, `refused` or `interrupted`. Where a file builds on a commit "
             "of the project that is missing here, `data.commit` names it. Nothing is half done.",
@@ -98,29 +118,34 @@ ERRORS: dict[str, ErrorKind] = {
         ErrorKind(
             1015,
             "remoteChanged",
+            "remote has newer steps",
             "The remote has steps of a session that this machine does not have. `data.remote` names it. Nothing was "
             "pushed.",
         ),
         ErrorKind(
             1016,
             "untrusted",
+            "not trusted",
             "What came from another machine is not what it says, or over a limit. Nothing of it was taken.",
         ),
         ErrorKind(
             1017,
             "fileChanged",
+            "file changed meanwhile",
             "A file is not as the client was shown it (`data.reason` is `changedSince`), or has unsaved text in an "
             "editor (`unsavedInEditor`). `data.file` names it. Nothing was done.",
         ),
         ErrorKind(
             1018,
             "signingFailed",
+            "signing failed",
             "What should leave the machine could not be signed. `data.reason` is `noKey` (the key cannot be used), "
             "`passphrase` (it has one, which nobody can be asked for) or `noProgram`. Nothing left the machine.",
         ),
         ErrorKind(
             1019,
             "planChanged",
+            "plan changed meanwhile",
             "The request would do something else than the plan that it expects. `data.outcome` is the result of a dry "
             "run as of now. Nothing was done.",
         ),

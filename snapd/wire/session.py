@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .snapshot import BINARY, CURSOR, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
+from .snapshot import BINARY, CURSOR, DECISIONS, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
 from .values import (
+    Decision,
     Detail,
     FileChange,
     FileDiff,
@@ -70,6 +71,9 @@ class Step:
     agent: Annotated[str | None, "The agent that works in the session."] = None
     tool: Annotated[str | None, "The tool that was used."] = None
     description: Annotated[str | None, "A description for people."] = None
+    command: Annotated[
+        str | None, "The command that it ran, at most 10,000 characters. Absent if none is known or kept."
+    ] = None
     started_at: Annotated[str, "When it began, as RFC 3339 in UTC with milliseconds."]
     ended_at: Annotated[str | None, "When it ended. Absent while it is open."] = None
     late: Annotated[
@@ -206,6 +210,7 @@ class SessionUndoParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 
@@ -228,6 +233,7 @@ class SessionRedoParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 
@@ -267,6 +273,7 @@ class SessionRevertParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 
@@ -322,6 +329,10 @@ class StepBeginParams(RequestParams):
     part_id: Annotated[str | None, _PART] = None
     tool: Annotated[str | None, "The tool that is used."] = None
     description: Annotated[str | None, "A description for people."] = None
+    command: Annotated[
+        str | None,
+        "The command that it runs. The first 10,000 characters are kept, or none if the setting `prompts` is off.",
+    ] = None
     ends: Annotated[
         str | None,
         "A step of the same session to end with the snapshot on which this one begins, so that no change falls "
@@ -468,6 +479,7 @@ class StepRevertHunksParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 
@@ -486,4 +498,5 @@ class StepRevertFilesParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None

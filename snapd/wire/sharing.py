@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import attrs
 
 from .session import Session
-from .snapshot import DETAILS, DRY_RUN, EXPECT
-from .values import Days, Detail, OnConflict, Outcome, Plan, RequestParams, Signature
+from .snapshot import DECISIONS, DETAILS, DRY_RUN, EXPECT
+from .values import Days, Decision, Detail, OnConflict, Outcome, Plan, RequestParams, Signature
 
 _REMOTE = (
     "The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of "
@@ -21,9 +21,11 @@ _SIGNING_KEY = (
     "With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or "
     "the absolute path of a file. Default: `user.signingKey` of the user's own git configuration."
 )
-_WITHOUT_PROMPTS = "Whether prompts, the titles of sessions and the descriptions of steps stay on this machine."
+_WITHOUT_PROMPTS = (
+    "Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine."
+)
 _NEW_FILES = "The files that no commit there has, ordered by file; see [More than one machine](#more-than-one-machine)."
-_TEXTS = "The prompts, titles and descriptions among what leaves that may hold a secret."
+_TEXTS = "The prompts, titles, descriptions and commands among what leaves that may hold a secret."
 
 
 @attrs.frozen(kw_only=True)
@@ -47,12 +49,12 @@ class SecretText:
     """A text that leaves the machine and may hold a secret."""
 
     kind: Annotated[
-        Literal["prompt", "title", "description"],
-        "What it is: a prompt, the title of a session, or the description of a step, such as a command.",
+        Literal["prompt", "title", "description", "command"],
+        "What it is: a prompt, the title of a session, or the description or the command of a step.",
     ]
     session_id: Annotated[str, "Its session."]
     message_id: Annotated[str | None, "The message that it is, or that its step belongs to."] = None
-    step_id: Annotated[str | None, "The step, for a description."] = None
+    step_id: Annotated[str | None, "The step, for a description and a command."] = None
 
 
 @attrs.frozen(kw_only=True)
@@ -205,6 +207,7 @@ class SessionApplyParams(RequestParams):
         OnConflict | None,
         'What to do with a file that is not as the steps found it. Default: `"merge"`. See [Conflicts](#conflicts).',
     ] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 
@@ -276,6 +279,7 @@ class SessionTakeoverParams(RequestParams):
         'What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of '
         "this machine is only in the snapshot `before`. See [Conflicts](#conflicts).",
     ] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 

@@ -36,6 +36,8 @@ def test_a_turn(agent: Agent) -> None:
         Done("T3", None, "P", "Bash", ("out/built",), "applied"),
     ]
     assert agent.of_the_user() == {"b.py"}
+    edit, build = [entry["step"] for entry in agent.entries() if entry["kind"] == "step"]
+    assert (build["description"], build["command"], "command" in edit) == ("build it", "make", False)
     (message,) = [entry for entry in agent.entries() if entry["kind"] == "message"]
     assert (message["sessionId"], message["messageId"], message["text"]) == ("S", "P", "improve it")
     (session,) = agent.ask("sessions")["sessions"]

@@ -23,6 +23,8 @@ from .machine import Machine, Raw, error_of, notification, request, wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+pytestmark = pytest.mark.thorough
+
 TOLD = ("snapshot/didTrack", "snapshot/didRevert", "session/didChange")
 LINES = b"".join(b"%d\n" % number for number in range(1, 21))
 HASH = re.compile("[0-9a-f]{40}")
@@ -63,7 +65,14 @@ def test_what_a_session_looks_like(daemon: Machine, work: Path) -> None:
     made = raw.result("session/start", {"agent": "A", "title": "T"})["sessionId"]
     begun = raw.result(
         "step/begin",
-        {"sessionId": made, "messageId": "m", "partId": "p", "tool": "edit", "description": "why"},
+        {
+            "sessionId": made,
+            "messageId": "m",
+            "partId": "p",
+            "tool": "edit",
+            "description": "why",
+            "command": "sed -i 1d f",
+        },
     )
     assert begun.keys() == {"stepId", "hash"}
     assert HASH.fullmatch(begun["hash"])
@@ -84,8 +93,8 @@ def test_what_a_session_looks_like(daemon: Machine, work: Path) -> None:
     assert step.pop("startedAt") <= step.pop("endedAt")
     assert step == {
         "stepId": begun["stepId"], "sessionId": made, "index": 0, "messageId": "m", "partId": "p", "agent": "A",
-        "tool": "edit", "description": "why", "from": begun["hash"], "to": ended["to"], "state": "applied",
-        "files": files,
+        "tool": "edit", "description": "why", "command": "sed -i 1d f", "from": begun["hash"], "to": ended["to"],
+        "state": "applied", "files": files,
     }  # fmt: skip
     (diff,) = raw.result("session/diff", {"sessionId": made, "limit": 1})["diffs"]
     assert diff["file"] == "new"

@@ -365,7 +365,8 @@ def test_contents_and_prompts_stay_here(here: Agents, there: Agents, remote: str
     here.step("one", {"key": secret})
     other = here.step("one", lambda: os.rename(here.bench.path("key"), here.bench.path("moved")))
     here.undo("one", step=other)
-    begun = here.bench.workspace.sessions.begin("one", NewStep(client=None, description="echo token"), Call()).step_id
+    new = NewStep(client=None, description="echo token", command="echo token >&2")
+    begun = here.bench.workspace.sessions.begin("one", new, Call()).step_id
     here.bench.workspace.sessions.finish(begun, None, Call(), description="echo the token")
     options = PushOptions(redact=[b"key"], without_prompts=True)
     pushed = push(here, remote, options=options)
@@ -416,7 +417,8 @@ def test_texts_with_likely_secrets_are_in_the_plan(here: Agents, remote: str) ->
     workspace.sessions.start("titled", "agent", f"use {TOKEN}", Call())
     workspace.messages.send("one", "m1", f"use {TOKEN}", Call())
     workspace.messages.send("one", "m2", "use nothing", Call())
-    begun = workspace.sessions.begin("one", NewStep(client=None, description=f"curl -H 'X: {TOKEN}'"), Call()).step_id
+    new = NewStep(client=None, description=f"curl -H 'X: {TOKEN}'", command=f"curl -H 'X: {TOKEN}' example.org")
+    begun = workspace.sessions.begin("one", new, Call()).step_id
     here.end(begun)
     ended = here.begin("one")
     workspace.sessions.finish(ended, None, Call(), description=f"echo {TOKEN}")
@@ -425,6 +427,7 @@ def test_texts_with_likely_secrets_are_in_the_plan(here: Agents, remote: str) ->
         SecretText("title", "titled"),
         SecretText("prompt", "one", message_id="m1"),
         SecretText("description", "one", "m2", begun),
+        SecretText("command", "one", "m2", begun),
         SecretText("description", "one", step_id=ended),
     }
     assert set(push(here, remote, options=DRY).secret_texts) == set(hand_over(here, remote).secret_texts) == expected

@@ -92,8 +92,7 @@ export class TextEditor {
    * @param {number} line From 1.
    */
   async goTo(line) {
-    await this.page.keyboard.press("Control+G");
-    await this.workbench.quickInput.locator("input").first().fill(`:${line}:1`);
+    await this.workbench.fillInput("Control+G", `:${line}:1`);
     await this.page.keyboard.press("Enter");
     await this.workbench.quickInput.waitFor({ state: "hidden" });
     await this.isAt(line);

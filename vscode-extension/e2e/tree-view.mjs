@@ -1,5 +1,5 @@
 /** A tree view in the side bar: its rows, and what a user does with them. */
-import { still, until, untilEqual } from "./waiting.mjs";
+import { happens, still, until, untilEqual } from "./waiting.mjs";
 import { SHOWN_WITHIN, exactly, plain } from "./workbench.mjs";
 
 /** @typedef {import("playwright-core").Locator} Locator */
@@ -89,10 +89,7 @@ export class TreeView {
     const focused = this.pane.locator(".monaco-list:focus");
     await until("the view has the keys", async () => {
       await this.workbench.runByKeys(`Agent Steps: Focus on ${this.title} View`);
-      return focused.waitFor({ timeout: SHOWN_WITHIN }).then(
-        () => true,
-        () => false,
-      );
+      return happens(focused.waitFor({ timeout: SHOWN_WITHIN }));
     });
   }
 

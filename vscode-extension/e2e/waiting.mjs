@@ -30,6 +30,24 @@ export async function until(what, condition) {
 }
 
 /**
+ * Whether an action of the browser with a timeout of its own was done within that time.
+ *
+ * @param {Promise<unknown>} action
+ */
+export async function happens(action) {
+  try {
+    await action;
+    return true;
+  } catch (error) {
+    // by its name: the tests of the page have another copy of playwright
+    if (error instanceof Error && error.name === "TimeoutError") {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/**
  * Waits until nothing below an element has changed for a while, as a list that other programs add to.
  *
  * @param {import("playwright-core").Locator} locator

@@ -1,8 +1,11 @@
 /** What a user does with the editor's own parts: commands, questions, notifications, tabs. */
-import { until, untilEqual } from "./waiting.mjs";
+import { happens, until, untilEqual } from "./waiting.mjs";
 
 /** Milliseconds from a click, or a command, to what it shows. */
 export const SHOWN_WITHIN = 3_000;
+
+/** Milliseconds until the palette has filtered its list, on a busy machine. */
+const CHOSEN_WITHIN = 10_000;
 
 /** A blank as the editor draws it. */
 const DRAWN_BLANK = /\u00a0/g;
@@ -30,10 +33,39 @@ export class Workbench {
   constructor(page) {
     this.page = page;
     this.quickInput = page.locator(".quick-input-widget");
+    /** The field of it that takes text. */
+    this.input = this.quickInput.locator(".quick-input-box input");
     this.dialog = page.locator(".monaco-dialog-box");
     this.notifications = page.locator(".notifications-toasts .notification-list-item");
     this.hints = page.locator(".workbench-hover:visible");
     this.activeTab = page.locator(".editor-group-container.active .tab.active");
+  }
+
+  /**
+   * Opens the quick input, and waits until keys reach it. It closes when it loses the focus, and an editor or a view
+   * that is still opening takes the focus: then it is opened again.
+   *
+   * @param {string} key
+   */
+  async openInput(key) {
+    await until("the quick input has the focus", async () => {
+      await this.page.keyboard.press(key);
+      return happens(this.input.and(this.page.locator(":focus")).waitFor({ timeout: SHOWN_WITHIN }));
+    });
+  }
+
+  /**
+   * Opens the quick input with a text in it.
+   *
+   * @param {string} key
+   * @param {string} text
+   */
+  async fillInput(key, text) {
+    await until(`the quick input has the text ${text}`, async () => {
+      await this.openInput(key);
+      const isFilled = await happens(this.input.fill(text, { timeout: SHOWN_WITHIN }));
+      return isFilled && (await this.input.inputValue()) === text && (await this.input.isVisible());
+    });
   }
 
   /**
@@ -42,9 +74,10 @@ export class Workbench {
    * @param {string} command As the palette shows it, with its category.
    */
   async run(command) {
-    await this.page.keyboard.press("F1");
-    await this.quickInput.locator("input").first().fill(`>${command}`);
-    await this.#choice(command).click();
+    await until(`the palette runs ${command}`, async () => {
+      await this.fillInput("F1", `>${command}`);
+      return happens(this.#choice(command).click({ timeout: CHOSEN_WITHIN }));
+    });
   }
 
   /**
@@ -53,10 +86,11 @@ export class Workbench {
    * @param {string} command As the palette shows it, with its category.
    */
   async runByKeys(command) {
-    await this.page.keyboard.press("F1");
-    await this.quickInput.waitFor();
-    await this.page.keyboard.type(command);
-    await this.#choice(command).and(this.page.locator(".focused")).waitFor();
+    await until(`the palette has ${command}`, async () => {
+      await this.fillInput("F1", `>${command}`);
+      const focused = this.#choice(command).and(this.page.locator(".focused"));
+      return happens(focused.waitFor({ timeout: CHOSEN_WITHIN }));
+    });
     await this.page.keyboard.press("Enter");
     await this.quickInput.waitFor({ state: "hidden" });
   }
@@ -77,8 +111,7 @@ export class Workbench {
    * @param {RegExp} choice
    */
   async pickFor(question, choice) {
-    const asked = this.quickInput.locator("input").first();
-    await until(`it asks ${question}`, async () => question.test((await asked.getAttribute("placeholder")) ?? ""));
+    await until(`it asks ${question}`, async () => question.test((await this.input.getAttribute("placeholder")) ?? ""));
     const name = this.page.locator(".label-name", { hasText: choice });
     await this.quickInput.locator(".monaco-list-row", { has: name }).first().click();
   }
@@ -244,10 +277,7 @@ export class Workbench {
       if ((await selected.count()) === 0) {
         await tab.click();
       }
-      return selected.waitFor({ timeout: SHOWN_WITHIN }).then(
-        () => true,
-        () => false,
-      );
+      return happens(selected.waitFor({ timeout: SHOWN_WITHIN }));
     });
   }
 

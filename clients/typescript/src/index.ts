@@ -1,4 +1,5 @@
 export * from "./protocol.js";
+export * from "./words.js";
 export { SnapdClient } from "./client.js";
 export type { Documents } from "./documents.js";
 export { ConnectError, ConnectionLostError, SnapdError } from "./errors.js";

@@ -289,6 +289,8 @@ export interface RestoreParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -395,6 +397,8 @@ export interface RevertParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -515,7 +519,7 @@ export interface CleanupResult {
 export interface PurgeParams extends RequestParams {
   /** The files and folders to purge: relative paths, absolute paths, or `file:` URIs. */
   files?: string[];
-  /** The ids of messages, of any session: their texts are removed, and the descriptions of their steps. */
+  /** The ids of messages, of any session: their texts go, and the descriptions and commands of their steps. */
   messages?: string[];
   /** Purge every snapshot, session and operation of the workspace, instead of `files` and `messages`. */
   everything?: boolean;
@@ -753,6 +757,8 @@ export interface Step {
   tool?: string;
   /** A description for people. */
   description?: string;
+  /** The command that it ran, at most 10,000 characters. Absent if none is known or kept. */
+  command?: string;
   /** When it began, as RFC 3339 in UTC with milliseconds. */
   startedAt: string;
   /** When it ended. Absent while it is open. */
@@ -1015,6 +1021,8 @@ export interface SessionUndoParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1057,6 +1065,8 @@ export interface SessionRedoParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1075,6 +1085,8 @@ export interface SessionRevertParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1155,6 +1167,50 @@ export interface HistoryResult {
   nextCursor?: string;
 }
 
+/** The params of `session/activity`. */
+export interface ActivityParams extends RequestParams {
+  /** Only prompts and steps that began at this time or later. RFC 3339. */
+  since: string;
+}
+
+/** Something about a step that a person should look at. */
+export interface StepProblem {
+  /** The step. */
+  stepId: string;
+  /** The message that it belongs to. */
+  messageId?: string;
+  /** The tool that was used. */
+  tool?: string;
+  /** Its description for people. */
+  description?: string;
+  /** When it began. RFC 3339 in UTC with milliseconds. */
+  at: string;
+  /** `"conflict"`: an undo left some of its files as they were. `"uncaptured"`: files changed that no snapshot has. `"interrupted"`: nobody reported that it ended. */
+  kind: "conflict" | "uncaptured" | "interrupted";
+}
+
+/** What one session did. */
+export interface SessionActivity {
+  /** The session, as it is now. */
+  session: Session;
+  /** Its prompts, latest first. */
+  messages: Message[];
+  /** The number of steps that began. */
+  steps: number;
+  /** The number of files that these steps changed. */
+  files: number;
+  /** The number of files with pending changes of the session, from whatever time. */
+  pendingFiles: number;
+  /** What to look at, latest step first. */
+  problems: StepProblem[];
+}
+
+/** The result of `session/activity`. */
+export interface ActivityResult {
+  /** The sessions with a prompt or a step, the one that worked last first. */
+  sessions: SessionActivity[];
+}
+
 /** The params of `session/push`. */
 export interface SessionPushParams extends RequestParams {
   /** The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of a remote of the project's git. */
@@ -1167,7 +1223,7 @@ export interface SessionPushParams extends RequestParams {
   exclude?: string[];
   /** Files of which no contents that they ever had leave this machine, wherever else these are. */
   redact?: string[];
-  /** Whether prompts, the titles of sessions and the descriptions of steps stay on this machine. */
+  /** Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine. */
   withoutPrompts?: boolean;
   /** Whether to sign what leaves the machine with an ssh key; see Signatures. */
   sign?: boolean;
@@ -1201,13 +1257,13 @@ export interface NewFile {
 
 /** A text that leaves the machine and may hold a secret. */
 export interface SecretText {
-  /** What it is: a prompt, the title of a session, or the description of a step, such as a command. */
-  kind: "prompt" | "title" | "description";
+  /** What it is: a prompt, the title of a session, or the description or the command of a step. */
+  kind: "prompt" | "title" | "description" | "command";
   /** Its session. */
   sessionId: string;
   /** The message that it is, or that its step belongs to. */
   messageId?: string;
-  /** The step, for a description. */
+  /** The step, for a description and a command. */
   stepId?: string;
 }
 
@@ -1235,7 +1291,7 @@ export interface SessionPushResult {
   bytes: number;
   /** The files that no commit there has, ordered by file; see More than one machine. */
   newFiles: NewFile[];
-  /** The prompts, titles and descriptions among what leaves that may hold a secret. */
+  /** The prompts, titles, descriptions and commands among what leaves that may hold a secret. */
   secretTexts: SecretText[];
   /** With `prune`: the sessions that are deleted, or would be, the oldest first. */
   pruned?: PrunedSession[];
@@ -1269,7 +1325,7 @@ export interface SessionExportParams extends RequestParams {
   exclude?: string[];
   /** Files of which no contents that they ever had leave this machine, wherever else these are. */
   redact?: string[];
-  /** Whether prompts, the titles of sessions and the descriptions of steps stay on this machine. */
+  /** Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine. */
   withoutPrompts?: boolean;
   /** Whether to sign what leaves the machine with an ssh key; see Signatures. */
   sign?: boolean;
@@ -1289,7 +1345,7 @@ export interface SessionExportResult {
   bytes: number;
   /** The files that no commit there has, ordered by file; see More than one machine. */
   newFiles: NewFile[];
-  /** The prompts, titles and descriptions among what leaves that may hold a secret. */
+  /** The prompts, titles, descriptions and commands among what leaves that may hold a secret. */
   secretTexts: SecretText[];
 }
 
@@ -1313,6 +1369,8 @@ export interface SessionApplyParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1339,7 +1397,7 @@ export interface SessionHandoverParams extends RequestParams {
   exclude?: string[];
   /** Files of which no contents that they ever had leave this machine, wherever else these are. */
   redact?: string[];
-  /** Whether prompts, the titles of sessions and the descriptions of steps stay on this machine. */
+  /** Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine. */
   withoutPrompts?: boolean;
   /** Whether to sign what leaves the machine with an ssh key; see Signatures. */
   sign?: boolean;
@@ -1363,7 +1421,7 @@ export interface SessionHandoverResult {
   bytes: number;
   /** The files that no commit there has, ordered by file; see More than one machine. */
   newFiles: NewFile[];
-  /** The prompts, titles and descriptions among what leaves that may hold a secret. */
+  /** The prompts, titles, descriptions and commands among what leaves that may hold a secret. */
   secretTexts: SecretText[];
 }
 
@@ -1381,6 +1439,8 @@ export interface SessionTakeoverParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this machine is only in the snapshot `before`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1423,6 +1483,8 @@ export interface StepBeginParams extends RequestParams {
   tool?: string;
   /** A description for people. */
   description?: string;
+  /** The command that it runs. The first 10,000 characters are kept, or none if the setting `prompts` is off. */
+  command?: string;
   /** A step of the same session to end with the snapshot on which this one begins, so that no change falls between the two or into both. If it has already ended, it stays as it is. It must not be a step that this one is a part of. */
   ends?: string;
   /** The step does not depend on this connection: for a hook that exits at once. See Sessions and steps. */
@@ -1615,6 +1677,8 @@ export interface StepRevertHunksParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1631,6 +1695,8 @@ export interface StepRevertFilesParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1737,6 +1803,8 @@ export interface ReviewRevertParams extends ReviewParams {
   expect?: Record<string, string> | string;
   /** What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared. Default: `"merge"`. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1850,6 +1918,7 @@ export interface Requests {
   "session/revert": { params: SessionRevertParams; result: RevertOutcome };
   "session/unrevert": { params: SessionUnrevertParams; result: Outcome };
   "session/history": { params: HistoryParams; result: HistoryResult };
+  "session/activity": { params: ActivityParams; result: ActivityResult };
   "session/push": { params: SessionPushParams; result: SessionPushResult };
   "session/fetch": { params: SessionFetchParams; result: SessionFetchResult };
   "session/export": { params: SessionExportParams; result: SessionExportResult };
@@ -1913,6 +1982,7 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "session/revert": false,
   "session/unrevert": false,
   "session/history": true,
+  "session/activity": true,
   "session/push": true,
   "session/fetch": true,
   "session/export": false,

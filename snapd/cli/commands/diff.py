@@ -22,7 +22,7 @@ from snapd.cli.terminal.output import Painter, counted, print_json, size, summar
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.times import day, local_now, moment
 from snapd.model.errors import InvalidParams
-from snapd.reasons import in_words
+from snapd.wire.words import reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def track(options: argparse.Namespace) -> int:
     else:
         print(result["hash"])
         for skip in result["skipped"]:
-            print(f"snapd: skipped {shell_name(skip['file'])} ({in_words(skip['reason'])})", file=sys.stderr)
+            print(f"snapd: skipped {shell_name(skip['file'])} ({reason_text(skip['reason'])})", file=sys.stderr)
     return DONE
 
 

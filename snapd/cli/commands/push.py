@@ -119,7 +119,8 @@ def _tell(options: argparse.Namespace, leaving: Leaving, result: dict[str, Any])
 def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[str]:
     """What would leave the machine, in lines."""
     yield f"{counted(len(plan['sessions']), 'session')} to {leaving.where(plan)}: {size(plan['bytes'])}"
-    prompts = "" if leaving.params.get("withoutPrompts") else " and prompts, titles and descriptions of steps"
+    texts = " and prompts, titles, and descriptions and commands of steps"
+    prompts = "" if leaving.params.get("withoutPrompts") else texts
     yield f"  their steps{prompts}, with the folder before and after each step"
     if leaving.params.get("sign"):
         yield "  signed with your ssh key"
@@ -129,7 +130,7 @@ def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[
         named = f"the {text['kind']}{f' of {short(of)}' if of else ''} in session {short(text['sessionId'])}"
         yield painter.paint(f"  {printable(named)}  {_WHY['secret']}", "red")
     if plan["secretTexts"]:
-        yield "--no-prompts leaves prompts, titles and descriptions out."
+        yield "--no-prompts leaves prompts, titles, descriptions and commands out."
     files = sorted(plan["newFiles"], key=lambda file: "reason" not in file)
     if not files:
         yield "All files are in commits that are there already."
@@ -187,7 +188,7 @@ def _leaving_arguments(parser: Parser, dry_run: str = "only show what would leav
         "--exclude", "PATTERN", "exclude", "leave these files out of what leaves this machine, as in a .gitignore"
     )
     parser.repeated("--redact", "FILE", "redact", "let nothing leave that this file ever was, under whatever name")
-    parser.flag("--no-prompts", help="leave out prompts, titles of sessions and descriptions of steps")
+    parser.flag("--no-prompts", help="leave out prompts, titles of sessions, and descriptions and commands of steps")
     parser.flag("--sign", help="sign it with the ssh key that user.signingKey of your git names")
     parser.add_argument(
         "--signing-key", metavar="KEY", help="sign it with this ssh key: a file, or a public key that your agent has"

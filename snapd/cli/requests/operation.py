@@ -14,7 +14,7 @@ from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.plans import file_lines, room_for_files, total, unit_lines
 from snapd.cli.terminal.reasons import STYLES, excerpts, not_in_snapshots, signature_words, taken_away
 from snapd.model.errors import PlanChanged
-from snapd.reasons import ELSEWHERE
+from snapd.wire.words import ELSEWHERE_REASONS
 
 from .connection import ask
 
@@ -197,7 +197,7 @@ def _is_turned(method: str, result: dict[str, Any]) -> bool:
 
 
 def _is_elsewhere(result: dict[str, Any]) -> bool:
-    return any(row.get("reason") in ELSEWHERE for row in result["files"])
+    return any(row.get("reason") in ELSEWHERE_REASONS for row in result["files"])
 
 
 def _conflicts(result: dict[str, Any]) -> bool:

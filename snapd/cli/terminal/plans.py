@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from snapd.reasons import in_words
+from snapd.wire.words import reason_text
 
 from .layout import columns, terminal_width
 from .naming import file_title
@@ -91,7 +91,7 @@ def _file(painter: Painter, row: dict[str, Any], contested: dict[str, str], *, p
     if "reason" not in row:
         return line
     told = contested.get(row["file"]) if outcome in ("conflict", "kept") else None
-    reason = f"({told or in_words(row['reason'], row.get('branch'))})"
+    reason = f"({told or reason_text(row['reason'], row.get('branch'))})"
     # a reason that does not fit stands below; names are whole, however long they are
     fits = len(word) + 1 + columns(name) + 2 + columns(reason) <= terminal_width(unlimited=True)
     return line + ("  " if fits else "\n" + " " * (len(word) + 1)) + reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.reasons import in_words
+from snapd.wire.words import reason_text
 
 from .filenames import printable
 from .layout import fit, terminal_width
@@ -41,7 +41,7 @@ def why(contested: dict[str, Any], now: datetime | None = None) -> str:
     by = [each for each in contested["by"] if not each.get("elsewhere")]
     if reason == "shared" and by:
         return f"shared with {_listed(_name(each) for each in by)}: both were at work"
-    said = in_words(reason)
+    said = reason_text(reason)
     if reason in _SOMEBODY_DID and by:
         return f"{said} by {_listed(_told(each, now or local_now()) for each in by)}"
     return said

@@ -10,7 +10,7 @@ from snapd.cli.requests.names import file_of
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import printable
 from snapd.model.errors import InvalidParams
-from snapd.reasons import in_words
+from snapd.wire.words import reason_text
 
 from .labels import title_of
 
@@ -232,7 +232,7 @@ def planned(plan: dict[str, Any]) -> list[list[tuple[str, str]]]:
 
 def _planned(file: dict[str, Any]) -> list[tuple[str, str]]:
     word, style = _WOULD[file["outcome"]]
-    reason = f"  {in_words(file['reason'], file.get('branch'))}" if "reason" in file else ""
+    reason = f"  {reason_text(file['reason'], file.get('branch'))}" if "reason" in file else ""
     return [(f"{word:<9}", style), (printable(file["file"]), ""), (reason, "dim")]
 
 
@@ -249,6 +249,6 @@ def said_of(outcome: dict[str, Any]) -> str:
     if not left:
         return f"{changed}."
     first = left[0]
-    reason = f" ({in_words(first['reason'], first.get('branch'))})"
+    reason = f" ({reason_text(first['reason'], first.get('branch'))})"
     more = f", and {len(left) - 1} more" if len(left) > 1 else ""
     return f"{changed}. Left as it is: {printable(first['file'])}{reason}{more}."

@@ -130,7 +130,7 @@ class Upkeep:
             paths: files and directories.
             dry_run: only say what would be removed.
             call: the request; may be cancelled until the first object is removed.
-            messages: their ids, in any session: their texts go, and the descriptions of their steps.
+            messages: their ids, in any session: their texts go, and the descriptions and commands of their steps.
 
         Raises:
             FileNotInSnapshot: a file is in no snapshot; nothing was changed.

@@ -34,19 +34,15 @@ from snapd.store.timeline.timeline import Timeline
 from .history import newest_first
 from .sessions import Sessions
 
-TEXT_LENGTH = 10_000
-"""How many characters of a prompt are kept."""
-
 
 @attrs.frozen
 class Messages:
-    """Records the messages of sessions, and lists them; the policy says whether to keep the texts."""
+    """Records the messages of sessions, and lists them."""
 
     _writer: Writer
     _timeline: Timeline
     _sessions: Sessions
     _step_changes: StepChanges
-    _policy: Policy
 
     def send(self, session_id: SessionId, message_id: str, text: str | None, call: Call, *, late: bool = False) -> None:
         """Records that somebody sent a message, with a snapshot of the work tree as it is now.
@@ -56,7 +52,7 @@ class Messages:
         Args:
             session_id: the session.
             message_id: the message, by the agent's own id.
-            text: the prompt, of which `TEXT_LENGTH` characters are kept, or none if the settings say so.
+            text: the prompt; see `Sessions.kept_text`.
             call: the request.
             late: whether it was sent a while ago: then the newest snapshot that there is counts, so that steps which
                 began meanwhile can be reported, too.
@@ -65,7 +61,7 @@ class Messages:
             UnknownSession: there is no such session, or it has ended.
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not recorded.
         """
-        kept = text[:TEXT_LENGTH] if text and self._policy.keeps_prompts else None
+        kept = self._sessions.kept_text(text)
         with self._writer.turn(call):
             self._sessions.going_on(session_id)
             latest = self._timeline.last_message(session_id)
@@ -97,9 +93,10 @@ class Messages:
         if session_id is not None:
             self._sessions.known(session_id)
         messages, last = self._timeline.message_page(session_id, prefix, after, limit)
-        return Page(tuple(self._view(message, call) for message in messages), last)
+        return Page(tuple(self.view(message, call) for message in messages), last)
 
-    def _view(self, message: Message, call: Call) -> MessageView:
+    def view(self, message: Message, call: Call) -> MessageView:
+        """Describes a message for clients, with what its steps changed; raises as `StepChanges.view`."""
         steps = self._step_changes.of_message(message.session_id, message.message_id)
         files: set[RelPath] = set()
         states: set[StepState] = set()

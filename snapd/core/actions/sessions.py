@@ -13,6 +13,7 @@ from snapd.core.answers import StepView
 from snapd.core.attribution import Author
 from snapd.core.feed import SessionMoved
 from snapd.core.operations.writer import Writer
+from snapd.core.seams import Policy
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, SnapdError, UnknownSession
 from snapd.model.paths import parents
@@ -35,6 +36,9 @@ from snapd.watch.agents import AgentAtWork, AgentWatch
 
 OTHER_NOTICES = 100
 """How many notifications to make room for besides one for each step."""
+
+TEXT_LENGTH = 10_000
+"""How many characters of a prompt, and of a command, are kept."""
 
 _MOST_UNCAPTURED = 100
 """How many files a step names that changed but are in no snapshot."""
@@ -142,6 +146,7 @@ class NewStep:
         part_id: the part of that message.
         tool: the tool that the agent uses in it.
         description: for people.
+        command: what it runs; `TEXT_LENGTH` characters are kept, or none if the settings say so.
         ends: a step of the session to end with the very snapshot on which this one begins, so that no change falls
             between the two or into both. It claims no files. A step that has ended already stays as it is.
         began: when it began, in milliseconds since 1970, if that is reported late. It then begins on the snapshot that
@@ -154,6 +159,7 @@ class NewStep:
     part_id: str | None = None
     tool: str | None = None
     description: str | None = None
+    command: str | None = None
     ends: StepId | None = None
     began: int | None = None
 
@@ -165,11 +171,13 @@ class Sessions(SessionNotices):
         writer: captures the work tree and records events.
         store: of the workspace.
         step_changes: says what steps changed.
+        policy: says whether to keep the texts of prompts and commands.
     """
 
-    def __init__(self, writer: Writer, store: Store, step_changes: StepChanges) -> None:
+    def __init__(self, writer: Writer, store: Store, step_changes: StepChanges, policy: Policy) -> None:
         super().__init__(writer, store.timeline, step_changes)
         self._store = store
+        self._policy = policy
         self._timeline: Timeline = store.timeline
         self._agents = AgentWatch(self.attended_by, self._lose)
         writer.recovered.add(self._notify_recovered)
@@ -266,6 +274,7 @@ class Sessions(SessionNotices):
                 description=new.description,
                 detached=new.client is None,
                 began=new.began,
+                command=self.kept_text(new.command),
             )
             ended = self._begin_on(snapshot, before, begun, call)
             self._writer.edits.drop(session_id=session_id)
@@ -276,6 +285,10 @@ class Sessions(SessionNotices):
         if ended is not None:
             self._notify_end(ended, call)
         return step
+
+    def kept_text(self, text: str | None) -> str | None:
+        """Cuts a prompt or a command to the part that is kept; None if the settings keep none."""
+        return text[:TEXT_LENGTH] if text and self._policy.keeps_prompts else None
 
     def _begin_on(self, snapshot: Snapshot, before: Step | None, begun: StepBegun, call: Call) -> EndedStep | None:
         """Records that a step begins on a snapshot, and that the step before it ends there, if that is open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapd.reasons import in_words
+from snapd.wire.words import reason_text
 
 from .results import MAX_DIFF, MAX_FILES
 
@@ -177,7 +177,7 @@ def _file_line(row: FileChange) -> str:
 
 
 def _outcome_line(row: FileOutcome, *, is_done: bool) -> str:
-    reason = f" ({in_words(row.reason, row.branch and _shown(row.branch))})" if row.reason is not None else ""
+    reason = f" ({reason_text(row.reason, row.branch and _shown(row.branch))})" if row.reason is not None else ""
     return f"{row.outcome if is_done else _WILL[row.outcome]}: {_shown(row.file)}{reason}"
 
 

@@ -56,7 +56,7 @@ class PurgePlan:
         repository: of the store.
         timeline: its events.
         paths: the files and directories to purge.
-        messages: the messages whose words to purge: their texts, and the descriptions of their steps.
+        messages: the messages whose words to purge: their texts, and the descriptions and commands of their steps.
         call: the request.
 
     Attributes:
@@ -245,7 +245,7 @@ class PurgePlan:
             what = attrs.evolve(what, text=None)
         elif isinstance(what, StepBegun) and what.message_id in self._messages:
             self._silenced.add(what.step_id)
-            what = attrs.evolve(what, description=None)
+            what = attrs.evolve(what, description=None, command=None)
         elif isinstance(what, StepEnded) and what.step_id in self._silenced:
             # events come in their order
             what = attrs.evolve(what, description=None)

@@ -33,10 +33,10 @@ from snapd.store.files.durable import WrittenByNewer
 
 from .converter import Shape, make_converter
 
-VERSION = 9
+VERSION = 10
 """Version 2 added steps that are left; 3, what was not undone or redone of a step; 4, what editors saved; 5, operations
 that were undone, and files that no snapshot has; 6, messages; 7, what was kept; 8, steps that were
-reported late; 9, snapshots as events."""
+reported late; 9, snapshots as events; 10, the commands of steps."""
 
 _MADE = {"made_directories": "made", "removed_directories": "removed"}
 _CONVERTER = make_converter(

@@ -102,7 +102,7 @@ SELECT
 """How many steps of a session can be undone, as far as the kept summaries show, and how many redone."""
 STEP = """
 SELECT step_id, session_id, place, parent, message_id, part_id, tool, description, started, ended, from_tree,
-    from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured, late
+    from_coverage, to_tree, to_coverage, state, claims, summary, detached, uncaptured, late, command
 FROM steps
 """
 
@@ -586,10 +586,10 @@ def step(row: tuple[Any, ...]) -> Step:
     """The step in a row that `STEP` selects."""
     step_id, session_id, index, parent, message_id, part_id, tool, description = row[:8]
     started, ended, from_tree, from_coverage, to_tree, to_coverage, state = row[8:15]
-    claims, summary, detached, uncaptured, late = row[15:]
+    claims, summary, detached, uncaptured, late, command = row[15:]
     named = (parent, message_id, part_id, tool, description)
     return Step(
-        begun=StepBegun(step_id, session_id, index, *named, bool(detached), started if late else None),
+        begun=StepBegun(step_id, session_id, index, *named, bool(detached), started if late else None, command),
         started=started,
         ended=ended,
         from_=SnapshotId(from_tree, from_coverage),

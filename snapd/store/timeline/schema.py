@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 14
+VERSION = 15
 """The version of the tables: a database of another version is rebuilt from the events."""
 
 TABLES = (
@@ -64,6 +64,7 @@ TABLES = (
         part_id TEXT,
         tool TEXT,
         description TEXT,
+        command TEXT,
         started INTEGER NOT NULL,
         ended INTEGER,
         from_tree BLOB NOT NULL,

@@ -1,10 +1,11 @@
-"""Everything that is generated from the table of methods: the reference, and what the clients need of it."""
+"""Everything that is generated from the wire contract: the reference, and what the clients need of it."""
 
 from __future__ import annotations
 
 from .markdown import protocol_markdown
 from .python import methods_python, protocol_python
 from .typescript import protocol_typescript
+from .words import words_lua, words_typescript
 
 __all__ = ["outputs", "protocol_markdown", "protocol_python", "protocol_typescript"]
 
@@ -14,6 +15,8 @@ def outputs() -> dict[str, str]:
     return {
         "docs/protocol.md": protocol_markdown(),
         "clients/typescript/src/protocol.ts": protocol_typescript(),
+        "clients/typescript/src/words.ts": words_typescript(),
+        "clients/neovim/lua/snapd/words.lua": words_lua(),
         "clients/python/snapd_client/protocol.py": protocol_python(),
         "clients/python/snapd_client/methods.py": methods_python(),
     }

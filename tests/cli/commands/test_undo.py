@@ -183,7 +183,7 @@ def test_unsaved_text_yields_to_a_name_alone(home: Home, project: str, command: 
         # answered after what was told before
         editor.request("snapshot/status", {})
         kept = home.run(project, *words, "--yes")
-        assert (kept.code, "conflict  f.txt  (it has unsaved text in an editor)" in kept.text) == (3, True), kept
+        assert (kept.code, "conflict  f.txt  (an editor has unsaved text of it)" in kept.text) == (3, True), kept
         assert read(project, "f.txt") == b"2\n"
         assert home.run(project, *words, "--yes", "--on-conflict", "overwrite").code == 0
         assert read(project, "f.txt") == b"1\n"

@@ -215,7 +215,7 @@ def test_a_plan_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         # what is decided about is named in full
         f"conflict  {'资料/' * 9}",
         "          (changed since)",
-        "kept      short  (it is ignored)",
+        "kept      short  (ignored)",
         "restored  a → b",
     ]
 

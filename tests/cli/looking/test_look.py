@@ -72,7 +72,7 @@ def test_track_says_what_it_skipped(home: Home, project: str) -> None:
     result = home.run(project, "track")
     assert result.code == 0
     assert re.fullmatch(r"[0-9a-f]{40}\n", result.text)
-    assert result.err == "snapd: skipped pipe (it is neither a file nor a link)\n"
+    assert result.err == "snapd: skipped pipe (neither a regular file nor a link)\n"
     assert home.run(project, "track", "--json").json["skipped"] == [{"file": "pipe", "reason": "special"}]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.history import HistoryQuery
-from snapd.core.actions.messages import TEXT_LENGTH
+from snapd.core.actions.sessions import TEXT_LENGTH, NewStep
 from snapd.core.actions.undo.steps import Wanted
 from snapd.core.answers import MessageView
 from snapd.core.operations.runner import OperationOptions
@@ -134,6 +134,16 @@ def test_a_text_is_cut(agents: Agents) -> None:
     send(agents, "m", "ä" * (TEXT_LENGTH + 1))
     send(agents, "empty", "")
     assert [row[1] for row in told(agents)] == ["ä" * TEXT_LENGTH, None]
+
+
+def test_a_command_is_kept_as_a_prompt_is(agents: Agents) -> None:
+    def kept() -> str | None:
+        new = NewStep(client=None, command="é" * (TEXT_LENGTH + 1))
+        return agents.bench.workspace.sessions.begin("one", new, Call()).begun.command
+
+    assert kept() == "é" * TEXT_LENGTH
+    agents.bench.options.give({"prompts": False})
+    assert kept() is None
 
 
 def test_no_texts_where_the_settings_say_so(tmp_path: Path) -> None:

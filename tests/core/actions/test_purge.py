@@ -19,6 +19,8 @@ from tests.support.secrets import blob, check_gone
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, git_tree_hash, make, outcomes
 
+pytestmark = pytest.mark.slow
+
 SECRET = b"token = 7f3a-very-secret-and-long-enough-to-be-found\n"
 LATER = SECRET + b"and a second line of it\n"
 
@@ -45,7 +47,8 @@ def test_the_words_of_a_message_are_gone_and_its_steps_stay(tmp_path: Path) -> N
     agents.start("one")
     bench.workspace.messages.send("one", "m1", os.fsdecode(SECRET), Call())
     sessions = bench.workspace.sessions
-    step = sessions.begin("one", NewStep(client=None, message_id="m1", description=os.fsdecode(SECRET)), Call()).step_id
+    new = NewStep(client=None, message_id="m1", description=os.fsdecode(SECRET), command=os.fsdecode(SECRET))
+    step = sessions.begin("one", new, Call()).step_id
     bench.write({"a": b"2\n"})
     assert sessions.finish(step, None, Call(), description=f"{os.fsdecode(SECRET)} again").step.begun.description
     bench.workspace.messages.send("one", "m2", "and this stays", Call())
@@ -59,7 +62,8 @@ def test_the_words_of_a_message_are_gone_and_its_steps_stay(tmp_path: Path) -> N
     check_gone(bench.store, SECRET)
     texts = [view.message.text for view in bench.workspace.messages.page("one", "", Call(), None, None).views]
     assert texts == [None, "and this stays"]
-    assert agents.view(step).step.begun.description is None
+    begun = agents.view(step).step.begun
+    assert (begun.description, begun.command) == (None, None)
     assert agents.undo("one", step=step) == {"a": "restored"}
     assert bench.read() == {"a": b"1\n"}
 

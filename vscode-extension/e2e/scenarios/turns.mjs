@@ -54,10 +54,9 @@ export const TURNS = [
 
       await steps.choose(first, "Copy Prompt");
       await steps.settled();
-      await browser.page.keyboard.press("F1");
+      await workbench.openInput("F1");
       await browser.page.keyboard.press("ControlOrMeta+v");
-      const pasted = workbench.quickInput.locator("input").first();
-      await untilEqual("what was copied", () => pasted.inputValue(), `>${PROMPT.replaceAll("\n", " ")}`);
+      await untilEqual("what was copied", () => workbench.input.inputValue(), `>${PROMPT.replaceAll("\n", " ")}`);
       await browser.page.keyboard.press("Escape");
 
       await steps.press(first, "Open All Changes of Turn");

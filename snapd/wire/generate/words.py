@@ -1,0 +1,211 @@
+"""Generates the vocabulary for people in TypeScript and in Lua."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import attrs
+
+from snapd.wire import words
+
+from .classes import BANNER
+
+_MAPS = (
+    ("REASONS", words.REASONS),
+    ("SYSTEM_ERRORS", words.SYSTEM_ERRORS),
+    ("OUTCOMES", words.OUTCOMES),
+    ("OPERATIONS", words.OPERATIONS),
+    ("STATES", words.STATES),
+    ("AUTHORS", words.AUTHORS),
+    ("SIGNATURES", words.SIGNATURES),
+    ("SNAPSHOT_KINDS", words.SNAPSHOT_KINDS),
+    ("ERROR_TITLES", words.ERROR_TITLES),
+    ("AGENTS", words.AGENTS),
+)
+_LISTS = (
+    ("WRITTEN_OUTCOMES", words.WRITTEN_OUTCOMES),
+    ("LEFT_OUTCOMES", words.LEFT_OUTCOMES),
+    ("ELSEWHERE_REASONS", words.ELSEWHERE_REASONS),
+    ("ABSENT_REASONS", words.ABSENT_REASONS),
+    ("PALETTE", words.PALETTE),
+)
+_TYPESCRIPT = """
+/** What every face calls reasons, outcomes, states, operations, errors and agents. */
+import type { OutcomeKind, RevertKind, Step } from "./protocol.js";
+
+/** A colour for an agent: on a light ground and on a dark one as CSS writes it, and among the 256 of terminals. */
+export interface AgentColour {
+  readonly name: string;
+  readonly light: string;
+  readonly dark: string;
+  readonly terminal: number;
+}
+
+{{tables}}
+
+/**
+ * A reason in words; an unknown one stays as it is.
+ *
+ * @param reason - as the wire has it, or the name of an error of the system, such as "EACCES".
+ * @param branch - the branch that has the change.
+ */
+export function reasonText(reason: string, branch?: string): string {
+  if (branch !== undefined) return `the change is on branch ${branch}`;
+  return own(REASONS, reason) ?? own(SYSTEM_ERRORS, reason) ?? reason;
+}
+
+/** A heading for a kind of error; an unknown one stays as it is. */
+export function errorTitle(kind: string): string {
+  return own(ERROR_TITLES, kind) ?? kind;
+}
+
+/** What people call an agent. */
+export function agentTitle(agent: string): string {
+  return own(AGENTS, agent)?.title ?? agent;
+}
+
+/** The colour of an agent: the same everywhere and every time. */
+export function agentColour(agent: string): AgentColour {
+  const name = own(AGENTS, agent)?.colour;
+  let number = 0;
+  for (const byte of new TextEncoder().encode(agent)) number = (number * 31 + byte) % 65521;
+  return (PALETTE.find((colour) => colour.name === name) ?? PALETTE[number % PALETTE.length]) as AgentColour;
+}
+
+/** Whether lists leave a step out: it is over, changed nothing, and is a single call or has no title. */
+export function isEmpty(step: Step): boolean {
+  if (step.state === "open" || step.late === true) return false;
+  if (filled(step.files) || filled(step.uncaptured)) return false;
+  return step.partId !== undefined || (step.tool ?? step.description ?? step.messageId) === undefined;
+}
+
+function filled(list: readonly unknown[] | undefined): boolean {
+  return list !== undefined && list.length > 0;
+}
+
+function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+"""
+_MAP = "Readonly<Record<string, string>>"
+_TYPES = {
+    "OUTCOMES": "Readonly<Record<OutcomeKind, { readonly done: string; readonly planned: string }>>",
+    "OPERATIONS": "Readonly<Record<RevertKind, { readonly past: string; readonly noun: string }>>",
+    "STATES": 'Readonly<Record<Step["state"], string>>',
+    "AUTHORS": 'Readonly<Record<"user" | "unknown", string>>',
+    "AGENTS": "Readonly<Record<string, { readonly title: string; readonly colour: string }>>",
+    "SIGNATURES": 'Readonly<Record<"good" | "partial" | "unknown" | "bad" | "unchecked", string>>',
+    "WRITTEN_OUTCOMES": "readonly OutcomeKind[]",
+    "LEFT_OUTCOMES": "readonly OutcomeKind[]",
+    "PALETTE": "readonly AgentColour[]",
+}
+_LUA = """
+--- What every face calls reasons, outcomes, states, operations, errors and agents.
+
+local M = {}
+
+---@class snapd.AgentColour
+---@field name string
+---@field light string on a light ground
+---@field dark string on a dark ground
+---@field terminal integer among the 256 colours of terminals
+
+{{tables}}
+
+--- A reason in words; an unknown one stays as it is.
+---@param reason string as the wire has it, or the name of an error of the system, such as "EACCES"
+---@param branch? string the branch that has the change
+---@return string
+function M.reason_text(reason, branch)
+  if branch then
+    return "the change is on branch " .. branch
+  end
+  return M.REASONS[reason] or M.SYSTEM_ERRORS[reason] or reason
+end
+
+--- A heading for a kind of error; an unknown one stays as it is.
+---@param kind string
+---@return string
+function M.error_title(kind)
+  return M.ERROR_TITLES[kind] or kind
+end
+
+--- What people call an agent.
+---@param agent string
+---@return string
+function M.agent_title(agent)
+  return M.AGENTS[agent] and M.AGENTS[agent].title or agent
+end
+
+--- The colour of an agent: the same everywhere and every time.
+---@param agent string
+---@return snapd.AgentColour
+function M.agent_colour(agent)
+  local name = M.AGENTS[agent] and M.AGENTS[agent].colour
+  local number = 0
+  for at = 1, #agent do
+    number = (number * 31 + agent:byte(at)) % 65521
+  end
+  for _, colour in ipairs(M.PALETTE) do
+    if colour.name == name then
+      return colour
+    end
+  end
+  return M.PALETTE[number % #M.PALETTE + 1]
+end
+
+--- Whether lists leave a step out: it is over, changed nothing, and is a single call or has no title.
+---@param step table
+---@return boolean
+function M.is_empty(step)
+  if step.state == "open" or step.late then
+    return false
+  end
+  if #(step.files or {}) > 0 or #(step.uncaptured or {}) > 0 then
+    return false
+  end
+  return step.partId ~= nil or not (step.tool or step.description or step.messageId)
+end
+
+return M
+"""
+
+
+def words_typescript() -> str:
+    """The text of `clients/typescript/src/words.ts`."""
+    tables = [f"export const {name}: {_TYPES.get(name, _MAP)} = {{\n{_rows(table)}\n}};" for name, table in _MAPS]
+    tables += [
+        f"export const {name}: {_TYPES.get(name, 'readonly string[]')} = [{_members(values)}];"
+        for name, values in _LISTS
+    ]
+    return _page("//", _TYPESCRIPT, tables)
+
+
+def words_lua() -> str:
+    """The text of `clients/neovim/lua/snapd/words.lua`."""
+    tables = [f"M.{name} = {{\n{_rows(table, ' =')}\n}}" for name, table in _MAPS]
+    tables += [f"M.{name} = {{{_members(values, ' =')}}}" for name, values in _LISTS]
+    return _page("--", _LUA, tables)
+
+
+def _page(comment: str, template: str, tables: list[str]) -> str:
+    return f"{comment} {BANNER}\n" + template.lstrip().replace("{{tables}}", "\n\n".join(tables))
+
+
+def _rows(table: dict[str, Any], equals: str = ":") -> str:
+    return "\n".join(f"  {key}{equals} {_literal(value, equals)}," for key, value in table.items())
+
+
+def _members(values: tuple[Any, ...], equals: str = ":") -> str:
+    texts = [_literal(value, equals) for value in values]
+    if all(isinstance(value, str) for value in values):
+        return ", ".join(texts) if equals == ":" else f" {', '.join(texts)} "
+    return "\n" + "".join(f"  {text},\n" for text in texts)
+
+
+def _literal(value: Any, equals: str) -> str:
+    if attrs.has(type(value)):
+        members = ", ".join(f"{key}{equals} {_literal(each, equals)}" for key, each in attrs.asdict(value).items())
+        return f"{{ {members} }}"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,257 @@
+"""The vocabulary for people: what every face calls reasons, outcomes, states, operations, errors and agents.
+
+`make generate` writes the same tables and rules for the clients in TypeScript and Lua. A word that only a newer daemon
+knows stays as it is.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from .errors import ERRORS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+REASONS = {
+    "already": "it is so already",
+    "changedMeanwhile": "changed while this ran",
+    "changedSince": "changed since",
+    "clash": "another file of this request needs its place",
+    "conflictsElsewhere": "other files conflict",
+    "deletedSince": "deleted since",
+    "directoryNotEmpty": "the folder has other files",
+    "ignored": "ignored",
+    "inTheWay": "something that no snapshot has is in its place",
+    "onBranch": "the change is on another branch",
+    "occupied": "something else has its name",
+    "onlyCopy": "the only copy of a file that was never captured",
+    "permissions": "its permissions cannot be set",
+    "purged": "its contents were purged",
+    "renamedSince": "moved since",
+    "shared": "another agent may have changed it too",
+    "special": "neither a regular file nor a link",
+    "stashed": "the change is in a stash",
+    "storeCorrupt": "its contents in the store are damaged",
+    "tooLarge": "too large",
+    "unreadable": "cannot be read",
+    "unsavedInEditor": "an editor has unsaved text of it",
+    "unstable": "keeps changing",
+    "unsupportedName": "its name is not supported",
+}
+"""Why a file is not what was asked for: each reads well in parentheses, after a colon, and as a sentence."""
+
+SYSTEM_ERRORS = {
+    "EACCES": "permission denied",
+    "EAGAIN": "temporarily unavailable",
+    "EBUSY": "in use",
+    "EDQUOT": "disk quota exceeded",
+    "EEXIST": "file exists",
+    "EFBIG": "file too large",
+    "EILSEQ": "the file system does not allow this name",
+    "EINTR": "interrupted",
+    "EINVAL": "invalid argument",
+    "EIO": "input/output error",
+    "EISDIR": "is a directory",
+    "ELOOP": "too many symbolic links",
+    "EMFILE": "too many open files",
+    "EMLINK": "too many links",
+    "ENAMETOOLONG": "file name too long",
+    "ENFILE": "too many open files in the system",
+    "ENODEV": "no such device",
+    "ENOENT": "no such file or directory",
+    "ENOMEM": "out of memory",
+    "ENOSPC": "no space left on device",
+    "ENOTDIR": "not a directory",
+    "ENOTEMPTY": "directory not empty",
+    "ENOTSUP": "operation not supported",
+    "ENXIO": "no such device or address",
+    "EOPNOTSUPP": "operation not supported",
+    "EPERM": "operation not permitted",
+    "EROFS": "read-only file system",
+    "ESTALE": "stale file handle",
+    "ETIMEDOUT": "timed out",
+    "ETXTBSY": "program is running",
+    "EXDEV": "on another file system",
+}
+"""The errors of the system that file operations report."""
+
+
+@attrs.frozen
+class OutcomeWords:
+    """What happened to a file, and what a plan will do with it: "3 merged", "merge: a.txt"."""
+
+    done: str
+    planned: str
+
+
+OUTCOMES = {
+    "restored": OutcomeWords("restored", "restore"),
+    "merged": OutcomeWords("merged", "merge"),
+    "deleted": OutcomeWords("deleted", "delete"),
+    "conflict": OutcomeWords("in conflict", "conflict"),
+    "kept": OutcomeWords("kept", "keep"),
+    "skipped": OutcomeWords("skipped", "skip"),
+    "failed": OutcomeWords("failed", "fail"),
+    "unchanged": OutcomeWords("unchanged", "leave unchanged"),
+}
+"""In the order in which a summary has them."""
+
+WRITTEN_OUTCOMES = ("restored", "merged", "deleted")
+LEFT_OUTCOMES = ("conflict", "kept", "skipped", "failed")
+ELSEWHERE_REASONS = ("onBranch", "stashed")
+"""The file is as requested here, but the step stays in force on a branch or in a stash."""
+ABSENT_REASONS = ("already", *ELSEWHERE_REASONS)
+"""There was nothing to do: the file has none of the change."""
+
+
+@attrs.frozen
+class OperationWords:
+    """An operation as a verb and as a noun: "undid 2 steps", "by an undo"."""
+
+    past: str
+    noun: str
+
+
+OPERATIONS = {
+    "restore": OperationWords("restored", "a restore"),
+    "revert": OperationWords("reverted", "a revert"),
+    "undo": OperationWords("undid", "an undo"),
+    "redo": OperationWords("redid", "a redo"),
+    "unrevert": OperationWords("brought back", "an unrevert"),
+    "hunks": OperationWords("reverted parts of", "a revert of parts"),
+}
+
+STATES = {"open": "running", "applied": "", "partly": "partly undone", "undone": "undone"}
+"""What has become of a step; nothing for the usual case."""
+
+AUTHORS = {"user": "you", "unknown": "somebody"}
+
+SIGNATURES = {
+    "good": "signed",
+    "partial": "signed in part",
+    "unknown": "signed with an unknown key",
+    "bad": "bad signature",
+    "unchecked": "signature not checked",
+}
+
+SNAPSHOT_KINDS = {
+    "track": "requested",
+    "look": "looked at",
+    "begin": "before step",
+    "end": "after step",
+    "message": "at a prompt",
+    "before": "before",
+    "after": "after",
+}
+"""Why a snapshot was recorded; a step or an operation follows."""
+
+ERROR_TITLES = {error.kind: error.title for error in ERRORS.values()}
+
+
+@attrs.frozen
+class AgentColour:
+    """A colour for an agent.
+
+    Attributes:
+        name: a short word.
+        light: on a light ground, as CSS writes it.
+        dark: on a dark ground.
+        terminal: its number among the 256 colours of terminals; readable on both grounds.
+    """
+
+    name: str
+    light: str
+    dark: str
+    terminal: int
+
+
+PALETTE = (
+    AgentColour("orange", "#a04a08", "#f0a35e", 130),
+    AgentColour("blue", "#1461b0", "#6cb2f5", 32),
+    AgentColour("violet", "#6b46c1", "#b8a0f7", 98),
+    AgentColour("teal", "#0b6e6e", "#4fc4c4", 30),
+    AgentColour("magenta", "#a8198a", "#f08ad8", 163),
+    AgentColour("olive", "#626200", "#c4c45a", 100),
+    AgentColour("indigo", "#4549c4", "#9aa0ff", 63),
+    AgentColour("slate", "#3b6289", "#93b8dc", 67),
+)
+"""Neither green nor red, which stand for added and deleted lines."""
+
+
+@attrs.frozen
+class AgentWords:
+    """What people call an agent, and its colour: a name in the palette."""
+
+    title: str
+    colour: str
+
+
+AGENTS = {
+    "claude": AgentWords("Claude Code", "orange"),
+    "codex": AgentWords("Codex", "teal"),
+    "gemini": AgentWords("Gemini CLI", "blue"),
+    "cursor": AgentWords("Cursor", "slate"),
+    "copilot": AgentWords("GitHub Copilot CLI", "indigo"),
+    "vscode": AgentWords("VS Code's agent", "blue"),
+    "droid": AgentWords("Factory Droid", "olive"),
+    "windsurf": AgentWords("Windsurf", "teal"),
+    "cline": AgentWords("Cline", "magenta"),
+    "qwen": AgentWords("Qwen Code", "violet"),
+    "continue": AgentWords("Continue CLI", "slate"),
+    "opencode": AgentWords("OpenCode", "violet"),
+    "amp": AgentWords("Amp", "magenta"),
+    "pi": AgentWords("Pi", "indigo"),
+}
+
+
+def reason_text(reason: str, branch: str | None = None) -> str:
+    """A reason in words; an unknown one stays as it is.
+
+    Args:
+        reason: as the wire has it, or the name of an error of the system, such as "EACCES".
+        branch: the branch that has the change.
+    """
+    if branch is not None:
+        return f"the change is on branch {branch}"
+    return REASONS.get(reason) or system_error(reason) or reason
+
+
+def system_error(reason: str) -> str | None:
+    """The words for the name of an error of the system; None for any other reason."""
+    number = getattr(errno, reason, None)
+    return SYSTEM_ERRORS.get(reason) or (os.strerror(number).lower() if isinstance(number, int) else None)
+
+
+def error_title(kind: str) -> str:
+    """A heading for a kind of error; an unknown one stays as it is."""
+    return ERROR_TITLES.get(kind, kind)
+
+
+def agent_title(agent: str) -> str:
+    """What people call an agent."""
+    return AGENTS[agent].title if agent in AGENTS else agent
+
+
+def agent_colour(agent: str) -> AgentColour:
+    """The colour of an agent: the same everywhere and every time."""
+    if agent in AGENTS:
+        return next(colour for colour in PALETTE if colour.name == AGENTS[agent].colour)
+    number = 0
+    for byte in agent.encode("utf-8", "surrogatepass"):
+        number = (number * 31 + byte) % 65521
+    return PALETTE[number % len(PALETTE)]
+
+
+def is_empty(step: Mapping[str, Any]) -> bool:
+    """Whether lists leave a step out: it is over, changed nothing, and is a single call or has no title.
+
+    Agents call tools to look as well, and `snapd run` begins a step in case something happens.
+    """
+    if step["state"] == "open" or any(step.get(name) for name in ("files", "uncaptured", "late")):
+        return False
+    return "partId" in step or not any(name in step for name in ("tool", "description", "messageId"))
