@@ -15,6 +15,8 @@ from snapd.cli.parsing.parser import COMMANDS
 
 from .running import Home, Terminal
 
+pytestmark = pytest.mark.slow
+
 FILES = {"src/a.txt": b"a\n"}
 
 
