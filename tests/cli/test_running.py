@@ -16,6 +16,8 @@ from snapd.cli.parsing.usage import subcommands
 
 from .running import Home, Terminal
 
+pytestmark = pytest.mark.slow
+
 FILES = {"src/a.txt": b"a\n"}
 
 
