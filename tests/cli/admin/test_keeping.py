@@ -162,7 +162,7 @@ def test_dropping_all_snapshots_asks(own_home: Home) -> None:
     for answer, code in ((b"n\n", 1), (b"y\n", 0)):
         assert own_home.run(project, "files", first).code == 0
         terminal = Terminal(own_home, project, "gc", "--older-than", "0")
-        terminal.wait_for(b"[y/N]")
+        terminal.wait_for(b"[y/N/?]")
         terminal.type(answer)
         assert terminal.finish().code == code
     assert own_home.run(project, "files", first).code == 1
@@ -174,7 +174,7 @@ def test_purge_asks(own_home: Home) -> None:
     os.remove(os.path.join(project, "key"))
     for answer, code in ((b"n\n", 1), (b"y\n", 0)):
         terminal = Terminal(own_home, project, "purge", "key")
-        terminal.wait_for(b"[y/N]")
+        terminal.wait_for(b"[y/N/?]")
         terminal.type(answer)
         assert terminal.finish().code == code
     assert own_home.run(project, "purge", "key", "-y").code == 1
@@ -191,7 +191,7 @@ def test_purge_checks_before_it_asks(own_home: Home) -> None:
     ):
         terminal = Terminal(own_home, project, "purge", words)
         done = terminal.finish()
-        assert (done.code, "[y/N]" in done.err) == (code, False)
+        assert (done.code, "[y/N/?]" in done.err) == (code, False)
         assert said in done.err
         assert "hint: " in done.err
     os.remove(os.path.join(project, "my key"))
