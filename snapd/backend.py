@@ -308,7 +308,7 @@ class RemoteBackend:
 
         def show(progress: Progress) -> None:
             if report is not None and progress.kind != "end":
-                report(progress.message or progress.title or method, progress.percentage)
+                report(progress.message or "working", progress.percentage)
 
         with _client_errors():
             try:
