@@ -27,6 +27,8 @@ from tests.support.counting import calls_of
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, make
 
+pytestmark = pytest.mark.slow
+
 Work = Callable[[], Any]
 
 FILES = amount(120, 300)
