@@ -120,15 +120,15 @@ def test_each_conflict_is_decided_by_itself(neovim: Callable[..., Neovim], agent
     editor.shows("You decide about each:", "conflict  c.txt")
     editor.lua("vim.fn.search('conflict  a.txt', 'w')")
     editor.type("o")
-    editor.shows("delete    a.txt  overwrites:")
+    editor.shows("restore   a.txt  overwrites:")
     editor.lua("vim.fn.search('conflict  b.txt', 'w')")
     editor.type("K")
     screen = editor.shows("keep      b.txt  changed since by you", "conflict  c.txt")
-    assert "delete    a.txt  overwrites:" in screen
+    assert "restore   a.txt  overwrites:" in screen
     assert [read(agent.folder, name) for name in ("a.txt", "b.txt", "c.txt")] == [mine] * 3
     editor.type("y")
-    editor.tells("undid the last step: 1 file deleted. 1 file in conflict, in the quickfix list.")
-    assert [read(agent.folder, name) for name in ("a.txt", "b.txt", "c.txt")] == [None, mine, mine]
+    editor.tells("undid the last step: 1 file restored. 1 file in conflict, in the quickfix list.")
+    assert [read(agent.folder, name) for name in ("a.txt", "b.txt", "c.txt")] == [LINES, mine, mine]
     # what was kept is settled
     editor.type(":SnapdUndo\r")
     screen = editor.shows("conflict  c.txt")

@@ -81,7 +81,6 @@ local EXPLAINED = table.concat({
 
 ---@class snapd.Answer
 ---@field key string "y", "o", "K", "s", "c" or "?"
----@field line integer where the cursor was
 ---@field files table[] the file in conflict there; all of them if the cursor was at none
 
 --- Shows a plan, and waits within a task for what is decided.
@@ -89,9 +88,9 @@ local EXPLAINED = table.concat({
 ---@param plan table
 ---@param decisions snapd.Decisions
 ---@param note? string
----@param cursor? integer
+---@param about? string the name of the file that was decided about last: the cursor begins there
 ---@return snapd.Answer? answer
-local function decide(action, plan, decisions, note, cursor)
+local function decide(action, plan, decisions, note, about)
   local in_conflict = outcomes.with(plan.files, "conflict")
   local has_unsaved = vim.iter(in_conflict):any(function(file)
     return file.reason == "unsavedInEditor"
@@ -116,13 +115,17 @@ local function decide(action, plan, decisions, note, cursor)
   end
   keys[#keys + 1] = { "q", "change nothing" }
   local text = plans.text(plan, note, action.names_steps or false, decisions, keys)
+  local cursor
+  for line, file in pairs(text.files) do
+    cursor = plans.name(file) == about and line or cursor
+  end
   return task.await(function(done)
     local map = {}
     for _, key in ipairs(keys) do
       map[key[1]] = key[1] ~= "q"
           and function(line)
             local file = text.files[line]
-            done({ key = key[1], line = line, files = file and { file } or in_conflict })
+            done({ key = key[1], files = file and { file } or in_conflict })
           end
         or nil
     end
@@ -182,16 +185,16 @@ end
 ---@param action snapd.Action
 function M.run(connection, action)
   task.start(action.aim, function()
-    local decisions, note, cursor = {}, nil, nil
+    local decisions, note, about = {}, nil, nil
     local plan = foretell(connection, action, decisions)
     while true do
       local asks = next(decisions) or #outcomes.written(plan.files) + #outcomes.with(plan.files, "conflict") > 0
-      local answer = asks and decide(action, plan, decisions, note, cursor) or not asks and { key = "y", files = {} }
+      local answer = asks and decide(action, plan, decisions, note, about) or not asks and { key = "y", files = {} }
       note = nil
       if not answer then
         return
       end
-      cursor = answer.line
+      about = #answer.files == 1 and plans.name(answer.files[1]) or nil
       if answer.key == "c" then
         conflicts.list(connection:folder(), plan, action.aim)
         return

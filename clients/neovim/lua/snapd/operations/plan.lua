@@ -1,5 +1,6 @@
 --- A plan as text: what an operation would do, file by file, and whom it conflicts with.
 
+local highlights = require("snapd.highlights")
 local outcomes = require("snapd.operations.outcomes")
 local wording = require("snapd.wording")
 local words = require("snapd.words")
@@ -24,17 +25,18 @@ local function who(by)
   return words.AUTHORS[by.author] or by.agent and wording.one_line(words.agent_title(by.agent), 30) or "an agent"
 end
 
---- The steps and operations that an outcome is about: "claude: round the totals", "a restore".
+--- The steps and operations that an outcome is about: "claude: round the totals", "a restore"; and whose they are.
 ---@param outcome table
----@return string[]
+---@return { [1]: string, [2]: string? }[]
 local function subjects(outcome)
   local names = {}
   for _, step in ipairs(outcome.steps or {}) do
     local name = step.description or step.tool or "step " .. step.stepId:sub(1, 8)
-    names[#names + 1] = wording.one_line(step.agent and words.agent_title(step.agent) or "an agent", 30) .. ": " .. wording.one_line(name, 60)
+    names[#names + 1] =
+      { wording.one_line(step.agent or "an agent", 30) .. ": " .. wording.one_line(name, 60), step.agent or "an agent" }
   end
   for _, operation in ipairs(outcome.operations or {}) do
-    names[#names + 1] = words.OPERATIONS[operation.kind].noun
+    names[#names + 1] = { words.OPERATIONS[operation.kind].noun }
   end
   return names
 end
@@ -107,7 +109,7 @@ function M.text(outcome, note, names_steps, decisions, keys)
       add(("and %d more"):format(#about - MOST_STEPS), "SnapdDim")
       break
     end
-    add(subject, "SnapdAgent")
+    add(subject[1], highlights.agent(subject[2]), 0, #wording.one_line(subject[2] or subject[1], 30))
   end
   if #about > 0 then
     add("")
@@ -127,8 +129,9 @@ function M.text(outcome, note, names_steps, decisions, keys)
     end
     if needs_look then
       text = text .. "  " .. M.conflict(file, contested[file.file])
-    elseif decisions[M.name(file)] == "overwrite" then
-      text = text .. "  overwrites: " .. M.conflict(file, contested[file.file])
+    elseif decisions[M.name(file)] then
+      local verb = decisions[M.name(file)] == "overwrite" and "overwrites: " or ""
+      text = text .. "  " .. verb .. M.conflict(file, contested[file.file])
     elseif file.reason then
       text = text .. "  " .. (file.message or outcomes.reason(file.reason, file.branch))
     end
