@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
+from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.filenames import shell_name
@@ -18,20 +19,39 @@ from snapd.refusal import canonical_root
 
 if TYPE_CHECKING:
     import argparse
+    from typing import Annotated
 
+    from snapd.cli.parsing.command import Error
+    from snapd.cli.parsing.usage import Parser
     from snapd.settings.table import Settings
+    from snapd.wire.check import CheckResult
 
 _MANY = 12
 _LOST = ("lostRecord", "lostEvent")
 
 
-def fsck(options: argparse.Namespace) -> int:
-    """Runs the command.
+class UncheckedStore(Answer):
+    """A store that could not be checked."""
 
-    Returns:
-        `DONE` where nothing is wrong, or all was repaired; `FAILED` where something is; `NOT_ALL` where a repair could
-        not get everything back.
-    """
+    store: Annotated[str, "Its directory."]
+    error: Annotated[Error, "Why."]
+
+
+class CheckedStores(Answer):
+    """What `fsck --all` found."""
+
+    stores: Annotated[list[CheckResult | UncheckedStore], "All stores of the user."]
+
+
+def _arguments(parser: Parser) -> None:
+    common(parser)
+    parser.flag("--repair", help="recover what can be recovered, and keep what is replaced")
+    parser.flag("--all", help="check the stores of all folders")
+
+
+@Command("fsck", "snapd itself", _arguments, answer="CheckResult | CheckedStores", example="fsck")
+def fsck(options: argparse.Namespace) -> int:
+    """Check every object of this folder's store."""
     if not options.all:
         answer = check_folder(options, folder_of(options), repair=options.repair)
         _print(options, [answer])

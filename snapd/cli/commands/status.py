@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of, former_words, others_with
 from snapd.cli.terminal.filenames import shell_name
@@ -21,10 +22,27 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
     from datetime import datetime
+    from typing import Annotated
 
 
+class Waiting(Answer):
+    """An event of an agent that the daemon has not recorded yet."""
+
+    agent: Annotated[str, "Whose it is."]
+    folder: Annotated[str, "Where the agent works, absolute."]
+    at: Annotated[str, "When it happened, as RFC 3339 in UTC with milliseconds."]
+    why: Annotated[str, "Why it is not recorded, in words."]
+
+
+class Status(Answer, base="StatusResult"):
+    """The state of a folder."""
+
+    waiting: Annotated[list[Waiting], "What agents reported in the folder and is not recorded yet, oldest first."]
+
+
+@Command("status", "every day", common, answer="Status", example="status", shows=True)
 def status(options: argparse.Namespace) -> int:
-    """Shows what is known of the folder."""
+    """Show the state of the folder's snapshots and settings."""
     try:
         with backend(options) as found:
             result = ask(found, "snapshot/status", {})

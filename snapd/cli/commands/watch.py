@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from snapd_client import ClientError
 from snapd_client.notifications import DISCONNECTED
 
+from snapd.cli.parsing.command import Command, common
 from snapd.cli.requests.connection import connect_again, connected
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad, terminal_width
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from snapd_client import Client
+    from snapd_client.protocol import OpenStep
 
     from snapd.backend import RemoteBackend
+    from snapd.cli.parsing.usage import Parser
 
 _HEARD = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didRevert", "session/didChange"})
 _AGAIN_SECONDS = 0.5
@@ -55,13 +58,14 @@ _BY_STEPS = frozenset({"undo", "redo"})
 """Operations that their steps tell of."""
 
 
-def watch(options: argparse.Namespace) -> NoReturn:
-    """Shows a line for each thing that happens, until Ctrl-C; changes nothing, and takes no snapshot.
+def _arguments(parser: Parser) -> None:
+    common(parser, alone=False)
+    parser.flag("--json", help="print each notification of the daemon as a line of JSON")
 
-    Raises:
-        KeyboardInterrupt: the user has seen enough.
-        SnapdError: the folder cannot be opened, or is gone.
-    """
+
+@Command("watch", "look closer", _arguments, answer="ToldNotification", example="watch", plays=False, shows=True)
+def watch(options: argparse.Namespace) -> NoReturn:
+    """Show what agents and you do in this folder while it happens."""
     folder = folder_of(options)
     found, client = connected(options.socket, folder, None)
     try:
@@ -104,7 +108,7 @@ class _Watch:
             elif heard.method == DISCONNECTED and not self._found.is_open:
                 self._connect_again()
 
-    def _tell(self, method: str, params: dict[str, Any]) -> None:
+    def _tell(self, method: str, params: Any) -> None:
         if params["seq"] <= self._seq:
             # told when it was caught up with
             return
@@ -164,7 +168,7 @@ class Happening:
         self._clock = ""
         self._width = 0
 
-    def go_on(self, steps: Iterable[dict[str, Any]]) -> None:
+    def go_on(self, steps: Iterable[OpenStep]) -> None:
         """Takes in which steps are open, as `snapshot/status` tells them."""
         self._open = {step["stepId"] for step in steps}
         self._told = {}

@@ -89,7 +89,7 @@ def connected(
     locations, path = daemon_at(socket)
     own = own_settings(locations)
     try:
-        ensure_daemon(locations, path).close()
+        ensure_daemon(locations, path, _tell_start if sys.stderr.isatty() else lambda: None).close()
     except IoError as error:
         from snapd.settings.sources import read_file
 
@@ -102,6 +102,10 @@ def connected(
         catch_up(os.environ, _CATCH_UP_SECONDS)
     client = connect(path, timeout)
     return RemoteBackend(client, folder, {**own, "onlyOpen": True} if only_open else own), client
+
+
+def _tell_start() -> None:
+    print("snapd: starting the daemon...", file=sys.stderr)
 
 
 def connect_again(client: Client, socket: str | None) -> None:
@@ -156,15 +160,14 @@ def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
     return Settings.of(file)
 
 
-def ask(found: Backend, method: str, params: dict[str, Any]) -> Any:
+def ask(found: Backend, method: Any, params: Any) -> Any:
     """The result of a request; a long one shows a progress bar on a terminal.
 
     Raises:
         SnapdError: the error that answers the request.
     """
-    given = {name: value for name, value in params.items() if value is not None}
     with _bar() if sys.stderr.isatty() else nullcontext() as report:
-        answer = found.request(method, given, report)
+        answer = found.request(method, params, report)
     ANSWERS.append((found, answer))
     return answer
 
