@@ -256,7 +256,12 @@ def open_remote(socket: str, folder: str, options: dict[str, Any], locations: Lo
     return RemoteBackend(connect(socket, None, locations), folder, options)
 
 
-def connect(socket: str, timeout: float | None, locations: Locations | None = None) -> Client:
+def connect(
+    socket: str,
+    timeout: float | None,
+    locations: Locations | None = None,
+    on_wait: Callable[[], object] | None = None,
+) -> Client:
     """A connection to the daemon on a socket, not yet initialised.
 
     Args:
@@ -264,6 +269,7 @@ def connect(socket: str, timeout: float | None, locations: Locations | None = No
         timeout: seconds that the daemon has for each answer; None for no limit.
         locations: of the user: the daemon is started if none runs, also when the connection is lost later, and then the
             client reconnects.
+        on_wait: called if the daemon takes long to start now.
 
     Raises:
         IoError: nobody listens there, or the daemon cannot be started.
@@ -271,11 +277,13 @@ def connect(socket: str, timeout: float | None, locations: Locations | None = No
     from snapd_client import Client
     from snapd_client.transport import Transport, connect_unix
 
+    waits = [] if on_wait is None else [on_wait]
+
     def open_transport() -> Transport:
         if locations is not None:
             from snapd.launch import ensure_daemon
 
-            descriptor = ensure_daemon(locations, socket).detach()
+            descriptor = ensure_daemon(locations, socket, waits.pop() if waits else lambda: None).detach()
             return Transport(descriptor, descriptor)
         try:
             return connect_unix(socket, timeout)
@@ -325,7 +333,7 @@ class RemoteBackend:
 
         def show(progress: Progress) -> None:
             if report is not None and progress.kind != "end":
-                report(progress.message or progress.title or method, progress.percentage)
+                report(progress.message or "working", progress.percentage)
 
         with _client_errors():
             try:

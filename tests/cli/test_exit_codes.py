@@ -55,7 +55,7 @@ def test_130_interrupted(home: Home, project: str) -> None:
     tree = home.track(project)
     put(project, {"README.md": b"new\n"})
     terminal = Terminal(home, project, "restore", tree, keys=True)
-    terminal.wait_for(b"[y/N/d]")
+    terminal.wait_for(b"[y/N/d/?]")
     terminal.type(b"\x03")
     assert (terminal.finish().code, read(project, "README.md")) == (130, b"new\n")
 

@@ -61,6 +61,7 @@ def doctor(options: argparse.Namespace) -> int:
         "daemon": lambda: machine.daemon(socket),
         "daemons": lambda: machine.other_daemons(locations, socket),
         "agents": lambda: machine.agents(locations),
+        "hooks": lambda: machine.hooks(locations),
         **of_folder,
     }
     results = {}

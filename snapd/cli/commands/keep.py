@@ -119,7 +119,7 @@ def revert(options: argparse.Namespace) -> int:
             field="FILE",
         )
     with backend(options) as found:
-        tree = find_snapshot(found, options.hash)
+        tree = find_snapshot(found, options.hash, or_oldest=False)
         for path in options.files:
             _check_known(options, found, tree, path)
         params = {"patches": [{"hash": tree, "files": [in_folder(options, path) for path in options.files]}]}
@@ -135,7 +135,7 @@ def _restore_arguments(parser: Parser) -> None:
 def restore(options: argparse.Namespace) -> int:
     """Make the folder match a snapshot."""
     with backend(options) as found:
-        params = {"hash": find_snapshot(found, options.hash)}
+        params = {"hash": find_snapshot(found, options.hash, or_oldest=False)}
         return operate(options, found, "snapshot/restore", params, sure=options.yes)
 
 

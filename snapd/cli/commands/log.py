@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from snapd.cli.terminal.output import Painter, print_json, printable, step_line,
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.reasons import STYLES, not_in_snapshots, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
-from snapd.model.errors import InvalidParams
+from snapd.model.errors import InvalidParams, UnknownStep
 
 from .graph import draw
 
@@ -217,12 +218,15 @@ def log(options: argparse.Namespace) -> int:
         # afterwards: it has the session of every entry then
         known = {session["sessionId"]: session for session in all_sessions(found)}
         diffs = _diffs(found, shown, options) if options.patch else []
+        steps = [] if shown else [step for word in options.files for step in _steps_called(options, found, word)]
     if options.json:
         told = [{**entry, "diff": diff} for entry, diff in zip(shown, diffs, strict=True)] if options.patch else shown
         print_json({"entries": told})
         return DONE
     if not shown:
         print(f"snapd: {_nothing(options)}", file=sys.stderr)
+        for step in steps:
+            print(f"hint: {short(step['stepId'])} is a step: 'snapd show {short(step['stepId'])}'", file=sys.stderr)
         return DONE
     painter, width = Painter(options), terminal_width()
     if options.patch or options.oneline:
@@ -265,6 +269,16 @@ def _nothing(options: argparse.Namespace) -> str:
     what = f"changed {' or '.join(map(printable, options.files))}" if options.files else "happened"
     where = f"in session {printable(options.session)}" if options.session else "in this folder"
     return f"nothing has {what} {where} {f'since {printable(options.since)}' if options.since else 'yet'}"
+
+
+def _steps_called(options: argparse.Namespace, found: Backend, word: str) -> list[dict[str, Any]]:
+    """The step that a word means which is no file; an empty list if it means none."""
+    if os.path.lexists(os.path.join(options.directory, word)):
+        return []
+    try:
+        return [find_step(found, word)]
+    except (InvalidParams, UnknownStep):
+        return []
 
 
 def _diffs(found: Backend, entries: list[dict[str, Any]], options: argparse.Namespace) -> list[str]:

@@ -88,7 +88,7 @@ def connected(
     locations, path = daemon_at(socket)
     own = own_settings(locations)
     try:
-        client = connect(path, timeout, locations)
+        client = connect(path, timeout, locations, _tell_start if sys.stderr.isatty() else None)
     except IoError as error:
         from snapd.settings.sources import read_file
 
@@ -100,6 +100,10 @@ def connected(
 
         catch_up(os.environ, _CATCH_UP_SECONDS)
     return RemoteBackend(client, folder, {**own, "onlyOpen": True} if only_open else own), client
+
+
+def _tell_start() -> None:
+    print("snapd: starting the daemon...", file=sys.stderr)
 
 
 def own_settings(locations: Locations) -> dict[str, Any]:
