@@ -10,6 +10,7 @@ import pytest
 from snapd_client import Client, ConnectionLost, SnapdError
 
 from tests.clients.peer import WAIT, Peer, taken
+from tests.rpc.machine import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,20 +76,13 @@ def subscribe(daemon: Daemon, client: Client, peer: Peer) -> Any:
 
 def test_a_request_after_the_loss_reconnects(daemon: Daemon, client: Client) -> None:
     begin(daemon, client).close()
-    with client.subscribe({"none"}) as ended:
-        # without one, nobody would connect again before the request
-        assert taken(ended).method == "snapd/disconnected"
+    wait_until(lambda: not client.connected, "the client to notice the loss")
     answer = daemon.pool.submit(client.request, "session/undo", {})
-    peer = daemon.accept()
     for _ in range(2):
         # a daemon that ends accepts connections for a moment
-        peer.close()
-        peer = daemon.accept()
-    daemon.answer(peer, {"capabilities": {}})
-    assert peer.read()["method"] == "initialized"
-    while (request := peer.read())["method"] != "session/undo":
-        peer.send(id=request["id"], result={"workspaceUri": URI, "latest": 1})
-    peer.send(id=request["id"], result="undone")
+        daemon.accept().close()
+    peer = daemon.welcome()
+    assert daemon.answer(peer, "undone")["method"] == "session/undo"
     assert answer.result(WAIT) == "undone"
     peer.close()
 
