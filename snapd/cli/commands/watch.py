@@ -12,7 +12,7 @@ from snapd_client.notifications import DISCONNECTED, RECONNECTED, UNREACHABLE
 from snapd.cli.parsing.command import Command, common
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
-from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad, terminal_width
+from snapd.cli.terminal.layout import UNLIMITED, cell, columns, fit, fit_title, one_line, terminal_width
 from snapd.cli.terminal.naming import changed, learn, said_of, short, step_name
 from snapd.cli.terminal.output import Painter, count_words, counts, letter_of, print_error, printable
 from snapd.cli.terminal.times import local_now
@@ -113,7 +113,7 @@ class _Watch:
         # a daemon that has just ended is found out below, and ids are shown whole
         with suppress(SnapdError):
             learn(self._found, params)
-        for line in self._happening.lines(method, params, local_now(), terminal_width(unlimited=True)):
+        for line in self._happening.lines(method, params, local_now(), terminal_width()):
             print(line, flush=True)
 
     def _look_around(self) -> None:
@@ -202,7 +202,7 @@ class Happening:
             f"{params['kind']} to {short(params['after'])}",
             "1 file" if len(files) == 1 else f"{len(files)} files",
         )
-        for row in files[:_FILES]:
+        for row in files[: self._most]:
             yield self._line("", "", f"{row['outcome'].ljust(9)} {printable(row['file'])}", clock=False)
         yield from self._more(len(files))
 
@@ -218,18 +218,22 @@ class Happening:
         elif news:
             yield self._line(who, mark, changed(news))
             yield from self._rows(news)
-        for file in back[:_FILES]:
+        for file in back[: self._most]:
             yield self._line(who, mark, f"{printable(file)} is as it was")
 
     # -- lines
 
+    @property
+    def _most(self) -> int:
+        return _FILES if self._width < UNLIMITED else UNLIMITED
+
     def _rows(self, files: list[dict[str, Any]]) -> Iterator[str]:
-        for row in files[:_FILES]:
+        for row in files[: self._most]:
             yield self._line("", "", "", clock=False, file=row)
         yield from self._more(len(files))
 
     def _more(self, count: int) -> Iterator[str]:
-        if count > _FILES:
+        if count > self._most:
             yield self._line("", "", f"… and {count - _FILES} more files", clock=False)
 
     def _line(
@@ -246,7 +250,7 @@ class Happening:
         sign, style = _MARKS[mark]
         time = self._painter.paint(self._clock, "dim") if clock else " " * len(self._clock)
         room = _WHO if self._width >= _ROOMY else _SHORT_WHO
-        author = self._painter.paint(pad(fit(who, room), room), "dim")
+        author = self._painter.paint(cell(who, room, self._width), "dim")
         left = self._width - len(self._clock) - room - len("    ") - 1 - (2 + columns(end) if end else 0)
         if file is None:
             said = fit(text, left)
