@@ -6,7 +6,6 @@ import logging
 import os
 import queue
 import threading
-import time
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
@@ -33,8 +32,6 @@ _CLOSE_SECONDS = 2.0
 _FAILURES = (SnapdError, OSError)
 _LOST = "EPIPE"
 """The `errno` of a request whose connection was lost."""
-_PAUSES = (0.0, 0.1, 0.5)
-"""Seconds to wait, each time that the connection is lost, before the daemon is looked for once more."""
 
 
 class Step:
@@ -228,30 +225,22 @@ class Recording:
     def _do(self, order: _Order) -> None:
         if self._refusal is not None and not order.opens:
             raise self._refusal
-        for pause in _PAUSES if order.again else ():
-            try:
-                order.work(self._open())
-            except IoError as error:
-                if error.data.get("errno") != _LOST:
-                    raise
-                # a daemon that is about to die may still let somebody in
-                logger.warning("the daemon is gone; looking for it once more")
-                time.sleep(pause)
-            else:
-                return
-        order.work(self._open())
+        try:
+            order.work(self._open())
+        except IoError as error:
+            if error.data.get("errno") != _LOST or not order.again:
+                raise
+            logger.warning("the daemon is gone; looking for it once more")
+            order.work(self._open())
 
     def _open(self) -> Backend:
-        """The daemon, which is looked for again where the connection was lost.
+        """The daemon.
 
         Raises:
             SnapdError: it cannot be reached, or refuses the folder.
         """
-        if self._found is not None and self._found.is_open:
-            return self._found
         if self._found is not None:
-            self._found.close()
-            self._found = None
+            return self._found
         try:
             self._found = self._connect(self.folder)
         except _FAILURES as error:
@@ -295,14 +284,12 @@ class Daemon:
             SnapdError: the daemon cannot be reached, or refuses the folder; or snapshots are off.
         """
         from snapd.backend import open_remote
-        from snapd.launch import ensure_daemon
         from snapd.settings.sources import as_options, for_the_daemon, read_environment
 
         own, unheard = for_the_daemon(read_environment(os.environ), self._locations.config_file)
         if unheard is not None:
             logger.warning("%s", unheard)
-        ensure_daemon(self._locations, self._socket).close()
-        found = open_remote(self._socket, folder, as_options(own))
+        found = open_remote(self._socket, folder, as_options(own), self._locations)
         try:
             enabled = found.request("snapshot/status", {})["enabled"]
         except BaseException:
