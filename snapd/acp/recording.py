@@ -6,17 +6,19 @@ import logging
 import os
 import queue
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
 from snapd.folders.root import folder_around
 from snapd.locations import Locations
-from snapd.model.errors import IoError, SnapdError, UnknownSession, WorkspaceRefused
+from snapd.model.errors import IoError, SnapdError, WorkspaceRefused
 from snapd.settings import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from snapd_client.types import AgentReportParams, AgentReportResult
 
     from snapd.backend import Backend
 
@@ -37,7 +39,7 @@ class Step:
 
     Args:
         session: the session that it belongs to.
-        params: what else `step/begin` is told.
+        params: what else the report of its beginning says.
         parent: the step that it is a part of.
 
     Attributes:
@@ -117,7 +119,7 @@ class Recording:
         self._agents[session] = agent
 
         def work(found: Backend) -> None:
-            self._start(found, session)
+            found.request("session/start", {"sessionId": session, "agent": agent})
             ready()
             # the first look at a folder takes longest: the first prompt finds it done
             found.request("snapshot/track", {})
@@ -128,35 +130,22 @@ class Recording:
         """Ends a session, with what is open in it."""
         self._order("end the session", lambda found: found.request("session/end", {"sessionId": session}))
 
-    def message(self, session: str, message_id: str, text: str) -> None:
-        """Tells the prompt of a turn."""
-        params = {"sessionId": session, "messageId": message_id, "text": text}
-        self._order(
-            "tell the message", lambda found: self._in_session(found, session, "session/message", params), opens=True
-        )
+    def prompt(self, step: Step, text: str) -> None:
+        """Records a prompt, and begins the step of its turn, where that of the turn before it ends."""
+        self._begin(step, "prompt", {"text": text, "turnStep": True}, opens=True)
 
-    def begin(self, step: Step, ends: Step | None = None, *, opens: bool = False) -> None:
-        """Begins a step.
+    def end_turn(self, step: Step) -> None:
+        """Ends the step of a turn."""
+        self._end(step, "turnEnd", {"turnStep": True})
 
-        Args:
-            step: the step.
-            ends: another one of the session, which ends with the snapshot on which this one begins.
-            opens: whether a daemon that was not there before is looked for once more.
-        """
-
-        def work(found: Backend) -> None:
-            names = {"parentStepId": step.above, "ends": None if ends is None else ends.step_id}
-            params = {"sessionId": step.session, **step.params, **{key: name for key, name in names.items() if name}}
-            begun = self._in_session(found, step.session, "step/begin", params)
-            step.step_id = begun["stepId"]
-            step.settled.set()
-
-        self._order("begin a step", work, lambda _: step.settled.set(), opens=opens)
+    def begin(self, step: Step) -> None:
+        """Begins the step of a call."""
+        self._begin(step, "callBegin", {})
 
     def end(
         self, step: Step, files: Sequence[str] | None = None, title: str | None = None, directory: str | None = None
     ) -> None:
-        """Ends a step.
+        """Ends the step of a call.
 
         Args:
             step: the step.
@@ -164,20 +153,28 @@ class Recording:
             title: what the agent calls it at last; None for as it did at first.
             directory: what relative names are relative to.
         """
+        told = {"files": files, "description": title, "directory": None if files is None else directory}
+        self._end(step, "callEnd", {**told, "callId": step.params["callId"]})
 
+    def _begin(self, step: Step, event: str, more: dict[str, Any], *, opens: bool = False) -> None:
+        def work(found: Backend) -> None:
+            params = {**step.params, **more, "agent": self._agents.get(step.session), "parentStepId": step.above}
+            step.step_id = self._report(found, step, event, params)["stepId"]
+            step.settled.set()
+
+        self._order("begin a step", work, lambda _: step.settled.set(), opens=opens)
+
+    def _end(self, step: Step, event: str, params: dict[str, Any]) -> None:
         def work(found: Backend) -> None:
             if step.step_id is not None:
-                found.request(
-                    "step/end",
-                    {
-                        "stepId": step.step_id,
-                        "files": None if files is None else list(files),
-                        "description": title,
-                        "directory": None if files is None else directory,
-                    },
-                )
+                self._report(found, step, event, params)
 
         self._order("end a step", work)
+
+    def _report(self, found: Backend, step: Step, event: str, params: dict[str, Any]) -> AgentReportResult:
+        given = {name: value for name, value in params.items() if value is not None}
+        report = cast("AgentReportParams", {"sessionId": step.session, "event": event, **given})
+        return found.request("agent/report", report)
 
     def ask(self, work: Work, failed: Callable[[Exception], None]) -> None:
         """Does something for the person, once; `failed` hears why it could not be done."""
@@ -224,19 +221,6 @@ class Recording:
                 order.failed(error)
         if self._found is not None:
             self._found.close()
-
-    def _start(self, found: Backend, session: str) -> None:
-        agent = self._agents.get(session)
-        found.request("session/start", {"sessionId": session, **({"agent": agent} if agent else {})})
-
-    def _in_session(self, found: Backend, session: str, method: Any, params: Any) -> Any:
-        """The result of a request of a session, which is started where the daemon knows none that goes on."""
-        try:
-            return found.request(method, params)
-        except UnknownSession:
-            # the editor's first prompt came before ours was told, or somebody ended it, such as a hook of the agent's
-            self._start(found, session)
-            return found.request(method, params)
 
     def _do(self, order: _Order) -> None:
         if self._refusal is not None and not order.opens:

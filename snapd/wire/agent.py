@@ -54,7 +54,10 @@ class AgentReportParams(RequestParams):
     news: Annotated[bool, "Whether to answer with `news`."] = False
     message_id: Annotated[str | None, "The prompt, by the agent's own id. A prompt with a text needs one."] = None
     text: Annotated[str | None, "With `prompt`, what the person wrote; a blank text is not recorded."] = None
-    turn_step: Annotated[bool, "With `prompt`, whether to begin a step for the whole turn."] = False
+    turn_step: Annotated[
+        bool,
+        "With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call.",
+    ] = False
     call_id: Annotated[str | None, "The call, by the agent's own id. A step's `partId`."] = None
     alike: Annotated[
         bool,

@@ -2091,7 +2091,7 @@ class AgentReportParams(_AgentReportParamsRequired, total=False):
     text: str | None
     """With `prompt`, what the person wrote; a blank text is not recorded."""
     turnStep: bool | None
-    """With `prompt`, whether to begin a step for the whole turn."""
+    """With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call."""
     callId: str | None
     """The call, by the agent's own id. A step's `partId`."""
     alike: bool | None

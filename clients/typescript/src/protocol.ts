@@ -1487,7 +1487,7 @@ export interface AgentReportParams extends RequestParams {
   messageId?: string;
   /** With `prompt`, what the person wrote; a blank text is not recorded. */
   text?: string;
-  /** With `prompt`, whether to begin a step for the whole turn. */
+  /** With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call. */
   turnStep?: boolean;
   /** The call, by the agent's own id. A step's `partId`. */
   callId?: string;
