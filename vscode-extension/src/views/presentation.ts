@@ -34,6 +34,8 @@ export interface Presentation {
   readonly icon: string | undefined;
   /** Whether the icon is shown in a quiet colour. */
   readonly quiet: boolean;
+  /** The agent whose colour the icon has, if it is not quiet. */
+  readonly agent?: string | undefined;
   /** A `markUri`, where there is something to decorate. */
   readonly mark: string | undefined;
 }
@@ -92,6 +94,7 @@ export function presentInTimeline(item: FileItem, now: number): Presentation {
       .join(", "),
     icon: step === undefined ? eventIcon(entry) : stepIcon(step),
     quiet: step === undefined || undone,
+    agent: step?.agent,
     mark: undone ? markUri(step.stepId, { letter: undefined, undone: true }) : undefined,
   };
 }
@@ -136,11 +139,12 @@ function ofSession({ session, folder }: SessionItem, now: number): Presentation 
     spoken: joined([`Session ${name}`, agent, machine, steps, when], ", "),
     icon: "comment-discussion",
     quiet: session.endedAt !== undefined,
+    agent: session.agent,
     mark: undefined,
   };
 }
 
-function ofTurn({ turn }: TurnItem, now: number): Presentation {
+function ofTurn({ turn, folder }: TurnItem, now: number): Presentation {
   const { steps, changes, state, isCut } = turn;
   const name = turnName(turn);
   const count = isCut ? `${steps.length} or more steps` : counted(steps.length, "step");
@@ -175,6 +179,7 @@ function ofTurn({ turn }: TurnItem, now: number): Presentation {
     ),
     icon: turnIcon(turn.state),
     quiet: state === "empty" || state === "undone",
+    agent: folder.session(turn.sessionId)?.agent,
     mark: state === "undone" ? markUri(turnKey(turn), { letter: undefined, undone: true }) : undefined,
   };
 }
@@ -209,6 +214,7 @@ function ofStep({ step, entry }: StepItem, now: number): Presentation {
     ),
     icon: stepIcon(step),
     quiet: undone,
+    agent: step.agent,
     mark: undone ? markUri(entryKey(entry), { letter: undefined, undone: true }) : undefined,
   };
 }
