@@ -8,7 +8,7 @@ import attrs
 
 from .message import SessionNewsResult
 from .session import AgentProcess
-from .values import RequestParams
+from .values import RequestParams, TreeHash
 
 AgentEvent = Literal[
     "sessionStart",
@@ -89,6 +89,7 @@ class AgentReportResult:
     """The result of `agent/report`."""
 
     step_id: Annotated[str | None, "The step that began, or else that ended. Absent if none did."] = None
+    hash: Annotated[TreeHash | None, "The snapshot on which that step began."] = None
     news: Annotated[
         SessionNewsResult | None,
         "With `news`, what `session/news` would answer. Absent if the session is unknown.",

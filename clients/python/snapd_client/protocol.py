@@ -2129,6 +2129,8 @@ class AgentReportResult(TypedDict, total=False):
 
     stepId: str
     """The step that began, or else that ended. Absent if none did."""
+    hash: TreeHash
+    """The snapshot on which that step began."""
     news: SessionNewsResult
     """With `news`, what `session/news` would answer. Absent if the session is unknown."""
     outside: list[str]

@@ -1525,6 +1525,8 @@ export interface AgentReportParams extends RequestParams {
 export interface AgentReportResult {
   /** The step that began, or else that ended. Absent if none did. */
   stepId?: string;
+  /** The snapshot on which that step began. */
+  hash?: TreeHash;
   /** With `news`, what `session/news` would answer. Absent if the session is unknown. */
   news?: SessionNewsResult;
   /** Those of `files` that are not in the workspace. */

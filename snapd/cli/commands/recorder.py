@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from snapd_client import ClientError
 from snapd_client.notifications import RECONNECTED, UNREACHABLE
 
-from snapd.model.errors import SnapdError, UnknownSession
+from snapd.model.errors import SnapdError
 
 if TYPE_CHECKING:
     from snapd_client import Client, Notification
@@ -126,10 +126,11 @@ class Recorder:
     def _begin(self) -> None:
         """Begins a step, with which the one before it ends."""
         self._changed = None
-        begun = self.backend.request("step/begin", {"sessionId": self.session_id, "ends": self._open})
-        self._open = begun["stepId"]
-        self._own.append(begun["hash"])
-        self._base = begun["hash"]
+        begun = self.backend.request(
+            "agent/report", {"sessionId": self.session_id, "event": "callBegin", "sequential": True}
+        )
+        self._open, self._base = begun["stepId"], begun["hash"]
+        self._own.append(self._base)
 
     def _recover(self) -> None:
         """Finds out which step is open, as soon as the daemon can be asked."""
@@ -152,12 +153,8 @@ class Recorder:
             # tried again, where it was the turn of a step that failed
             self._changed = time.monotonic()
             return
-        try:
-            self._begin()
-        except UnknownSession:
-            # somebody ended it
-            self.backend.request("session/start", {"sessionId": self.session_id})
-            self._begin()
+        # if somebody ended the session, this resumes it
+        self._begin()
 
 
 class Hooked:
