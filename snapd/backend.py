@@ -104,7 +104,7 @@ def with_short_ids(found: Backend, answer: T) -> T:
     return shortened
 
 
-def pages(ask: Callable[[str, dict[str, Any]], Any], method: str, params: dict[str, Any], key: str) -> Iterator[Any]:
+def pages(ask: Callable[[Any, Any], Any], method: str, params: Mapping[str, Any], key: str) -> Iterator[Any]:
     """All items of a paged answer.
 
     Args:
