@@ -143,7 +143,7 @@ VALUES = {
     values.Outcome: OUTCOME,
     values.FullLook: "at reason",
     values.StoreInfo: "path bytes",
-    session.Session: "sessionId agent? title? startedAt endedAt? stepCount undoable redoable origin? takenOver? "
+    session.Session: "sessionId agent? title? name startedAt endedAt? stepCount undoable redoable origin? takenOver? "
     "signature?",
     values.Origin: "remote host",
     values.Signature: "state signer? key? signedAt? reason?",

@@ -41,10 +41,6 @@ export function grouped(count: number): string {
   return count.toLocaleString("en");
 }
 
-export function sessionName(session: Session): string {
-  return firstLine(session.title) ?? firstLine(session.agent) ?? `Session ${visible(session.sessionId.slice(0, 8))}`;
-}
-
 const SIGNATURES: Readonly<Record<NonNullable<Session["signature"]>["state"], string>> = {
   good: "signed",
   partial: "signed in part",
