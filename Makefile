@@ -1,5 +1,7 @@
 # make demo: sets up, runs the main job on a real repository.  make test: sets up, runs every check.
 # make test-long: sets up, runs what takes longest, and has the random tests try more than `make test` has time for.
+# make test-python, make test-long-python: the tests in Python of both; PART=2/3 runs the second of three equal parts.
+# make durations: records how long the tests take, by which the parts are equal.
 # make vsix: builds the VS Code extension.  make page: builds the page of `snapd web`.
 # make e2e: drives every editor: make e2e-vscode in a real VS Code (ONLY=scenario, SHOTS=folder, PUBLISH=1), make e2e-web in a
 #   real browser (ONLY=scenario, PUBLISH=1), make e2e-neovim in a real Neovim (TESTS_NEOVIM=program).
@@ -31,30 +33,15 @@ TARGET := linux-$(patsubst aarch64,arm64,$(patsubst x86_64,x64,$(MACHINE)))
 VSIX := dist/snapd-$(VERSION)-$(TARGET).vsix
 PAGE := snapd/web/page/index.html
 SHOTS ?= $(EXTENSION)/build/e2e
-# what `make test` leaves out: what takes longest, most of the faces, other machines, and what the store does by itself
-LONGEST := $(addprefix tests/,acp agents/settings authorship benchmarks/test_storage.py cli/admin cli/bisect cli/completing \
-	cli/machines cli/reference/test_pages_run.py cli/terminal cli/test_first_hour.py clients core/actions/test_cut_short.py \
-	core/actions/test_dry_runs.py core/actions/test_export.py core/actions/test_purge.py \
-	core/actions/test_review_random.py core/actions/test_text_blame.py core/operations/test_ends.py \
-	model/test_secrets.py core/test_growth.py core/test_model.py differ faults/test_failpoints.py \
-	faults/test_sweeps.py fixtures fuzz hazards hook/test_json_text.py library machines mcp notes remotes \
-	rpc/test_adding_a_method.py rpc/test_concurrency.py rpc/test_slow_diff.py rpc/test_tcp.py sharing soak \
-	staging store/fsck store/journal store/maintenance store/objects/test_damaged_objects.py \
-	store/objects/test_libgit2.py store/test_adopt.py store/test_passing_errors.py \
-	store/timeline test_package.py ui/test_review.py ui/test_view.py web worktree/test_cost.py \
-	worktree/test_links.py)
-# what `make e2e-neovim` runs
-NEOVIM_TESTS := tests/neovim
-# what `make release-check` runs
-RELEASE_TESTS := tests/release
-# what `tests/support/amounts.py` makes longer
-LONG := $(addprefix tests/,core rpc/test_sessions.py worktree/snapshot/test_bursts.py store/fsck/test_kills.py \
-	store/journal/test_journal.py)
+# what `make test-python` leaves out (pyproject.toml has the marks)
+FAST := not slow and not neovim and not release
+# of make test-python, make test-long-python
+SPLIT = $(if $(PART),--part $(PART)) $(if $(RECORD),--record-durations)
 
 # where it is set, each of the two thousand processes that the tests start would compile snapd anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-machines test test-long test-python test-typescript sweep fuzz soak agents bench bench-guard scale install lint lint-python lint-typescript format generate dist docs executable release release-check lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
+.PHONY: demo demo-machines test test-long test-python test-long-python test-typescript test-long-typescript durations sweep fuzz soak agents bench bench-guard scale install lint lint-python lint-typescript format generate dist docs executable release release-check lock clean node page vsix e2e e2e-vscode e2e-web e2e-neovim
 
 demo-machines: install
 	$(BIN)/python clients/python/demo_machines.py
@@ -68,11 +55,20 @@ test: install node
 
 # five for two cores: each now and then waits for a daemon
 test-python: $(COMPILED)
-	$(BIN)/python -m pytest -n 5 --dist worksteal $(addprefix --ignore=,$(LONGEST) $(NEOVIM_TESTS) $(RELEASE_TESTS))
+	$(BIN)/python -m pytest -n 5 --dist worksteal -m "$(FAST)" $(SPLIT)
 
-test-long: install node
+test-long: test-long-typescript test-long-python
+
+test-long-typescript: install node
 	$(IN_CLIENT) ../../scripts/quietly npm test
-	TESTS_LONG=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(LONGEST) $(LONG)
+
+test-long-python: $(COMPILED) node
+	TESTS_LONG=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or thorough" $(SPLIT)
+
+# how long each module of tests takes, into tests/durations.json: on a machine that does nothing else
+durations:
+	$(MAKE) test-python RECORD=1
+	$(MAKE) test-long-python RECORD=1
 
 # the client in TypeScript is tried against many daemons: in test-long
 test-typescript: install node
@@ -160,7 +156,7 @@ e2e-vscode: vsix $(EXTENSION)/e2e/node_modules/.installed
 		$(foreach name,$(ONLY),--only $(name)) $(if $(PUBLISH),--publish)
 
 e2e-neovim: install
-	$(BIN)/python -m pytest -n 2 $(NEOVIM_TESTS)
+	$(BIN)/python -m pytest -n 2 -m neovim tests/neovim
 
 e2e-web: install page
 	scripts/with-node node $(WEB)/e2e/run.mjs --shots $(WEB)/build/e2e $(foreach name,$(ONLY),--only $(name)) $(if $(PUBLISH),--publish)
@@ -216,7 +212,7 @@ release: vsix
 release-check: release $(EXTENSION)/e2e/node_modules/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/release/requirements.lock
 	cd tests/release/node && ../../../scripts/with-node $(NPM_CI)
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(RELEASE_TESTS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m release tests/release
 
 # needs uv; run it when dependencies change
 lock: LOCKED := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header

@@ -10,15 +10,16 @@ import os
 import re
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from snapd.model import errors as core_errors
 from snapd.model.errors import IoError, SnapdError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from snapd_client import Cancellation, Client, Progress
+    from snapd_client.methods import typed
 
     from snapd.locations import Locations
     from snapd.settings.in_force import Base, Options
@@ -26,7 +27,15 @@ if TYPE_CHECKING:
     from snapd.wire.values import RequestParams
     from snapd.workspaces import Workspaces
 
+    T = TypeVar("T")
     Report = Callable[[str, int | None], None]
+
+else:
+
+    def typed(function):
+        """Types nothing at run time."""
+        return function
+
 
 _BY_KIND: dict[str, type[SnapdError]] = {
     found.kind: found
@@ -76,7 +85,7 @@ def beginnings(found: Backend, answer: Any, known: Container[str] = ()) -> dict[
     )
 
 
-def with_short_ids(found: Backend, answer: Any) -> Any:
+def with_short_ids(found: Backend, answer: T) -> T:
     """An answer with its ids and hashes as they are shown."""
     shown = beginnings(found, answer)
 
@@ -85,7 +94,8 @@ def with_short_ids(found: Backend, answer: Any) -> Any:
             return {key: shorten(below) for key, below in value.items()}
         return [shorten(below) for below in value] if isinstance(value, list) else shown.get(value, value)
 
-    return shorten(answer)
+    shortened: T = shorten(answer)
+    return shortened
 
 
 def pages(ask: Callable[[str, dict[str, Any]], Any], method: str, params: dict[str, Any], key: str) -> Iterator[Any]:
@@ -109,12 +119,13 @@ def pages(ask: Callable[[str, dict[str, Any]], Any], method: str, params: dict[s
 class Backend(Protocol):
     """Answers requests about one folder."""
 
-    def request(self, method: str, params: dict[str, Any], report: Report | None = None) -> Any:
+    @typed
+    def request(self, method: str, params: Mapping[str, Any] | None = None, report: Report | None = None) -> Any:
         """The result of a request, as JSON values.
 
         Args:
             method: of the wire's table.
-            params: JSON values.
+            params: JSON values; None stands for what is absent.
             report: called with a message and a percentage (None if unknown) while a long request runs.
 
         Raises:
@@ -150,11 +161,13 @@ class LocalBackend:
         self._options = options
         self._workspace = workspaces.acquire(self._folder, options)
 
-    def request(self, method: str, params: dict[str, Any], report: Report | None = None) -> Any:
+    @typed
+    def request(self, method: str, params: Mapping[str, Any] | None = None, report: Report | None = None) -> Any:
         """See `Backend.request`."""
         from snapd.wire.converter import unstructure
 
-        return unstructure(self._handle(method, params, report))
+        given = {name: value for name, value in (params or {}).items() if value is not None}
+        return unstructure(self._handle(method, given, report))
 
     def call(self, method: str, params: RequestParams) -> Any:
         """See `Backend.call`."""
@@ -283,10 +296,11 @@ class RemoteBackend:
         """See `Backend.is_open`."""
         return self._client.connected
 
+    @typed
     def request(
         self,
-        method: str,
-        params: dict[str, Any],
+        method: Any,
+        params: Any = None,
         report: Report | None = None,
         cancellation: Cancellation | None = None,
     ) -> Any:
@@ -310,7 +324,9 @@ class RemoteBackend:
         from snapd.wire.converter import structure, unstructure
         from snapd.wire.methods import METHODS
 
-        return structure(self.request(method, unstructure(params)), METHODS[method].result)
+        given: Any = unstructure(params)
+        name: Any = method
+        return structure(self.request(name, given), METHODS[method].result)
 
     def close(self) -> None:
         """See `Backend.close`."""

@@ -375,6 +375,7 @@ class Workspaces:
                     ProjectBlobs,
                     partial(_contents, store),
                     _last_coverage(store),
+                    was_killed=store.repository.journal.was_replayed,
                 )
                 remotes = RemoteSessions(
                     location.root, store, self._machine, partial(self._beside, location.store, policy)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,8 @@ import pytest
 import snapd.store.timeline.timeline
 from tests.support import places
 from tests.support.workspace import close_all
+
+pytest_plugins = ["tests.support.durations"]
 
 if "TMPDIR" not in os.environ:
     # pytest makes `tmp_path` there
@@ -32,6 +36,26 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 # a busy machine is no reason to fail
 hypothesis.settings.register_profile("snapd", deadline=None)
 hypothesis.settings.load_profile("snapd")
+
+
+_FIRST_MARK = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.(\w+)", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Does not load a module or a folder that `-m` leaves out as a whole: each process of xdist would load it."""
+    file = collection_path / "__init__.py" if collection_path.is_dir() else collection_path
+    mark = _FIRST_MARK.search(file.read_text("utf-8")) if file.suffix == ".py" and file.exists() else None
+    return True if mark is not None and f"not {mark[1]}" in config.option.markexpr else None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Gives a test the marks of its packages: `pytestmark` in an `__init__.py` holds for the whole folder."""
+    assert isinstance(item, pytest.Function)
+    package = item.module.__name__
+    while package := package.rpartition(".")[0]:
+        mark = getattr(sys.modules[package], "pytestmark", None)
+        if mark is not None:
+            item.add_marker(mark)
 
 
 def pytest_collection_finish() -> None:

@@ -20,6 +20,8 @@ import snapd
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(snapd.__file__).parent.parent
 
 

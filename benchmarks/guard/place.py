@@ -135,10 +135,11 @@ class Place:
         """How many bytes an answer takes as JSON, wherever the folder lies."""
         return len(orjson.dumps(answer).replace(self.directory.encode(), b""))
 
-    def request(self, method: str, **params: Any) -> Any:
+    def request(self, method: Any, **params: Any) -> Any:
         """The answer to a request, as JSON values."""
         assert self._backend is not None
-        return self._backend.request(method, params)
+        given: Any = params
+        return self._backend.request(method, given)
 
     def track(self) -> str:
         """Takes a snapshot; returns the tree's id."""

@@ -167,12 +167,18 @@ class Recording:
             title: what the agent calls it at last; None for as it did at first.
             directory: what relative names are relative to.
         """
-        told = {"files": files, "description": title, "directory": None if files is None else directory}
 
         def work(found: Backend) -> None:
             if step.step_id is not None:
-                given = {name: value for name, value in told.items() if value is not None}
-                found.request("step/end", {"stepId": step.step_id, **given})
+                found.request(
+                    "step/end",
+                    {
+                        "stepId": step.step_id,
+                        "files": None if files is None else list(files),
+                        "description": title,
+                        "directory": None if files is None else directory,
+                    },
+                )
 
         self._order("end a step", work)
 
@@ -226,7 +232,7 @@ class Recording:
         agent = self._agents.get(session)
         found.request("session/start", {"sessionId": session, **({"agent": agent} if agent else {})})
 
-    def _in_session(self, found: Backend, session: str, method: str, params: dict[str, Any]) -> Any:
+    def _in_session(self, found: Backend, session: str, method: Any, params: Any) -> Any:
         """The result of a request of a session, which is started where the daemon knows none that goes on."""
         try:
             return found.request(method, params)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
+from snapd.core.actions.activity import Activity
 from snapd.core.actions.cleanup import Upkeep
 from snapd.core.actions.compare import Comparison, KnownSnapshots, NetChanges
 from snapd.core.actions.history import History, MadeChanges
@@ -83,6 +84,7 @@ class Workspace:
         net_changes: compares before and after the steps of a session of this folder, or a step.
         review: shows what agents left pending, keeps it or reverts it.
         pending_feed: notifies of how much is pending.
+        activity: sums up what each session did since a time.
         blame: says who wrote each line of a file.
         text_blame: says who wrote each line of a text that a file had.
         made_changes: lists the changes of steps one by one.
@@ -115,6 +117,7 @@ class Workspace:
         looking = Looking(writer, store, attributor)
         pending_files = PendingFiles(timeline, store, attributor)
         self.review = Review(writer, store, looking, pending_files, texts, runner)
+        self.activity = Activity(timeline, sessions, self.messages, self.review)
         self.pending_feed = PendingFeed(self.review, writer.event_log, writer.trouble.notify)
         self.blame = Blame(writer, store, looking, attributor, texts, Attesting(seams.notes))
         self.text_blame = TextBlame(writer, store, looking, attributor, texts)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from snapd.core.compare.file_diff import FileDelta
     from snapd.model.snapshot import (
         ChangedBy,
+        Decision,
         Details,
         Dispute,
         FileOutcome,
@@ -218,15 +219,17 @@ def milliseconds(text: str, field: str) -> int:
     raise InvalidParams(f"{field}: expected a time such as 2026-01-31T09:30:00Z, got {text!r}", field=field)
 
 
-def options(params: Any, default: OnConflict = "merge") -> OperationOptions:
+def options(context: Context, params: Any, default: OnConflict = "merge") -> OperationOptions:
     """Returns how the client wants an operation done; `default` applies if it did not say what to do with conflicts."""
     on_conflict, expect = getattr(params, "on_conflict", None), params.expect
+    decisions: dict[str, Decision] = getattr(params, "decisions", None) or {}
     return OperationOptions(
         on_conflict or default,
         on_conflict is not None,
         params.dry_run,
         params.details,
         expect if isinstance(expect, str) else None,
+        {path(context, text, f"decisions.{text}"): decision for text, decision in decisions.items()},
     )
 
 

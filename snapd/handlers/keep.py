@@ -144,7 +144,7 @@ _DEFAULT: OnConflict = "overwrite"
 @handles(methods.RESTORE)
 def restore(context: Context, params: RestoreParams) -> Outcome:
     """Makes the working tree exactly a snapshot."""
-    asked = convert.options(params, _DEFAULT)
+    asked = convert.options(context, params, _DEFAULT)
     result = context.workspace.snapshots.restore(convert.tree(params.hash), asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
@@ -156,7 +156,7 @@ def revert(context: Context, params: RevertParams) -> Outcome:
         (convert.tree(patch.hash), [_path(context, patch, text, f"patches[{at}].files") for text in patch.files])
         for at, patch in enumerate(params.patches)
     ]
-    result = context.workspace.snapshots.revert(patches, convert.options(params, _DEFAULT), context.call)
+    result = context.workspace.snapshots.revert(patches, convert.options(context, params, _DEFAULT), context.call)
     return convert.outcome(context.workspace.root, result)
 
 

@@ -89,7 +89,7 @@ def keep(context: Context, params: wire.ReviewKeepParams) -> wire.ReviewListResu
 @handles(methods.REVIEW_REVERT)
 def revert(context: Context, params: wire.ReviewRevertParams) -> Outcome:
     """Reverts pending changes."""
-    asked = convert.options(params)
+    asked = convert.options(context, params)
     outcome = context.workspace.review.revert(_choice(context, params), asked, context.call)
     return convert.outcome(context.workspace.root, outcome)
 

@@ -1,4 +1,4 @@
-"""`session/start`, `end`, `list`, `steps`, `message`, `messages`, `news`, `diff` and `history`."""
+"""`session/start`, `end`, `list`, `steps`, `message`, `messages`, `news`, `diff`, `history` and `activity`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
+    from snapd.core.actions.activity import SessionActivity, StepProblem
+
     from .binding import Context
 
 _ENTRIES = 100
@@ -123,4 +125,34 @@ def list_history(context: Context, params: message_wire.HistoryParams) -> messag
         next_cursor=None
         if page.after is None
         else paged.cursor(b"\0".join([b"%d" % page.after.seq, *sorted(page.after.names)])),
+    )
+
+
+@handles(methods.SESSION_ACTIVITY)
+def activity(context: Context, params: message_wire.ActivityParams) -> message_wire.ActivityResult:
+    """Sums up what each session did."""
+    found = context.workspace.activity.since(convert.milliseconds(params.since, "since"), context.call)
+    return message_wire.ActivityResult(sessions=[_activity(each) for each in found])
+
+
+def _activity(found: SessionActivity) -> message_wire.SessionActivity:
+    return message_wire.SessionActivity(
+        session=history.session(found.session),
+        messages=[history.message(view) for view in found.messages],
+        steps=found.steps,
+        files=found.files,
+        pending_files=found.pending_files,
+        problems=[_problem(each) for each in found.problems],
+    )
+
+
+def _problem(found: StepProblem) -> message_wire.StepProblem:
+    step = found.step.step
+    return message_wire.StepProblem(
+        step_id=step.step_id,
+        message_id=step.begun.message_id,
+        tool=step.begun.tool,
+        description=step.begun.description,
+        at=convert.moment(step.started),
+        kind=found.kind,
     )

@@ -167,7 +167,7 @@ def import_(context: Context, params: wire.SessionImportParams) -> wire.SessionF
 @handles(methods.SESSION_APPLY)
 def apply(context: Context, params: wire.SessionApplyParams) -> wire.SessionApplyResult:
     """Takes in what fetched steps changed."""
-    asked = convert.options(params)
+    asked = convert.options(context, params)
     folder = None if params.from_ is None else convert.absolute(params.from_, "from")
     applied = context.workspace.applier.apply(
         params.session_id, params.step_ids or (), asked, context.call, folder=folder
@@ -206,7 +206,7 @@ def handover(context: Context, params: wire.SessionHandoverParams) -> wire.Sessi
 @handles(methods.SESSION_TAKEOVER)
 def takeover(context: Context, params: wire.SessionTakeoverParams) -> wire.SessionTakeoverResult:
     """Takes over what another machine handed over."""
-    asked = convert.options(params)
+    asked = convert.options(context, params)
     there = _carrier(context, params.remote, params.file)
     taken = context.workspace.takeover.take_over(there, params.name, asked, context.call)
     return convert.outcome_of(

@@ -139,7 +139,7 @@ def hunks(context: Context, params: wire.StepHunksParams) -> wire.StepHunksResul
 def revert_hunks(context: Context, params: wire.StepRevertHunksParams) -> Outcome:
     """Reverts some of these hunks."""
     path = convert.path(context, params.file, "file", _changed(context, params.step_id))
-    asked = convert.options(params)
+    asked = convert.options(context, params)
     result = context.workspace.undo_steps.revert_hunks(params.step_id, path, params.hunks, asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
@@ -148,7 +148,7 @@ def revert_hunks(context: Context, params: wire.StepRevertHunksParams) -> Outcom
 def revert_files(context: Context, params: wire.StepRevertFilesParams) -> Outcome:
     """Reverts a step's changes to some files."""
     paths = convert.paths(context, params.files, "files", _changed(context, params.step_id))
-    asked = convert.options(params)
+    asked = convert.options(context, params)
     result = context.workspace.undo_steps.revert_files(params.step_id, paths, asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
@@ -186,14 +186,14 @@ def undo(context: Context, params: wire.SessionUndoParams) -> wire.StepsOutcome:
     if len(given := [name for name, value in named.items() if value is not None]) > 1:
         raise InvalidParams(f"{given[1]}: not together with {given[0]}", hint="send one of them", field=given[1])
     wanted = Wanted(params.session_id, params.count, params.step_id, params.message_id, params.after_step_id)
-    asked = convert.options(params)
+    asked = convert.options(context, params)
     return _turned(context, context.workspace.undo_steps.undo(wanted, asked, context.call))
 
 
 @handles(methods.SESSION_REDO)
 def redo(context: Context, params: wire.SessionRedoParams) -> wire.StepsOutcome:
     """Redoes steps and operations."""
-    asked = convert.options(params)
+    asked = convert.options(context, params)
     return _turned(context, context.workspace.undo_steps.redo(params.session_id, params.count, asked, context.call))
 
 
@@ -201,7 +201,7 @@ def redo(context: Context, params: wire.SessionRedoParams) -> wire.StepsOutcome:
 def revert(context: Context, params: wire.SessionRevertParams) -> wire.RevertOutcome:
     """Goes back to before a message."""
     workspace = context.workspace
-    asked = convert.options(params)
+    asked = convert.options(context, params)
     result = workspace.undo_steps.revert(params.session_id, params.message_id, params.part_id, asked, context.call)
     same = result.before == result.after
     changed = () if same else workspace.comparison.diff(result.before, result.after, (), context.call)
@@ -219,7 +219,7 @@ def revert(context: Context, params: wire.SessionRevertParams) -> wire.RevertOut
 @handles(methods.SESSION_UNREVERT)
 def unrevert(context: Context, params: wire.SessionUnrevertParams) -> Outcome:
     """Reverses `revert`."""
-    asked = convert.options(params)
+    asked = convert.options(context, params)
     result = context.workspace.undo_steps.unrevert(params.session_id, asked, context.call)
     return convert.outcome(context.workspace.root, result)
 

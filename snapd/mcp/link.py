@@ -41,7 +41,7 @@ class Link:
 
     def request(
         self,
-        method: str,
+        method: Any,
         params: dict[str, Any],
         report: Report | None = None,
         cancellation: Cancellation | None = None,
@@ -61,7 +61,7 @@ class Link:
             SnapdError: the error that answers the request; `IoError` where the daemon cannot be reached; `Cancelled`
                 once this is closed.
         """
-        given = {name: self._named(name, value) for name, value in params.items() if value is not None}
+        given: Any = {name: self._named(name, value) for name, value in params.items() if value is not None}
         try:
             return self._open().request(method, given, report, cancellation)
         except IoError as error:

@@ -325,6 +325,7 @@ class Outcome:
 
 
 OnConflict = Literal["merge", "fail", "overwrite", "keep"]
+Decision = Literal["merge", "overwrite", "keep"]
 
 
 @attrs.frozen

@@ -35,8 +35,6 @@ _PATIENCE = 10.0
 """Seconds that a request waits for a connection."""
 _NEVER_GIVEN = (1 << 53) - 1
 """A number of a notification that no daemon has given out: whoever asks for what came since learns the latest one."""
-_QUESTION = ("snapshot/events", {"since": _NEVER_GIVEN})
-"""A request that any daemon answers at once: the number of the latest notification."""
 MAX_OTHERS = 64
 """Requests about other folders at once; each has a connection to the daemon."""
 
@@ -84,7 +82,7 @@ class Link:
         self._backend, client = connect()
         self._told = client.subscribe()
         try:
-            self._seq = self._backend.request(*_QUESTION)["latest"]
+            self._seq = self._backend.request("snapshot/events", {"since": _NEVER_GIVEN})["latest"]
         except BaseException:
             self._backend.close()
             raise
@@ -134,10 +132,10 @@ class Link:
             backend.close()
         self._thread.join()
 
-    def _read(self, method: str, params: dict[str, Any], cancellation: Cancellation | None) -> Any:
+    def _read(self, method: Any, params: Any, cancellation: Cancellation | None) -> Any:
         return self._opened().request(method, params, cancellation=cancellation)
 
-    def _change(self, method: str, params: dict[str, Any], cancellation: Cancellation | None) -> Any:
+    def _change(self, method: Any, params: Any, cancellation: Cancellation | None) -> Any:
         self._wait_for_a_daemon()
         backend, _ = self._connect()
         try:
@@ -155,7 +153,7 @@ class Link:
         """Returns once a daemon has answered. Raises as `request` does."""
         try:
             # a daemon that is about to die takes connections for a moment, and answers nothing
-            self._read(*_QUESTION, None)
+            self._read("snapshot/events", {"since": _NEVER_GIVEN}, None)
         except IoError as error:
             if not isinstance(error.__cause__, ConnectionLost):
                 raise
@@ -207,7 +205,7 @@ class Link:
                 return "more was told than this server could pass on"
         return "it was closed"
 
-    def _pass_on(self, method: str, params: dict[str, Any]) -> None:
+    def _pass_on(self, method: str, params: Any) -> None:
         seq = params.get("seq")
         if isinstance(seq, int) and seq > self._seq:
             self._seq = seq

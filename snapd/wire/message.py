@@ -1,4 +1,4 @@
-"""The params and results of `session/message`, `session/messages`, `session/news` and `session/history`."""
+"""The params and results of `session/message`, `messages`, `news`, `history` and `activity`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .session import RENAMES, SESSION, Operation, Step
+from .session import RENAMES, SESSION, Operation, Session, Step
 from .snapshot import CURSOR, NEXT_CURSOR
 from .values import FileChange, FormerHistory, Limit, RequestParams, TreeHash
 
@@ -147,3 +147,45 @@ class HistoryResult:
 
     entries: Annotated[list[Entry], "The entries, latest first."]
     next_cursor: Annotated[str | None, NEXT_CURSOR] = None
+
+
+@attrs.frozen(kw_only=True)
+class ActivityParams(RequestParams):
+    """Sums up what each session did since a time, such as today: prompts, steps, files, and what needs a look."""
+
+    since: Annotated[str, "Only prompts and steps that began at this time or later. RFC 3339."]
+
+
+@attrs.frozen(kw_only=True)
+class StepProblem:
+    """Something about a step that a person should look at."""
+
+    step_id: Annotated[str, "The step."]
+    message_id: Annotated[str | None, "The message that it belongs to."] = None
+    tool: Annotated[str | None, "The tool that was used."] = None
+    description: Annotated[str | None, "Its description for people."] = None
+    at: Annotated[str, "When it began. RFC 3339 in UTC with milliseconds."]
+    kind: Annotated[
+        Literal["conflict", "uncaptured", "interrupted"],
+        '`"conflict"`: an undo left some of its files as they were. `"uncaptured"`: files changed that no snapshot '
+        'has. `"interrupted"`: nobody reported that it ended.',
+    ]
+
+
+@attrs.frozen(kw_only=True)
+class SessionActivity:
+    """What one session did."""
+
+    session: Annotated[Session, "The session, as it is now."]
+    messages: Annotated[list[Message], "Its prompts, latest first."]
+    steps: Annotated[int, "The number of steps that began."]
+    files: Annotated[int, "The number of files that these steps changed."]
+    pending_files: Annotated[int, "The number of files with pending changes of the session, from whatever time."]
+    problems: Annotated[list[StepProblem], "What to look at, latest step first."]
+
+
+@attrs.frozen(kw_only=True)
+class ActivityResult:
+    """The result of `session/activity`."""
+
+    sessions: Annotated[list[SessionActivity], "The sessions with a prompt or a step, the one that worked last first."]

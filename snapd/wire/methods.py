@@ -214,6 +214,7 @@ SESSION_UNREVERT = Method(
 SESSION_HISTORY = Method(
     "session/history", message.HistoryParams, message.HistoryResult, "reads", ("unknownSession", "pathOutsideWorkspace")
 )
+SESSION_ACTIVITY = Method("session/activity", message.ActivityParams, message.ActivityResult, "looks")
 SESSION_PUSH = Method(
     "session/push",
     sharing.SessionPushParams,

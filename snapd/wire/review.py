@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import attrs
 
 from .session import Hunk
-from .snapshot import CURSOR, DETAILS, DRY_RUN, NEXT_CURSOR
-from .values import AtLeast, Detail, FileChange, FileDiff, Limit, OnConflict, Plan, RequestParams, TreeHash
+from .snapshot import CURSOR, DECISIONS, DETAILS, DRY_RUN, NEXT_CURSOR
+from .values import AtLeast, Decision, Detail, FileChange, FileDiff, Limit, OnConflict, Plan, RequestParams, TreeHash
 
 _FILE = "The file: a relative path, an absolute path, or a `file:` URI. A renamed file can be given by either name."
 
@@ -136,6 +136,7 @@ class ReviewRevertParams(ReviewParams):
         'What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared. '
         'Default: `"merge"`.',
     ] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 import attrs
 
-from .snapshot import BINARY, CURSOR, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
+from .snapshot import BINARY, CURSOR, DECISIONS, DETAILS, DRY_RUN, EXACT, EXPECT, NEXT_CURSOR
 from .values import (
+    Decision,
     Detail,
     FileChange,
     FileDiff,
@@ -212,6 +213,7 @@ class SessionUndoParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 
@@ -234,6 +236,7 @@ class SessionRedoParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 
@@ -273,6 +276,7 @@ class SessionRevertParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 
@@ -478,6 +482,7 @@ class StepRevertHunksParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 
@@ -496,4 +501,5 @@ class StepRevertFilesParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import attrs
 
 from .session import Session
-from .snapshot import DETAILS, DRY_RUN, EXPECT
-from .values import Days, Detail, OnConflict, Outcome, Plan, RequestParams, Signature
+from .snapshot import DECISIONS, DETAILS, DRY_RUN, EXPECT
+from .values import Days, Decision, Detail, OnConflict, Outcome, Plan, RequestParams, Signature
 
 _REMOTE = (
     "The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of "
@@ -207,6 +207,7 @@ class SessionApplyParams(RequestParams):
         OnConflict | None,
         'What to do with a file that is not as the steps found it. Default: `"merge"`. See [Conflicts](#conflicts).',
     ] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 
@@ -278,6 +279,7 @@ class SessionTakeoverParams(RequestParams):
         'What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of '
         "this machine is only in the snapshot `before`. See [Conflicts](#conflicts).",
     ] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 

@@ -8,6 +8,7 @@ import attrs
 
 from .values import (
     Days,
+    Decision,
     Detail,
     FileDiff,
     FormerHistory,
@@ -40,6 +41,10 @@ EXPECT = "The `plan` that was confirmed: if another one would be carried out, no
 DETAILS = (
     'Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in '
     'conflict; `"diff"`, the same and a unified diff. Default: none.'
+)
+DECISIONS = (
+    'What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is '
+    "and count it as done. See [Conflicts](#conflicts)."
 )
 _ON_CONFLICT = 'What to do with a file that changed since. Default: `"overwrite"`. See [Conflicts](#conflicts).'
 
@@ -275,6 +280,7 @@ class RestoreParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 
@@ -290,6 +296,7 @@ class RevertParams(RequestParams):
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None
+    decisions: Annotated[dict[str, Decision] | None, DECISIONS] = None
     details: Annotated[Detail | None, DETAILS] = None
 
 

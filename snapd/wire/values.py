@@ -49,6 +49,8 @@ SkipReason = Literal["tooLarge", "unreadable", "special", "unstable", "unsupport
 
 OnConflict = Literal["merge", "fail", "overwrite", "keep"]
 
+Decision = Literal["merge", "overwrite", "keep"]
+
 SettingSource = Literal["default", "file", "environment", "client", "otherClient", "folder"]
 
 Detail = Literal["counts", "diff"]

@@ -92,13 +92,15 @@ class WorkTree:
         open_blobs: OpenBlobs,
         earlier: Callable[[str], Iterable[bytes]],
         last: Coverage = NO_COVERAGE,
+        *,
+        was_killed: bool = False,
     ) -> None:
         """Starts from the state that an earlier process saved; see `Scanner.attach`.
 
         `earlier` gives the contents that snapshots have of a file, the newest first.
         """
         self.rules.earlier = partial(earlier, WORKSPACE_FILE)
-        self.scanner.attach(path, knows, adopt, open_blobs, last)
+        self.scanner.attach(path, knows, adopt, open_blobs, last, was_killed=was_killed)
 
     @property
     def origins(self) -> Mapping[RelPath, tuple[Origin, ...]]:

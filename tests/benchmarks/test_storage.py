@@ -15,6 +15,8 @@ from benchmarks.rows.storage import disk_use, settled, store
 from snapd.store.journal.frames import Frame, encode_frame, file_start
 from tests.support.places import make_folder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.first_hour import TRANSCRIPTS, replay
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_transcripts_are_true() -> None:

@@ -1,1 +1,5 @@
 """Tests of the pure core."""
+
+import pytest
+
+pytestmark = pytest.mark.thorough

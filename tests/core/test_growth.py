@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import run
 from typing import Any
 
 import pytest
@@ -24,6 +26,8 @@ from tests.support.amounts import amount
 from tests.support.counting import calls_of
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, make
+
+pytestmark = pytest.mark.slow
 
 Work = Callable[[], Any]
 
@@ -153,3 +157,14 @@ def test_a_directory_deep_down_is_looked_at_once_for_all_files_that_come_back_th
     once, twice = (calls_of(work(count)) for count in (1, 101))
     # not 60 directories, each opened part by part, for each of the hundred
     assert twice - once < 100 * 60 * 60
+
+
+def test_kills_in_a_row_do_not_add_up(tmp_path: Path) -> None:
+    ran = run([sys.executable, "-m", "tests.core.killed_lives", str(tmp_path), "31"], capture_output=True, check=True)
+    starts = [[int(word) for word in line.split()] for line in ran.stdout.splitlines()]
+    # the first follows an orderly close, and the second learns what only such a close would have saved
+    calls, journal, log = zip(*starts[2:], strict=True)
+    assert max(calls) < 1.1 * min(calls)
+    assert max(journal) < 1.5 * min(journal)
+    # SQLite begins its log again after a thousand pages
+    assert max(log) < 3 << 20

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -14,6 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from snapd.model.call import Call
 from tests.support.amounts import amount
 from tests.support.workspace import Executable, Item, Symlink, close_all, git_tree_hash, make, outcomes
+
+pytestmark = pytest.mark.slow
 
 NAMES = st.sampled_from(["a", "b", "a.b", "é", "x y"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)

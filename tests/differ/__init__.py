@@ -1,1 +1,5 @@
 """Tests of the process that compares texts."""
+
+import pytest
+
+pytestmark = pytest.mark.slow

@@ -16,6 +16,8 @@ import snapd
 from snapd import failpoints
 from snapd.failpoints import DATABASE, POINTS, STEPS, SYSTEM, failpoint
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(snapd.__file__).parent
 MODULES = [path for path in sorted(ROOT.rglob("*.py")) if path.name != "failpoints.py"]
 

@@ -15,6 +15,8 @@ from tests.support.amounts import amount
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.slow
+
 CHARACTERS = st.characters(exclude_categories=())
 """Control characters and halves of surrogate pairs, too."""
 TEXTS = st.text(CHARACTERS)

@@ -1,1 +1,5 @@
 """Tests of the library."""
+
+import pytest
+
+pytestmark = pytest.mark.slow

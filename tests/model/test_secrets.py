@@ -22,6 +22,8 @@ from tests.model.secret_examples import EXAMPLES, fill
 from tests.support.amounts import amount
 from tests.support.counting import calls_of
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 2**32)
 LINES = st.lists(st.text(st.characters(exclude_characters="\0\r\n", exclude_categories=["Cs"])), max_size=4)
 FOUND = [(name, template) for name, example in EXAMPLES.items() for template in example.found]

@@ -1,1 +1,5 @@
 """Tests of reading git-ai notes."""
+
+import pytest
+
+pytestmark = pytest.mark.slow

@@ -19,6 +19,8 @@ from .machine import PATIENCE, Machine
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 PARAMS_AND_RESULT = '''
 
 @attrs.frozen(kw_only=True)

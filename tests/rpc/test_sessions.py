@@ -23,6 +23,8 @@ from .machine import Machine, Raw, error_of, notification, request, wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+pytestmark = pytest.mark.thorough
+
 TOLD = ("snapshot/didTrack", "snapshot/didRevert", "session/didChange")
 LINES = b"".join(b"%d\n" % number for number in range(1, 21))
 HASH = re.compile("[0-9a-f]{40}")

@@ -15,6 +15,8 @@ from .machine import error_of, initialize, notification, request, wait_until
 if TYPE_CHECKING:
     from .machine import Machine
 
+pytestmark = pytest.mark.slow
+
 
 def ticks(pid: int) -> int:
     """The processor time that a process took by itself, in hundredths of a second: more than its start takes."""

@@ -18,6 +18,8 @@ from tests.store.objects.test_pack_index import DAMAGE, files
 from tests.store.steps import Disk, Files, Steps, expire_all, read_files
 from tests.support.git import run_git
 
+pytestmark = pytest.mark.slow
+
 
 class Project:
     """A git repository of a user.

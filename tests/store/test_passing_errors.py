@@ -37,6 +37,8 @@ from tests.store.fsck.damage import blob_id, loose
 from tests.store.fsck.test_chains import add_session
 from tests.store.steps import Files, Steps, read_files
 
+pytestmark = pytest.mark.slow
+
 
 def step(number: int) -> Files:
     return {"a": b"first\n" * 40, "d/e/c": b"step %d\n" % number * 30}

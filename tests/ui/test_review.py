@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from tests.cli.running import Home
 
+pytestmark = pytest.mark.slow
+
 THREE_HUNKS = numbered(40, l3=b"three", l20=b"twenty", l36=b"thirty-six")
 
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from tests.cli.running import Home
 
+pytestmark = pytest.mark.slow
+
 OLD = numbered(40)
 NEW = numbered(40, l3=b"three", l30=b"thirty")
 

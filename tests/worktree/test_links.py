@@ -35,6 +35,8 @@ from tests.worktree.changes import (
     together,
 )
 
+pytestmark = pytest.mark.slow
+
 WAYS = ["inodes", "names", "overflow", "none"]
 """`inodes`: the kernel says which files were written to; `names`: it says only through which names, as in most
 containers; `overflow`: its queue has lost events whenever it had any; `none`: nothing is watched."""

@@ -11,13 +11,9 @@ from snapd_client import transport as transports
 from snapd_client.connection import TOKEN_PREFIX, Connection
 from snapd_client.errors import ConnectionLost
 from snapd_client.framing import MAX_MESSAGE, encode_message
-from snapd_client.methods import IDEMPOTENT
+from snapd_client.methods import IDEMPOTENT, Methods, typed
 from snapd_client.notifications import DISCONNECTED, RECONNECTED, Notification, Subscription
 from snapd_client.pages import Pages
-from snapd_client.reviews import ReviewRequests
-from snapd_client.sessions import SessionRequests
-from snapd_client.sharing import SharingRequests
-from snapd_client.snapshots import SnapshotRequests
 from snapd_client.uris import folder_uri, several, workspace_folder
 
 TYPE_CHECKING = False
@@ -36,7 +32,7 @@ __all__ = ["Client"]
 _SHUTDOWN_TIMEOUT = 10.0
 
 
-class Client(SnapshotRequests, SessionRequests, SharingRequests, ReviewRequests):
+class Client(Methods):
     """A connection to snapd that any number of threads may use at once.
 
     Make one with `connect`, `spawn` or `tcp`, and call `initialize` first. As a context manager, it closes itself.
@@ -200,10 +196,11 @@ class Client(SnapshotRequests, SessionRequests, SharingRequests, ReviewRequests)
         self._change_folders(added=[], removed=[uri])
         return uri
 
+    @typed
     def request(
         self,
         method: str,
-        params: dict[str, Any] | None = None,
+        params: Any = None,
         *,
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
@@ -214,8 +211,8 @@ class Client(SnapshotRequests, SessionRequests, SharingRequests, ReviewRequests)
         If it gives up, because of the timeout or an exception such as KeyboardInterrupt, it cancels the request.
 
         Args:
-            method: The method's name.
-            params: Its parameters.
+            method: The method's name. Type checkers derive the types of the params and the result from it.
+            params: Its parameters. Those that are None are left out.
             timeout: How many seconds to wait. Default: `Client.timeout`.
             on_progress: Called in this thread with each progress report of the daemon. It may make other requests.
                 If it raises an exception, this request is cancelled.
@@ -227,7 +224,14 @@ class Client(SnapshotRequests, SessionRequests, SharingRequests, ReviewRequests)
             ConnectionLost: The connection has ended.
             ValueError: JSON cannot represent the parameters.
         """
+        if isinstance(params, dict):
+            params = {name: value for name, value in params.items() if value is not None}
         return self._request(self._connection, method, params, timeout, on_progress, cancellation)
+
+    def _send(
+        self, method: str, params: dict[str, Any], *, timeout: float | None, on_progress: OnProgress | None
+    ) -> Any:
+        return self._request(self._connection, method, params, timeout, on_progress)
 
     def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Sends a notification.

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 __all__ = [
+    "ActivityParams",
+    "ActivityResult",
     "AgentProcess",
     "BlameParams",
     "BlameResult",
@@ -90,6 +92,7 @@ __all__ = [
     "ReviewRevertParams",
     "SecretText",
     "Session",
+    "SessionActivity",
     "SessionApplyParams",
     "SessionApplyResult",
     "SessionDidChangeParams",
@@ -144,6 +147,7 @@ __all__ = [
     "StepFindResult",
     "StepHunksParams",
     "StepHunksResult",
+    "StepProblem",
     "StepRevertFilesParams",
     "StepRevertHunksParams",
     "StepsOutcome",
@@ -171,16 +175,16 @@ RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 class RequestParams(TypedDict, total=False):
     """The params that every request may have."""
 
-    workspaceUri: str
+    workspaceUri: str | None
     """The workspace of the request. Required unless exactly one folder is open on this connection."""
-    workDoneToken: str | int
+    workDoneToken: str | int | None
     """The token for progress reports, which begin when the request takes more than half a second."""
 
 
 class TrackParams(RequestParams, total=False):
     """The params of `snapshot/track`."""
 
-    force: list[str]
+    force: list[str] | None
     """Ignored files to capture anyway: relative paths, absolute paths, or `file:` URIs."""
 
 
@@ -217,19 +221,19 @@ class TrackResult(_TrackResultRequired, total=False):
 class ListParams(RequestParams, total=False):
     """The params of `snapshot/list`."""
 
-    prefix: str
+    prefix: str | None
     """Only snapshots whose hash begins with these lower-case hexadecimal digits, at least 6. Each hash is then listed
     once: as it was last taken.
     """
-    before: str
+    before: str | None
     """Only snapshots taken at this time or before, as RFC 3339. Fractions of a second do not count."""
-    counts: bool
+    counts: bool | None
     """Whether to fill in `files`."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of snapshots in one response, at least 1. Default: 100."""
 
 
@@ -284,7 +288,7 @@ class _PatchParamsRequired(RequestParams):
 class PatchParams(_PatchParamsRequired, total=False):
     """The params of `snapshot/patch`."""
 
-    to: TreeHash
+    to: TreeHash | None
     """The snapshot to compare with. Default: the working tree."""
 
 
@@ -307,15 +311,15 @@ class _DiffParamsRequired(RequestParams):
 class DiffParams(_DiffParamsRequired, total=False):
     """The params of `snapshot/diff`."""
 
-    to: TreeHash
+    to: TreeHash | None
     """The snapshot to compare with. Default: the working tree."""
-    files: list[str]
+    files: list[str] | None
     """Only these files: relative paths, absolute paths, or `file:` URIs."""
-    renames: bool
+    renames: bool | None
     """Whether to show a moved file as one, as `git diff --find-renames` does."""
-    exact: bool
+    exact: bool | None
     """Return the exact bytes, whatever the encoding of the files."""
-    binary: bool
+    binary: bool | None
     """Write binary files as patches that `git apply` takes, as `git diff --binary` does."""
 
 
@@ -341,19 +345,19 @@ _DiffFullParamsKeywords = TypedDict("_DiffFullParamsKeywords", {"from": TreeHash
 class DiffFullParams(RequestParams, _DiffFullParamsKeywords, total=False):
     """The params of `snapshot/diffFull`."""
 
-    to: TreeHash
+    to: TreeHash | None
     """The snapshot to compare with. Default: the working tree."""
-    files: list[str]
+    files: list[str] | None
     """Only these files: relative paths, absolute paths, or `file:` URIs."""
-    contents: bool
+    contents: bool | None
     """Whether to fill in `before` and `after`."""
-    renames: bool
+    renames: bool | None
     """Whether to detect renames."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of files in one response, at least 1."""
 
 
@@ -443,13 +447,13 @@ class _ListFilesParamsRequired(RequestParams):
 class ListFilesParams(_ListFilesParamsRequired, total=False):
     """The params of `snapshot/listFiles`."""
 
-    prefix: str
+    prefix: str | None
     """Only files whose name starts with this. The names are compared as strings, not part by part."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of files in one response, at least 1."""
 
 
@@ -494,7 +498,7 @@ class _ExportParamsRequired(RequestParams):
 class ExportParams(_ExportParamsRequired, total=False):
     """The params of `snapshot/export`."""
 
-    files: list[str]
+    files: list[str] | None
     """Only these files and what is in these folders: relative paths, absolute paths, or `file:` URIs. Those that the
     snapshot does not have are passed over. The directory may then hold other files, for example from an earlier export.
     Missing empty folders are made in any case.
@@ -518,13 +522,17 @@ class _RestoreParamsRequired(RequestParams):
 class RestoreParams(_RestoreParamsRequired, total=False):
     """The params of `snapshot/restore`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
-    details: Detail
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -657,13 +665,17 @@ class _RevertParamsRequired(RequestParams):
 class RevertParams(_RevertParamsRequired, total=False):
     """The params of `snapshot/revert`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
-    details: Detail
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -672,7 +684,7 @@ class RevertParams(_RevertParamsRequired, total=False):
 class StatusParams(RequestParams, total=False):
     """The params of `snapshot/status`."""
 
-    file: str
+    file: str | None
     """Say whether this file, which need not exist, is ignored."""
 
 
@@ -787,9 +799,9 @@ class StatusResult(_StatusResultRequired, total=False):
 class CleanupParams(RequestParams, total=False):
     """The params of `snapshot/cleanup`."""
 
-    olderThanDays: float
+    olderThanDays: float | None
     """Remove snapshots that are at least this many days old, 0 or more. Default: as configured."""
-    dryRun: bool
+    dryRun: bool | None
     """Whether only to say what would be removed; how much packing frees is not known then."""
 
 
@@ -805,13 +817,13 @@ class CleanupResult(TypedDict):
 class PurgeParams(RequestParams, total=False):
     """The params of `snapshot/purge`."""
 
-    files: list[str]
+    files: list[str] | None
     """The files and folders to purge: relative paths, absolute paths, or `file:` URIs."""
-    messages: list[str]
+    messages: list[str] | None
     """The ids of messages, of any session: their texts go, and the descriptions and commands of their steps."""
-    everything: bool
+    everything: bool | None
     """Purge every snapshot, session and operation of the workspace, instead of `files` and `messages`."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
 
 
@@ -849,7 +861,8 @@ class PurgeResult(TypedDict):
     freedBytes: int
     """By how many bytes the store shrank; 0 for a dry run."""
     stillInGit: bool
-    """Whether the project's own git still has any of the contents in a file that the store linked to. They stay there.
+    """Whether the project's own git still has any of the contents in a file that the store linked to. They stay
+    there.
     """
     fetched: int
     """How many fetched sessions and handovers with any of it are dropped; 0 with `everything`."""
@@ -862,9 +875,9 @@ class PurgeResult(TypedDict):
 class CheckParams(RequestParams, total=False):
     """The params of `snapshot/check`."""
 
-    repair: bool
+    repair: bool | None
     """Repair what can be repaired. Not together with `quick`."""
-    quick: bool
+    quick: bool | None
     """Read only references, records, events and the ends of packs."""
 
 
@@ -1237,11 +1250,11 @@ class EventsResult(_EventsResultRequired, total=False):
 class SessionStartParams(RequestParams, total=False):
     """The params of `session/start`."""
 
-    sessionId: str
+    sessionId: str | None
     """An id for the session. If a session has this id, it is resumed. Default: a new id."""
-    agent: str
+    agent: str | None
     """The agent that works in it."""
-    title: str
+    title: str | None
     """A title for people."""
 
 
@@ -1266,11 +1279,11 @@ class SessionEndResult(TypedDict):
 class SessionListParams(RequestParams, total=False):
     """The params of `session/list`."""
 
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of sessions in one response, at least 1. Default: all."""
 
 
@@ -1294,11 +1307,11 @@ class _SessionStepsParamsRequired(RequestParams):
 class SessionStepsParams(_SessionStepsParamsRequired, total=False):
     """The params of `session/steps`."""
 
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of steps in one response, at least 1. Default: all."""
 
 
@@ -1324,9 +1337,9 @@ class _SessionMessageParamsRequired(RequestParams):
 class SessionMessageParams(_SessionMessageParamsRequired, total=False):
     """The params of `session/message`."""
 
-    text: str
+    text: str | None
     """The prompt. The first 10,000 characters are kept, or nothing if the setting `prompts` is `false`."""
-    late: bool
+    late: bool | None
     """It was sent a while ago, and is reported only now. Then no snapshot is taken if there is one."""
 
 
@@ -1337,15 +1350,15 @@ class SessionMessageResult(TypedDict):
 class SessionMessagesParams(RequestParams, total=False):
     """The params of `session/messages`."""
 
-    sessionId: str
+    sessionId: str | None
     """The id of the session. Default: all sessions."""
-    prefix: str
+    prefix: str | None
     """The beginning of the message ids. A whole id means that message alone."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of messages in one response, at least 1. Default: all."""
 
 
@@ -1418,17 +1431,17 @@ class _SessionDiffParamsRequired(RequestParams):
 class SessionDiffParams(_SessionDiffParamsRequired, total=False):
     """The params of `session/diff`."""
 
-    messageId: str
+    messageId: str | None
     """Only the steps of this message."""
-    stepId: str
+    stepId: str | None
     """Only this step and its parts."""
-    contents: bool
+    contents: bool | None
     """Whether to fill in `before` and `after`."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of files in one response, at least 1."""
 
 
@@ -1447,23 +1460,27 @@ class SessionDiffResult(_SessionDiffResultRequired, total=False):
 class SessionUndoParams(RequestParams, total=False):
     """The params of `session/undo`."""
 
-    sessionId: str
+    sessionId: str | None
     """The session. Default: that of the step or the message; without these, the whole workspace."""
-    count: int
+    count: int | None
     """How many of the last steps, or steps and operations, to undo. A number beyond the last one means all."""
-    stepId: str
+    stepId: str | None
     """Undo only this step, with its parts, and keep later steps."""
-    messageId: str
+    messageId: str | None
     """Undo all steps of this message, with their parts, and keep later steps. Not with `stepId`."""
-    afterStepId: str
+    afterStepId: str | None
     """Undo all steps of the session after this one. Not with `stepId` or `messageId`."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
-    details: Detail
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -1506,17 +1523,21 @@ class StepsOutcome(_StepsOutcomeRequired, total=False):
 class SessionRedoParams(RequestParams, total=False):
     """The params of `session/redo`."""
 
-    sessionId: str
+    sessionId: str | None
     """The session. Default: what was undone last in the workspace, steps and operations."""
-    count: int
+    count: int | None
     """How many steps, or steps and operations, to redo. A number beyond the last one means all."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
-    details: Detail
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -1532,15 +1553,19 @@ class _SessionRevertParamsRequired(RequestParams):
 class SessionRevertParams(_SessionRevertParamsRequired, total=False):
     """The params of `session/revert`."""
 
-    partId: str
+    partId: str | None
     """Go back to before this part of the message."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
-    details: Detail
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -1570,11 +1595,11 @@ class _SessionUnrevertParamsRequired(RequestParams):
 class SessionUnrevertParams(_SessionUnrevertParamsRequired, total=False):
     """The params of `session/unrevert`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -1583,19 +1608,19 @@ class SessionUnrevertParams(_SessionUnrevertParamsRequired, total=False):
 class HistoryParams(RequestParams, total=False):
     """The params of `session/history`."""
 
-    sessionId: str
+    sessionId: str | None
     """Only the steps, messages and operations of this session."""
-    files: list[str]
+    files: list[str] | None
     """Only entries that changed one of these files or folders, with only these files in their `files`: relative paths,
     absolute paths, or `file:` URIs. With `renames`, a file is followed to its older names.
     """
-    renames: bool
+    renames: bool | None
     """Whether to list a moved file once, with `renamedFrom`."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of entries in one response, at least 1."""
 
 
@@ -1645,6 +1670,59 @@ class HistoryResult(_HistoryResultRequired, total=False):
     """The `cursor` of the next page. Absent on the last page."""
 
 
+class ActivityParams(RequestParams):
+    """The params of `session/activity`."""
+
+    since: str
+    """Only prompts and steps that began at this time or later. RFC 3339."""
+
+
+class _StepProblemRequired(TypedDict):
+    stepId: str
+    """The step."""
+    at: str
+    """When it began. RFC 3339 in UTC with milliseconds."""
+    kind: Literal["conflict", "uncaptured", "interrupted"]
+    """`"conflict"`: an undo left some of its files as they were. `"uncaptured"`: files changed that no snapshot has.
+    `"interrupted"`: nobody reported that it ended.
+    """
+
+
+class StepProblem(_StepProblemRequired, total=False):
+    """Something about a step that a person should look at."""
+
+    messageId: str
+    """The message that it belongs to."""
+    tool: str
+    """The tool that was used."""
+    description: str
+    """Its description for people."""
+
+
+class SessionActivity(TypedDict):
+    """What one session did."""
+
+    session: Session
+    """The session, as it is now."""
+    messages: list[Message]
+    """Its prompts, latest first."""
+    steps: int
+    """The number of steps that began."""
+    files: int
+    """The number of files that these steps changed."""
+    pendingFiles: int
+    """The number of files with pending changes of the session, from whatever time."""
+    problems: list[StepProblem]
+    """What to look at, latest step first."""
+
+
+class ActivityResult(TypedDict):
+    """The result of `session/activity`."""
+
+    sessions: list[SessionActivity]
+    """The sessions with a prompt or a step, the one that worked last first."""
+
+
 class _SessionPushParamsRequired(RequestParams):
     remote: str
     """The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of
@@ -1655,34 +1733,34 @@ class _SessionPushParamsRequired(RequestParams):
 class SessionPushParams(_SessionPushParamsRequired, total=False):
     """The params of `session/push`."""
 
-    sessionIds: list[str]
+    sessionIds: list[str] | None
     """The sessions. Not with `all`."""
-    all: bool
+    all: bool | None
     """Whether to push all sessions of the folder. With `prune`: whether to delete those of other machines, too."""
-    exclude: list[str]
+    exclude: list[str] | None
     """The files that stay on this machine, as patterns in `.gitignore` syntax."""
-    redact: list[str]
+    redact: list[str] | None
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
-    withoutPrompts: bool
+    withoutPrompts: bool | None
     """Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine."""
-    sign: bool
+    sign: bool | None
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
-    signingKey: str
+    signingKey: str | None
     """With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or
     the absolute path of a file. Default: `user.signingKey` of the user's own git configuration.
     """
-    dryRun: bool
+    dryRun: bool | None
     """Whether only to say what would leave the machine."""
-    delete: bool
+    delete: bool | None
     """Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude`,
     `redact`, `withoutPrompts`, `sign` or `dryRun`.
     """
-    prune: bool
+    prune: bool | None
     """Whether to delete old sessions from the remote instead: with `olderThanDays`; also with `dryRun` and `all`.
     Without `all`, only those of the folder, and those that this machine added to last. Every machine keeps its own, and
     what it has fetched.
     """
-    olderThanDays: float
+    olderThanDays: float | None
     """With `prune`: delete sessions to which nobody added for this many days, 0 or more."""
 
 
@@ -1769,9 +1847,9 @@ class _SessionFetchParamsRequired(RequestParams):
 class SessionFetchParams(_SessionFetchParamsRequired, total=False):
     """The params of `session/fetch`."""
 
-    sessionIds: list[str]
+    sessionIds: list[str] | None
     """The sessions. Default: all that are there."""
-    dryRun: bool
+    dryRun: bool | None
     """Whether only to say what would come: it is fetched, looked at, and thrown away."""
 
 
@@ -1790,23 +1868,23 @@ class _SessionExportParamsRequired(RequestParams):
 class SessionExportParams(_SessionExportParamsRequired, total=False):
     """The params of `session/export`."""
 
-    sessionIds: list[str]
+    sessionIds: list[str] | None
     """The sessions. Not with `all`."""
-    all: bool
+    all: bool | None
     """Whether to write all sessions of the folder."""
-    exclude: list[str]
+    exclude: list[str] | None
     """The files that stay on this machine, as patterns in `.gitignore` syntax."""
-    redact: list[str]
+    redact: list[str] | None
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
-    withoutPrompts: bool
+    withoutPrompts: bool | None
     """Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine."""
-    sign: bool
+    sign: bool | None
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
-    signingKey: str
+    signingKey: str | None
     """With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or
     the absolute path of a file. Default: `user.signingKey` of the user's own git configuration.
     """
-    dryRun: bool
+    dryRun: bool | None
     """Whether only to say what would be written."""
 
 
@@ -1832,23 +1910,27 @@ class SessionImportParams(RequestParams):
     """The file: an absolute path, or a `file:` URI."""
 
 
-_SessionApplyParamsKeywords = TypedDict("_SessionApplyParamsKeywords", {"from": str}, total=False)
+_SessionApplyParamsKeywords = TypedDict("_SessionApplyParamsKeywords", {"from": str | None}, total=False)
 
 
 class SessionApplyParams(RequestParams, _SessionApplyParamsKeywords, total=False):
     """The params of `session/apply`."""
 
-    sessionId: str
+    sessionId: str | None
     """A fetched session: what its steps changed and what of that was not undone there."""
-    stepIds: list[str]
+    stepIds: list[str] | None
     """Fetched steps of one session, with their parts. What a step changed counts even if it was undone there."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts."""
-    details: Detail
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -1866,31 +1948,31 @@ class SessionApplyResult(Outcome, total=False):
 class SessionHandoverParams(RequestParams, total=False):
     """The params of `session/handover`."""
 
-    remote: str
+    remote: str | None
     """The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of
     a remote of the project's git.
     """
-    file: str
+    file: str | None
     """Instead of `remote`: a bundle file, absolute. It must not exist yet."""
-    name: str
+    name: str | None
     """By which the other machine asks for it: up to 64 letters, digits, dashes and underscores. By default it is made
     of the names of the folder and of this machine, so a later handover takes the place of an earlier one.
     """
-    include: list[str]
+    include: list[str] | None
     """Ignored files that go with it, such as `.env`."""
-    exclude: list[str]
+    exclude: list[str] | None
     """The files that stay on this machine, as patterns in `.gitignore` syntax."""
-    redact: list[str]
+    redact: list[str] | None
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
-    withoutPrompts: bool
+    withoutPrompts: bool | None
     """Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine."""
-    sign: bool
+    sign: bool | None
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
-    signingKey: str
+    signingKey: str | None
     """With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or
     the absolute path of a file. Default: `user.signingKey` of the user's own git configuration.
     """
-    dryRun: bool
+    dryRun: bool | None
     """Whether only to say what would leave the machine."""
 
 
@@ -1916,23 +1998,27 @@ class SessionHandoverResult(TypedDict):
 class SessionTakeoverParams(RequestParams, total=False):
     """The params of `session/takeover`."""
 
-    remote: str
+    remote: str | None
     """The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of
     a remote of the project's git.
     """
-    file: str
+    file: str | None
     """Instead of `remote`: a bundle file, absolute."""
-    name: str
+    name: str | None
     """Of the handover. Default: the only one that nobody took over yet."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this
     machine is only in the snapshot `before`. See Conflicts.
     """
-    details: Detail
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -1977,30 +2063,31 @@ class _StepBeginParamsRequired(RequestParams):
 class StepBeginParams(_StepBeginParamsRequired, total=False):
     """The params of `step/begin`."""
 
-    parentStepId: str
+    parentStepId: str | None
     """The step that this one is a part of, in any session: for a subagent, the step of its caller."""
-    messageId: str
-    """The message that it belongs to, by the agent's own id. Default: the one that `session/message` sent last, if any.
+    messageId: str | None
+    """The message that it belongs to, by the agent's own id. Default: the one that `session/message` sent last, if
+    any.
     """
-    partId: str
+    partId: str | None
     """The part of that message, by the agent's own id."""
-    tool: str
+    tool: str | None
     """The tool that is used."""
-    description: str
+    description: str | None
     """A description for people."""
-    command: str
+    command: str | None
     """The command that it runs. The first 10,000 characters are kept, or none if the setting `prompts` is off."""
-    ends: str
+    ends: str | None
     """A step of the same session to end with the snapshot on which this one begins, so that no change falls between the
     two or into both. If it has already ended, it stays as it is. It must not be a step that this one is a part of.
     """
-    detached: bool
+    detached: bool | None
     """The step does not depend on this connection: for a hook that exits at once. See Sessions and steps."""
-    agent: AgentProcess
+    agent: AgentProcess | None
     """With `detached`, who works in the step. Without a process, the step owns nothing more once the agent starts
     another session, unless `step/end` names it.
     """
-    began: str
+    began: str | None
     """When it began, as RFC 3339, if that is reported late. The step then begins on the newest snapshot that there is,
     and no new one is taken: a new one would have what the step did already. With `ends`, one is taken.
     """
@@ -2023,18 +2110,18 @@ class _StepEndParamsRequired(RequestParams):
 class StepEndParams(_StepEndParamsRequired, total=False):
     """The params of `step/end`."""
 
-    files: list[str]
+    files: list[str] | None
     """The files that the agent knows it wrote: absolute paths, relative paths, or `file:` URIs. A directory stands for
     everything in it, a link also for what it leads to. Of the changes during the step, it owns those to these files and
     no others; with an empty list, none. Files outside of the workspace are left out.
     """
-    directory: str
+    directory: str | None
     """What relative paths in `files` are relative to. Default: the root of the workspace."""
-    description: str
+    description: str | None
     """A description for people, in place of that of `step/begin`."""
-    left: bool
+    left: bool | None
     """Nobody said that it ended: what changed since its agent was gone is not its own."""
-    lingers: bool
+    lingers: bool | None
     """Own what is done to `files` in the next 10 s, as by a formatter: until the session begins a step or sends a
     message, an operation runs, or this step is ended again. What an editor saves is the user's.
     """
@@ -2066,19 +2153,19 @@ class StepEndResult(_StepEndResultRequired, total=False):
 class StepFindParams(RequestParams, total=False):
     """The params of `step/find`."""
 
-    prefix: str
+    prefix: str | None
     """The beginning of the step ids. Default: any."""
-    sessionId: str
+    sessionId: str | None
     """Only steps of this session."""
-    parentStepId: str
+    parentStepId: str | None
     """Only steps that are parts of this one."""
-    open: bool
+    open: bool | None
     """Only open steps."""
-    lingering: bool
+    lingering: bool | None
     """The steps that `lingers` in `step/end` still keeps, too, first."""
-    limit: int
+    limit: int | None
     """The maximum number of steps in the response, at least 1. Default: all."""
-    renames: bool
+    renames: bool | None
     """Whether to list a moved file once, with `renamedFrom`."""
 
 
@@ -2111,20 +2198,20 @@ class _StepDiffParamsRequired(RequestParams):
 class StepDiffParams(_StepDiffParamsRequired, total=False):
     """The params of `step/diff`."""
 
-    files: list[str]
+    files: list[str] | None
     """Only these files: relative paths, absolute paths, or `file:` URIs. A moved file can be given by either name."""
-    exact: bool
+    exact: bool | None
     """Return the exact bytes, whatever the encoding of the files."""
-    binary: bool
+    binary: bool | None
     """Write binary files as patches that `git apply` takes, as `git diff --binary` does."""
 
 
 class StepChangesParams(RequestParams, total=False):
     """The params of `step/changes`."""
 
-    sessionIds: list[str]
+    sessionIds: list[str] | None
     """All steps of these sessions."""
-    stepIds: list[str]
+    stepIds: list[str] | None
     """These steps."""
 
 
@@ -2232,13 +2319,17 @@ class _StepRevertHunksParamsRequired(RequestParams):
 class StepRevertHunksParams(_StepRevertHunksParamsRequired, total=False):
     """The params of `step/revertHunks`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
-    details: Detail
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -2254,13 +2345,17 @@ class _StepRevertFilesParamsRequired(RequestParams):
 class StepRevertFilesParams(_StepRevertFilesParamsRequired, total=False):
     """The params of `step/revertFiles`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
-    details: Detail
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -2269,13 +2364,13 @@ class StepRevertFilesParams(_StepRevertFilesParamsRequired, total=False):
 class ReviewListParams(RequestParams, total=False):
     """The params of `review/list`."""
 
-    sessionId: str
+    sessionId: str | None
     """Only files in which a step of this session, or a part of such a step, has pending changes."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of files in one response, at least 1. Default: all."""
 
 
@@ -2353,26 +2448,26 @@ class ReviewFileResult(FileDiff):
 class ReviewParams(RequestParams, total=False):
     """Which pending changes a request is about."""
 
-    files: list[str]
+    files: list[str] | None
     """These files, or all files in these folders: relative paths, absolute paths, or `file:` URIs. A renamed file can
     be given by either name.
     """
-    file: str
+    file: str | None
     """One file, of which `hunks` gives the hunks."""
-    hunks: list[int]
+    hunks: list[int] | None
     """The indexes of hunks of `file`, as `review/file` gives them."""
-    stepId: str
+    stepId: str | None
     """The changes in which this step, or one of its parts, has a part."""
-    sessionId: str
+    sessionId: str | None
     """The changes in which a step of this session, or a part of such a step, has a part."""
-    all: bool
+    all: bool | None
     """All pending changes."""
 
 
 class ReviewKeepParams(ReviewParams, total=False):
     """The params of `review/keep`."""
 
-    expect: dict[str, str]
+    expect: dict[str, str] | None
     """What the person was shown: the `id` of each file, by its name. If one of them is another by now, the request
     fails with `fileChanged`.
     """
@@ -2381,17 +2476,21 @@ class ReviewKeepParams(ReviewParams, total=False):
 class ReviewRevertParams(ReviewParams, total=False):
     """The params of `review/revert`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: dict[str, str] | str
+    expect: dict[str, str] | str | None
     """What the person was shown: the `plan` of a dry run, as of Plans; or the `id` of each file, by its name. If one of
     these is another by now, the request fails with `fileChanged`.
     """
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared.
     Default: `"merge"`.
     """
-    details: Detail
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
+    """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
+    and count it as done. See Conflicts.
+    """
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -2414,15 +2513,15 @@ class _BlameParamsRequired(RequestParams):
 class BlameParams(_BlameParamsRequired, total=False):
     """The params of `snapshot/blame`."""
 
-    hash: TreeHash
+    hash: TreeHash | None
     """The snapshot that has the file. Default: the working tree as it is."""
-    range: LineRange
+    range: LineRange | None
     """Only these lines. Default: all."""
-    content: str
+    content: str | None
     """A text that the file had, up to 10 MB. Not together with `hash`."""
-    encoding: Literal["base64"]
+    encoding: Literal["base64"] | None
     """How `content` encodes the bytes. Default: as UTF-8."""
-    at: str
+    at: str | None
     """With `content`: when the file had this text, as RFC 3339. Fractions of a second do not count."""
 
 

@@ -289,6 +289,8 @@ export interface RestoreParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -395,6 +397,8 @@ export interface RevertParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed since. Default: `"overwrite"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1019,6 +1023,8 @@ export interface SessionUndoParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1061,6 +1067,8 @@ export interface SessionRedoParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1079,6 +1087,8 @@ export interface SessionRevertParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1157,6 +1167,50 @@ export interface HistoryResult {
   entries: Entry[];
   /** The `cursor` of the next page. Absent on the last page. */
   nextCursor?: string;
+}
+
+/** The params of `session/activity`. */
+export interface ActivityParams extends RequestParams {
+  /** Only prompts and steps that began at this time or later. RFC 3339. */
+  since: string;
+}
+
+/** Something about a step that a person should look at. */
+export interface StepProblem {
+  /** The step. */
+  stepId: string;
+  /** The message that it belongs to. */
+  messageId?: string;
+  /** The tool that was used. */
+  tool?: string;
+  /** Its description for people. */
+  description?: string;
+  /** When it began. RFC 3339 in UTC with milliseconds. */
+  at: string;
+  /** `"conflict"`: an undo left some of its files as they were. `"uncaptured"`: files changed that no snapshot has. `"interrupted"`: nobody reported that it ended. */
+  kind: "conflict" | "uncaptured" | "interrupted";
+}
+
+/** What one session did. */
+export interface SessionActivity {
+  /** The session, as it is now. */
+  session: Session;
+  /** Its prompts, latest first. */
+  messages: Message[];
+  /** The number of steps that began. */
+  steps: number;
+  /** The number of files that these steps changed. */
+  files: number;
+  /** The number of files with pending changes of the session, from whatever time. */
+  pendingFiles: number;
+  /** What to look at, latest step first. */
+  problems: StepProblem[];
+}
+
+/** The result of `session/activity`. */
+export interface ActivityResult {
+  /** The sessions with a prompt or a step, the one that worked last first. */
+  sessions: SessionActivity[];
 }
 
 /** The params of `session/push`. */
@@ -1317,6 +1371,8 @@ export interface SessionApplyParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1385,6 +1441,8 @@ export interface SessionTakeoverParams extends RequestParams {
   expect?: string;
   /** What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this machine is only in the snapshot `before`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1621,6 +1679,8 @@ export interface StepRevertHunksParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1637,6 +1697,8 @@ export interface StepRevertFilesParams extends RequestParams {
   expect?: string;
   /** What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1743,6 +1805,8 @@ export interface ReviewRevertParams extends ReviewParams {
   expect?: Record<string, string> | string;
   /** What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared. Default: `"merge"`. */
   onConflict?: OnConflict;
+  /** What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is and count it as done. See Conflicts. */
+  decisions?: Record<string, "merge" | "overwrite" | "keep">;
   /** Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in conflict; `"diff"`, the same and a unified diff. Default: none. */
   details?: Detail;
 }
@@ -1856,6 +1920,7 @@ export interface Requests {
   "session/revert": { params: SessionRevertParams; result: RevertOutcome };
   "session/unrevert": { params: SessionUnrevertParams; result: Outcome };
   "session/history": { params: HistoryParams; result: HistoryResult };
+  "session/activity": { params: ActivityParams; result: ActivityResult };
   "session/push": { params: SessionPushParams; result: SessionPushResult };
   "session/fetch": { params: SessionFetchParams; result: SessionFetchResult };
   "session/export": { params: SessionExportParams; result: SessionExportResult };
@@ -1919,6 +1984,7 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "session/revert": false,
   "session/unrevert": false,
   "session/history": true,
+  "session/activity": true,
   "session/push": true,
   "session/fetch": true,
   "session/export": false,

@@ -4,6 +4,7 @@ import { render } from "preact";
 import { bringToken } from "./api/login";
 import { followAddress, route } from "./store/route";
 import { loadReview } from "./store/review";
+import { loadToday } from "./store/today";
 import { goLive } from "./store/live";
 import { showAnyScope, showScope } from "./store/timeline";
 import { noted } from "./store/troubles";
@@ -23,6 +24,7 @@ async function start(): Promise<void> {
     if (route.value.page === "timeline") showScope(route.value.scope);
     else showAnyScope();
     if (route.value.page === "review") void loadReview();
+    if (route.value.page === "today") void loadToday();
   });
   goLive();
   render(<App />, place);

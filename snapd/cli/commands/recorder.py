@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from snapd_client import ClientError, RequestTimeout
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from snapd_client import Client, Notification
+    from snapd_client.protocol import Session, SessionStepsParams, Step
 
     from snapd.backend import Backend
 
@@ -94,7 +95,7 @@ class Recorder(_Recording):
             raise
         self._thread.start()
 
-    def finish(self) -> list[dict[str, Any]]:
+    def finish(self) -> list[Step]:
         """Ends the last step and the session.
 
         Returns:
@@ -106,7 +107,7 @@ class Recorder(_Recording):
         self._stopping.set()
         self._subscription.close()
         self._thread.join()
-        known = {"sessionId": self.session_id}
+        known: SessionStepsParams = {"sessionId": self.session_id}
         self._patiently(lambda: self.backend.request("session/end", known))
         return list(self._patiently(lambda: self.backend.request("session/steps", known))["steps"])
 
@@ -153,8 +154,7 @@ class Recorder(_Recording):
     def _begin(self) -> None:
         """Begins a step, with which the one before it ends."""
         self._changed = None
-        ends = {} if self._open is None else {"ends": self._open}
-        begun = self.backend.request("step/begin", {"sessionId": self.session_id, **ends})
+        begun = self.backend.request("step/begin", {"sessionId": self.session_id, "ends": self._open})
         self._open = begun["stepId"]
         self._own.append(begun["hash"])
         self._base = begun["hash"]
@@ -172,7 +172,7 @@ class Recorder(_Recording):
                 return
 
     def _resume(self) -> None:
-        known = {"sessionId": self.session_id}
+        known: SessionStepsParams = {"sessionId": self.session_id}
         steps = self.backend.request("session/steps", known)["steps"]
         # one at most: each began as the one before it ended
         self._open = next((step["stepId"] for step in steps if step["state"] == "open"), None)
@@ -186,7 +186,7 @@ class Recorder(_Recording):
             self._begin()
         except UnknownSession:
             # somebody ended it
-            self.backend.request("session/start", known)
+            self.backend.request("session/start", {"sessionId": self.session_id})
             self._begin()
 
 
@@ -215,10 +215,10 @@ class Hooked(_Recording):
         Raises:
             SnapdError: there is none.
         """
-        self.base = self.backend.request("snapshot/track", {})["hash"]
+        self.base = self.backend.request("snapshot/track")["hash"] or ""
         self._before = {session["sessionId"]: session["stepCount"] for session in self._sessions()}
 
-    def finish(self) -> dict[str, list[dict[str, Any]]]:
+    def finish(self) -> dict[str, list[Step]]:
         """Ends the sessions that the agent left open, and gives its steps of this run.
 
         Returns:
@@ -229,7 +229,7 @@ class Hooked(_Recording):
         """
         return self._patiently(self._finish)
 
-    def _finish(self) -> dict[str, list[dict[str, Any]]]:
+    def _finish(self) -> dict[str, list[Step]]:
         steps = {}
         for session in self._sessions():
             name = session["sessionId"]
@@ -240,9 +240,9 @@ class Hooked(_Recording):
             if session["stepCount"] > (known or 0):
                 steps[name] = self.backend.request("session/steps", {"sessionId": name})["steps"][known or 0 :]
         # what changed beside the agent's steps is in a snapshot too
-        self.end = self.backend.request("snapshot/track", {})["hash"]
+        self.end = self.backend.request("snapshot/track")["hash"] or ""
         return steps
 
-    def _sessions(self) -> list[dict[str, Any]]:
+    def _sessions(self) -> list[Session]:
         every = self.backend.request("session/list", {})["sessions"]
         return [session for session in every if session.get("agent") == self._agent]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import FrameType
 
+    from snapd_client.protocol import Step
+
     from snapd.agents.one_run import OneRun
     from snapd.agents.table import Agent
     from snapd.backend import Backend
@@ -272,7 +274,7 @@ def tell_hooked(options: argparse.Namespace, hooked: Hooked, hooks: OneRun) -> N
     )
 
 
-def _tell_session(painter: Painter, session_id: str, every: list[dict[str, Any]], shared: list[str]) -> bool:
+def _tell_session(painter: Painter, session_id: str, every: list[Any], shared: list[str]) -> bool:
     """Prints the steps of a session; whether any changed something."""
     steps = [step for step in every if step.get("files")]
     name = short(session_id)
@@ -312,7 +314,7 @@ def _how_to_undo(session_id: str) -> str:
     return f"snapd undo --session {short(session_id)} undoes the last step, and with --all all of them"
 
 
-def _shared_files(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
+def _shared_files(found: Backend, steps: list[Step]) -> list[str]:
     """Says which files other steps may have written, too, and which steps these are."""
     files: dict[str, dict[str, None]] = {}
     for step in steps:
@@ -327,7 +329,7 @@ def _shared_files(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _step_line(painter: Painter, step: dict[str, Any]) -> str:
+def _step_line(painter: Painter, step: Any) -> str:
     files = step["files"]
     total = {key: sum(row[key] for row in files) for key in ("additions", "deletions")}
     room = (terminal_width() - 40) // min(len(files), _FILES)

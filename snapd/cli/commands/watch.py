@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from snapd_client import Client
+    from snapd_client.protocol import OpenStep
 
     from snapd.backend import RemoteBackend
 
@@ -104,7 +105,7 @@ class _Watch:
             elif heard.method == DISCONNECTED and not self._found.is_open:
                 self._connect_again()
 
-    def _tell(self, method: str, params: dict[str, Any]) -> None:
+    def _tell(self, method: str, params: Any) -> None:
         if params["seq"] <= self._seq:
             # told when it was caught up with
             return
@@ -164,7 +165,7 @@ class Happening:
         self._clock = ""
         self._width = 0
 
-    def go_on(self, steps: Iterable[dict[str, Any]]) -> None:
+    def go_on(self, steps: Iterable[OpenStep]) -> None:
         """Takes in which steps are open, as `snapshot/status` tells them."""
         self._open = {step["stepId"] for step in steps}
         self._told = {}

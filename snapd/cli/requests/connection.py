@@ -156,15 +156,14 @@ def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
     return Settings.of(file)
 
 
-def ask(found: Backend, method: str, params: dict[str, Any]) -> Any:
+def ask(found: Backend, method: Any, params: Any) -> Any:
     """The result of a request; a long one shows a progress bar on a terminal.
 
     Raises:
         SnapdError: the error that answers the request.
     """
-    given = {name: value for name, value in params.items() if value is not None}
     with _bar() if sys.stderr.isatty() else nullcontext() as report:
-        answer = found.request(method, given, report)
+        answer = found.request(method, params, report)
     ANSWERS.append((found, answer))
     return answer
 

@@ -44,9 +44,9 @@ class Link:
         """Whether the daemon can be asked now."""
         return self._backend.is_open
 
-    def ask(self, method: str, params: dict[str, Any]) -> Any:
+    def ask(self, method: Any, params: Any) -> Any:
         """Returns the result of a request. Raises `SnapdError`: the error that answers it, or that nobody does."""
-        answer = self._backend.request(method, {name: value for name, value in params.items() if value is not None})
+        answer = self._backend.request(method, params)
         # here, since a label that is drawn asks nobody
         learn(self._backend, answer)
         return answer

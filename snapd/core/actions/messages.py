@@ -93,9 +93,10 @@ class Messages:
         if session_id is not None:
             self._sessions.known(session_id)
         messages, last = self._timeline.message_page(session_id, prefix, after, limit)
-        return Page(tuple(self._view(message, call) for message in messages), last)
+        return Page(tuple(self.view(message, call) for message in messages), last)
 
-    def _view(self, message: Message, call: Call) -> MessageView:
+    def view(self, message: Message, call: Call) -> MessageView:
+        """Describes a message for clients, with what its steps changed; raises as `StepChanges.view`."""
         steps = self._step_changes.of_message(message.session_id, message.message_id)
         files: set[RelPath] = set()
         states: set[StepState] = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import attrs
 import pygit2
@@ -12,7 +13,7 @@ from pygit2.enums import FileMode, MergeFavor, MergeFlag
 from snapd.core.attribution import Delta, joined
 from snapd.model.errors import StoreCorrupt
 from snapd.model.paths import parents
-from snapd.model.snapshot import EMPTY_BLOB, SYMLINK, Entry, FileOutcome, ObjectId, OnConflict, RelPath
+from snapd.model.snapshot import EMPTY_BLOB, SYMLINK, Decision, Entry, FileOutcome, ObjectId, OnConflict, RelPath
 from snapd.model.timeline import Effect
 from snapd.store.object_store import ObjectStore
 from snapd.store.objects.codec import NUMBERS
@@ -25,6 +26,7 @@ Current = Callable[[RelPath], Entry | None]
 Below = Callable[[RelPath], Iterable[RelPath]]
 Merge = Callable[[Entry | None, Entry, Entry], Entry | None]
 Deltas = Mapping[RelPath, Sequence[Delta]]
+NO_DECISIONS: Mapping[RelPath, Decision] = MappingProxyType({})
 
 
 class Overlay:
@@ -90,6 +92,7 @@ class TakenBack:
         conflicting: the files of the step that conflict, by the names that the step left them under; ordered.
         moved: where a file is that others moved since, and the name under which the step left it.
         absent: the files of the step that are so already, although it changed them; ordered.
+        kept: the files of the step that stay as they are because that was decided; ordered.
     """
 
     outcomes: tuple[FileOutcome, ...]
@@ -97,6 +100,7 @@ class TakenBack:
     conflicting: tuple[RelPath, ...] = ()
     moved: tuple[tuple[RelPath, RelPath], ...] = ()
     absent: tuple[RelPath, ...] = ()
+    kept: tuple[RelPath, ...] = ()
 
 
 @attrs.frozen
@@ -157,6 +161,7 @@ def take_back(
     moved_since: Callable[[], Mapping[RelPath, RelPath]],
     merge: Merge,
     on_conflict: OnConflict,
+    decisions: Mapping[RelPath, Decision] = NO_DECISIONS,
 ) -> TakenBack:
     """Takes back the changes of one step: each file as a whole or not at all, a moved file with both its names.
 
@@ -169,11 +174,13 @@ def take_back(
         merge: merges text, see `merge`.
         on_conflict: "overwrite" brings back what a file was before its first change, whatever it is now; the others
             mean the same here.
+        decisions: what to do with some files instead, by any of their names. "keep" leaves a file as it is, and counts
+            it as taken back.
 
     Raises:
         StoreCorrupt: from `merge` or `moved_since`.
     """
-    return _Step(overlay, deltas, moved_since, merge, on_conflict == "overwrite").take_back(renames)
+    return _Step(overlay, deltas, moved_since, merge, on_conflict, decisions, renames).take_back()
 
 
 @attrs.define
@@ -183,6 +190,7 @@ class _Unit:
     paths: tuple[RelPath, ...]
     outcomes: list[FileOutcome]
     writes: dict[RelPath, Entry | None] = attrs.field(factory=dict)
+    is_kept: bool = False
 
     @classmethod
     def conflict(cls, reason: str, *paths: RelPath) -> _Unit:
@@ -197,6 +205,12 @@ class _Unit:
         self.outcomes = _Unit.conflict("occupied", *self.writes).outcomes
         self.writes = {}
 
+    def keep(self) -> None:
+        """Leaves the files as they are, for good."""
+        self.outcomes = [FileOutcome(outcome.path, "kept", outcome.reason) for outcome in self.outcomes]
+        self.writes = {}
+        self.is_kept = True
+
 
 @attrs.define(eq=False)
 class _Step:
@@ -206,13 +220,15 @@ class _Step:
     _deltas: Deltas
     _ask_moved: Callable[[], Mapping[RelPath, RelPath]]
     _merge: Merge
-    _overwrite: bool
+    _on_conflict: OnConflict
+    _decisions: Mapping[RelPath, Decision]
+    _renames: Mapping[RelPath, RelPath]
     _moved: dict[RelPath, RelPath] | None = attrs.field(default=None, init=False)
 
-    def take_back(self, renames: Mapping[RelPath, RelPath]) -> TakenBack:
+    def take_back(self) -> TakenBack:
         units = []
         paired: set[RelPath] = set()
-        for new, old in sorted(renames.items()):
+        for new, old in sorted(self._renames.items()):
             chain = self._bridged(new, old)
             if chain is None or paired & {new, old}:
                 continue
@@ -220,6 +236,9 @@ class _Step:
                 units.append(unit)
                 paired |= {new, old}
         units += [self._single(path, self._deltas[path]) for path in sorted(self._deltas) if path not in paired]
+        for unit in units if self._decisions else ():
+            if self._decision(*unit.paths, *(outcome.path for outcome in unit.outcomes)) == "keep":
+                unit.keep()
         while self._keep_apart(units) or self._keep_contents(units):
             # what one of them gives up may concern the other
             pass
@@ -228,7 +247,7 @@ class _Step:
         effects = [Effect(path, self._overlay.get(path), writes[path]) for path in sorted(writes)]
         effects = [effect for effect in effects if effect.old != effect.new]
         changing = {effect.path for effect in effects}
-        quiet = [unit for unit in units if not unit.is_conflict and changing.isdisjoint(unit.writes)]
+        quiet = [unit for unit in units if not (unit.is_conflict or unit.is_kept) and changing.isdisjoint(unit.writes)]
         changed = {path for path, chain in self._deltas.items() if chain[0].old != chain[-1].new}
         absent = sorted(path for unit in quiet for path in unit.paths if path in changed)
         for effect in effects:
@@ -237,15 +256,27 @@ class _Step:
         # pairs are written under the step's own names
         single = [unit for unit in units if len(unit.paths) == 1]
         moved = sorted((place, unit.paths[0]) for unit in single for place in unit.writes if place != unit.paths[0])
-        return TakenBack(tuple(outcomes), tuple(effects), tuple(left), tuple(moved), tuple(absent))
+        kept = sorted(path for unit in units if unit.is_kept for path in unit.paths)
+        return TakenBack(tuple(outcomes), tuple(effects), tuple(left), tuple(moved), tuple(absent), tuple(kept))
+
+    def _decision(self, *names: RelPath) -> Decision | None:
+        """What was decided about a file, by any of its names, or by the other name of one that the step moved."""
+        if not self._decisions:
+            return None
+        others = [other for pair in self._renames.items() if not {*pair}.isdisjoint(names) for other in pair]
+        return next((self._decisions[name] for name in (*names, *others) if name in self._decisions), None)
+
+    def _overwrites(self, *names: RelPath) -> bool:
+        decision = self._decision(*names)
+        return (decision or self._on_conflict) == "overwrite"
 
     def _single(self, path: RelPath, chain: Sequence[Delta]) -> _Unit:
         place, wanted = path, chain[0].old
-        if self._overlay.get(path) is None and not self._overwrite:
+        if self._overlay.get(path) is None and not self._overwrites(path):
             place = self._moved_to(path, chain[-1].new) or path
         ours = self._overlay.get(place)
         aside = [FileOutcome(path, "unchanged", "renamedSince")] if place != path else []
-        final = self._fold(ours, chain)
+        final = wanted if self._overwrites(path, place) else self._fold(ours, chain)
         if isinstance(final, Overlap):
             return _Unit((path,), [FileOutcome(place, "conflict", final.reason), *aside])
         return _Unit((path,), [_outcome(place, ours, wanted, final), *aside], {place: final})
@@ -253,7 +284,7 @@ class _Step:
     def _pair(self, new: RelPath, old: RelPath, chain: Sequence[Delta]) -> _Unit | None:
         """Takes back a file that the step moved; None if its two names are to be taken back separately."""
         wanted, at_old, at_new = chain[0].old, self._overlay.get(old), self._overlay.get(new)
-        if self._overwrite or (at_old == wanted and wanted is not None):
+        if self._overwrites(new, old) or (at_old == wanted and wanted is not None):
             return None
         is_in_place = at_new is not None or chain[-1].new is None
         place = new if is_in_place else self._moved_to(new, chain[-1].new, back=old)
@@ -286,7 +317,7 @@ class _Step:
     def _fold(self, ours: Entry | None, chain: Sequence[Delta]) -> Entry | Overlap | None:
         """Takes a chain of changes out of a file."""
         wanted = chain[0].old
-        if self._overwrite or ours == wanted:
+        if ours == wanted:
             return wanted
         if any(delta.shared for delta in chain):
             return Overlap("shared")
@@ -368,7 +399,7 @@ def combined(overlay: Overlay, steps: Iterable[TakenBack]) -> tuple[FileOutcome,
                 said[outcome.path] = outcome
     moved = {effect.path for effect in overlay.effects()}
     for path, outcome in said.items():
-        if outcome.outcome not in ("conflict", "unchanged") and path not in moved:
+        if outcome.outcome not in ("conflict", "kept", "unchanged") and path not in moved:
             said[path] = FileOutcome(path, "unchanged")
     return tuple(said[path] for path in sorted(said))
 

@@ -6,7 +6,7 @@ somebody change it since the last snapshot?
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 import attrs
@@ -15,7 +15,7 @@ from snapd.core.compare.threeway import Overlap, merge, three_way
 from snapd.model.call import Call
 from snapd.model.paths import folders_above
 from snapd.model.plan import CapturedFile, Delete, Plan, Write
-from snapd.model.snapshot import Entry, FileOutcome, ObjectId, OnConflict, RelPath, Snapshot
+from snapd.model.snapshot import Decision, Entry, FileOutcome, ObjectId, OnConflict, RelPath, Snapshot
 from snapd.model.trees import file_at
 from snapd.store.object_store import ObjectStore
 from snapd.worktree.worktree import WorkTree
@@ -35,6 +35,7 @@ class Planner:
         current: the snapshot taken for this operation.
         base: the last snapshot before it, which is what the agent left; None if there is none.
         on_conflict: what to do with a file that was changed since `base`.
+        decisions: what to do with some of the files instead.
         unsaved: files with unsaved text in an editor, which are not touched.
     """
 
@@ -43,6 +44,7 @@ class Planner:
     _current: Snapshot
     _base: ObjectId | None = attrs.field(kw_only=True)
     _on_conflict: OnConflict = attrs.field(kw_only=True)
+    _decisions: Mapping[RelPath, Decision] = attrs.field(kw_only=True)
     _unsaved: frozenset[RelPath] = attrs.field(kw_only=True)
     _writes: dict[RelPath, Write] = attrs.field(factory=dict, init=False)
     _deletes: dict[RelPath, Delete] = attrs.field(factory=dict, init=False)
@@ -149,6 +151,8 @@ class Planner:
     def _settle_one(self, goal: FileGoal, captured: CapturedFile | None, is_decided: bool) -> FileOutcome | None:
         """Plans what becomes of a file; or says why it stays as it is."""
         path, ours = goal.path, captured.entry if captured is not None else None
+        if self._decisions.get(path) == "keep":
+            return FileOutcome(path, "kept")
         if ours == goal.wanted:
             why = self._obstacles.uncaptured(path) if ours is None else None
             return FileOutcome(path, "unchanged") if why is None else FileOutcome(path, "kept", why)
@@ -174,10 +178,11 @@ class Planner:
 
     def _merged(self, goal: FileGoal, ours: Entry | None) -> Entry | Overlap | None:
         """What a file becomes: what the goal says, with what somebody made of the file since the last snapshot."""
-        if self._on_conflict == "overwrite":
+        on_conflict = self._decisions.get(goal.path, self._on_conflict)
+        if on_conflict == "overwrite":
             return goal.wanted
         base = None if self._base is None else file_at(self._objects.entry_in, self._base, goal.path)
-        if self._on_conflict == "fail" and base != ours:
+        if on_conflict == "fail" and base != ours:
             return Overlap("changedSince")
         return three_way(base, ours, goal.wanted, partial(merge, self._objects), joins_added=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain
 from typing import Literal
 
@@ -15,7 +15,7 @@ from snapd.core.compare.text import TextDiffer
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
 from snapd.model.plan import CapturedFile, Plan
-from snapd.model.snapshot import Change, Details, ObjectId, OnConflict, Outcome, RelPath, Snapshot
+from snapd.model.snapshot import Change, Decision, Details, ObjectId, OnConflict, Outcome, RelPath, Snapshot
 from snapd.model.timeline import Operated, OperationKind, SessionId, StepId
 from snapd.store.store import Store
 from snapd.worktree.worktree import WorkTree
@@ -39,6 +39,7 @@ class OperationOptions:
         details: what to say besides: how many lines change, and who changed the files in conflict; or the diff, too.
         expect: the plan that the client confirmed. If another one would be carried out, nothing is done or recorded,
             and the outcome is that of a dry run. None for any plan; no plan is called "".
+        decisions: what to do with some of the files instead. One to keep is not written, whether it conflicts or not.
     """
 
     on_conflict: OnConflict
@@ -46,11 +47,16 @@ class OperationOptions:
     dry_run: bool
     details: Literal["counts", "diff"] | None = None
     expect: str | None = None
+    decisions: Mapping[RelPath, Decision] = attrs.field(factory=dict, eq=False)
 
-    @property
-    def respects_editors(self) -> bool:
-        """Whether to leave files alone that have unsaved text in an editor."""
-        return not (self.on_conflict == "overwrite" and self.by_name)
+    def on_conflict_of(self, path: RelPath) -> OnConflict:
+        """What to do with a file that is not what the agent left."""
+        return self.decisions.get(path, self.on_conflict)
+
+    def respects_editor(self, path: RelPath) -> bool:
+        """Whether to leave a file alone if it has unsaved text in an editor."""
+        is_by_name = self.by_name or path in self.decisions
+        return not (is_by_name and self.on_conflict_of(path) == "overwrite")
 
 
 @attrs.frozen
@@ -136,13 +142,14 @@ class Runner:
         ignored = ignored_files(writer.work_tree, request.writes, call)
         forced = tuple(sorted(ignored.union(request.forced)))
         before = writer.look(forced, call) if forced else request.seen
-        unsaved = self.unsaved() if options.respects_editors else frozenset()
+        unsaved = frozenset(filter(options.respects_editor, self.unsaved()))
         planner = Planner(
             self._store,
             writer.work_tree,
             before,
             base=self._store.last,
             on_conflict=options.on_conflict,
+            decisions=options.decisions,
             unsaved=unsaved,
         )
         patch = request.patch(Prepared(request.seen, before, options, unsaved))

@@ -43,7 +43,7 @@ class Texts:
         return edits(old, new, self.differ, self.call)
 
 
-_EVENTS_AT_ONCE = 200
+_EVENTS_AT_ONCE = 20
 
 Nature = Literal["agent", "person", "redo", "keep"]
 """Who made a change: an agent; a person, by hand or by an operation; a redo, which does an agent's change again. Or a
@@ -109,10 +109,12 @@ def list_files(timeline: Timeline, objects: ObjectStore, call: Call) -> None:
     After `Cancelled`, the files of some events are listed.
     """
     while numbers := timeline.unlisted(_EVENTS_AT_ONCE):
+        files: dict[int, Sequence[Touched]] = {}
         for seq in numbers:
             call.check()
             event = timeline.event(seq)
-            timeline.list_files(seq, () if event is None else _files_of(event, objects))
+            files[seq] = () if event is None else tuple(_files_of(event, objects))
+        timeline.list_files(files)
 
 
 def _files_of(event: Event, objects: ObjectStore) -> Iterator[Touched]:

@@ -127,6 +127,7 @@ class Journal:
 
     Attributes:
         intent: what an operation that is not recorded yet was about to do; empty if there is none.
+        was_replayed: whether there was a journal when the repository was opened: the last process was killed.
         loose_written: the number of loose objects that were written since the repository was opened.
     """
 
@@ -145,6 +146,7 @@ class Journal:
         self._file: _File | None = None
         self._old: list[_File] = []
         self._number = 0
+        self.was_replayed = False
         self.loose_written = 0
 
     def __contains__(self, oid: ObjectId) -> bool:
@@ -443,6 +445,7 @@ class Journal:
                         self.intent, self._with_intent = frame.intent, file if frame.intent else None
                 self._old.append(file)
                 self._number = number
+                self.was_replayed = True
             if moving:
                 self._move(moving, before)
         self._settle_old()

@@ -5,6 +5,8 @@ but a purge or an erasure makes its events others, and both remove it. So the ev
 newest one that it has in each chain, and opening it costs what these cost.
 
 A commit to the file holds up to 64 events, because the same few pages change with each. An event is a savepoint.
+What only follows from events that the file has (summaries, lists of files) is written as soon as it is computed: if
+each of many processes were killed before its next commit, each would compute all of it again.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any
 from urllib.parse import quote
@@ -75,6 +77,9 @@ class Database(TimelineQueries):
 
     def __init__(self, path: str | None, *, is_read: bool = False) -> None:
         self._unwritten = 0
+        self._first_unwritten: int | None = None
+        self._is_changing = False
+        self._to_summarize: set[StepId] = set()
         self._has_file = path is not None
         name = ":memory:" if path is None else f"file:{quote(path)}?immutable=1" if is_read else path
         self.connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False, uri=is_read)
@@ -98,6 +103,7 @@ class Database(TimelineQueries):
     def write(self) -> None:
         """Writes what was committed to the file."""
         self._unwritten = 0
+        self._first_unwritten = None
         if self.connection.in_transaction:
             if self._has_file:
                 failpoint("database.write")
@@ -136,6 +142,7 @@ class Database(TimelineQueries):
             previous = link.event.seq
         self.commit()
         self.write()
+        self._to_summarize.clear()
 
     @property
     def is_current(self) -> bool:
@@ -159,6 +166,7 @@ class Database(TimelineQueries):
         """Begins a change that `commit` or `roll_back` ends."""
         self._join()
         self.connection.execute("SAVEPOINT change")
+        self._is_changing = True
 
     def _join(self) -> None:
         """Begins a transaction, unless one is open: what follows is written with it."""
@@ -169,6 +177,7 @@ class Database(TimelineQueries):
         """Makes a change part of the database; it is written with some more of them."""
         failpoint("database.commit")
         self.connection.execute("RELEASE change")
+        self._is_changing = False
         self._unwritten += 1
         if self._unwritten >= _EVENTS:
             self.write()
@@ -179,6 +188,7 @@ class Database(TimelineQueries):
         Raises:
             sqlite3.Error: an error has taken back all that was not written yet, too.
         """
+        self._is_changing = False
         self.connection.execute("ROLLBACK TO change")
         self.connection.execute("RELEASE change")
 
@@ -197,6 +207,8 @@ class Database(TimelineQueries):
         event = link.event
         head = event.head
         failpoint("database.add")
+        if self._first_unwritten is None:
+            self._first_unwritten = event.seq
         self._insert(
             "events",
             seq=event.seq,
@@ -305,6 +317,7 @@ class Database(TimelineQueries):
         )
         # the attribution may be different now
         for other in (what.step_id, *self.beside(what.step_id)):
+            self._to_summarize.add(other)
             self._run("UPDATE steps SET summary = NULL, is_empty = NULL WHERE step_id = ?", other)
 
     def keep_summary(self, step_id: StepId, summary: Summary) -> None:
@@ -316,11 +329,23 @@ class Database(TimelineQueries):
             summary.is_empty,
             step_id,
         )
+        if step_id in self._to_summarize:
+            self._to_summarize.remove(step_id)
+        else:
+            self._write_derived()
 
-    def list_files(self, seq: int, files: Iterable[Touched]) -> None:
-        """Lists the files that an event changed."""
+    def list_files(self, files: Mapping[int, Iterable[Touched]]) -> None:
+        """Lists the files that some events changed, by the number of each event."""
         self._join()
-        _list_files(self.connection, seq, files)
+        for seq in sorted(files):
+            _list_files(self.connection, seq, files[seq])
+        if self._first_unwritten is None or min(files) < self._first_unwritten:
+            self._write_derived()
+
+    def _write_derived(self) -> None:
+        """Writes what follows from events that the file has, unless a change is under way."""
+        if not self._is_changing:
+            self.write()
 
     def drop(self, chains: Iterable[str], singles: Iterable[int], moved: Iterable[Link]) -> None:
         """Drops chains, with which no other chain may be linked, and events of chains of snapshots.

@@ -17,7 +17,7 @@ import os
 import sqlite3
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
@@ -71,12 +71,12 @@ class TimelineView(TimelineQueries):
     def next_seq(self) -> int:
         """The number of the next event."""
 
-    def list_files(self, seq: int, files: Iterable[Touched]) -> None:
-        """Lists the files that an event changed; it is the oldest whose files are not listed yet.
+    def list_files(self, files: Mapping[int, Iterable[Touched]]) -> None:
+        """Lists the files that some events changed, by number; these events are the oldest that are not listed yet.
 
-        The list follows from the snapshots of the event. It may be lost, and is made again then.
+        The list follows from the snapshots of the events. It may be lost, and is made again then.
         """
-        self._ask(lambda database: database.list_files(seq, files))
+        self._ask(lambda database: database.list_files(files))
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         return self._ask(lambda database: database.connection.execute(statement, values).fetchall())

@@ -85,6 +85,7 @@ ROWS = (
     _agents_own("POST", "revert", methods.SESSION_REVERT, (RevertedSession, RevertOutcome), revert),
     _agents_own("POST", "unrevert", methods.SESSION_UNREVERT, (Session, Outcome), unrevert),
     _relayed("GET", "/history", methods.SESSION_HISTORY),
+    _relayed("GET", "/activity", methods.SESSION_ACTIVITY),
     _relayed("GET", "/review", methods.REVIEW_LIST),
     _relayed("GET", "/review/file", methods.REVIEW_FILE),
     _relayed("POST", "/review/keep", methods.REVIEW_KEEP),

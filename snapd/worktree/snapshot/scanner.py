@@ -95,6 +95,7 @@ class Scanner:
         self._saved_at: str | None = None
         self._saved_rules_digest: bytes | None = None
         self._unsaved = 0
+        self._saves_first = False
         self._begun = 0
         self._saving: threading.Thread | None = None
 
@@ -105,6 +106,8 @@ class Scanner:
         adopt: Adopt,
         open_blobs: OpenBlobs,
         last: Coverage = NO_COVERAGE,
+        *,
+        was_killed: bool = False,
     ) -> None:
         """Starts from the state that an earlier process saved, and saves what this one learns.
 
@@ -114,7 +117,10 @@ class Scanner:
             adopt: takes objects of the project's own git over into the store.
             open_blobs: reads blobs of the project's own git.
             last: the coverage of the last snapshot.
+            was_killed: whether the earlier process was killed, so that it did not save what it learned. The first
+                capture learns that again, and saves it: a process that is killed next must not add to it.
         """
+        self._saves_first = was_killed
         self.state.coverage.set_origins(dict(last.origins))
         self.state.coverage.left_out = dict(last.left_out)
         self._adopt, self._open_blobs = adopt, open_blobs
@@ -211,7 +217,8 @@ class Scanner:
         self.captured = Snapshot(self.state.root.tree, self.state.coverage.of(self._rules, forced))
         # stays even if a later look fails: the state counts on its objects
         self.stored_tree = self.captured.tree
-        if self._unsaved >= _SAVE_FROM:
+        saves_first, self._saves_first = self._saves_first, False
+        if self._unsaved >= (1 if saves_first else _SAVE_FROM):
             # only a look that comes at once has to wait for it
             self._saving = threading.Thread(target=self._save, name="snapd-save", daemon=True)
             self._saving.start()

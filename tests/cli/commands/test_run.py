@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from tests.cli.running import Home
 
+pytestmark = pytest.mark.slow
+
 QUIET = ("--quiet", "0.2")
 WRITER = 'while read name; do echo "$name" > "$name"; done'
 """Makes the files that it is told of."""

@@ -28,6 +28,8 @@ from .commands_in_pages import PAGES, ROOT, Block, blocks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 ELSEWHERE = {"web.md": "tests/web/test_document.py"}
 """Pages whose commands another test runs."""
 RUN = [

@@ -163,7 +163,7 @@ def push(bench: Bench) -> Any:
 def fetch(bench: Bench) -> Any:
     bench.step()
     remote = remote_of(bench)
-    bench.client.session_push(str(remote))
+    bench.client.session_push(str(remote), all_=True)
     return ["fetch", str(remote)], lambda: bench.client.session_fetch(str(remote))["sessions"] == []
 
 
@@ -176,7 +176,7 @@ def bundle(bench: Bench) -> Any:
 def unbundle(bench: Bench) -> Any:
     bench.step()
     file = bundle_of(bench)
-    bench.client.session_export(str(file))
+    bench.client.session_export(str(file), all_=True)
     return ["unbundle", str(file)], lambda: bench.client.session_import(str(file))["sessions"] == []
 
 
@@ -194,7 +194,7 @@ def takeover(bench: Bench) -> Any:
 
 def apply(bench: Bench) -> Any:
     step, file = bench.step(), bundle_of(bench)
-    bench.client.session_export(str(file))
+    bench.client.session_export(str(file), all_=True)
     bench.client.session_import(str(file))
     (bench.root / "a").write_text("1\n")
     return ["apply", step, "--yes"], lambda: bench.text == "2\n"
@@ -223,7 +223,7 @@ def purge(bench: Bench) -> Any:
     (bench.root / "secret").unlink()
     bench.client.track()
     assert tree is not None
-    return ["purge", "secret", "--yes"], lambda: not list(bench.client.list_files(bench.tree, "secret"))
+    return ["purge", "secret", "--yes"], lambda: not list(bench.client.list_files_all(bench.tree, "secret"))
 
 
 def diff(bench: Bench) -> Any:

@@ -38,6 +38,8 @@ from tests.support.secrets import check_gone
 from tests.support.sessions import TEXT, Agents, listen
 from tests.support.workspace import Bench, Symlink, make, recorded
 
+pytestmark = pytest.mark.slow
+
 # -- an undo
 
 

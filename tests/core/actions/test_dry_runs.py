@@ -26,6 +26,8 @@ from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work, ids
 from tests.support.workspace import Bench, make
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = ("one", "two")
 CLIENTS = ("editor", "terminal")
 MESSAGES = ("m1", "m2")

@@ -18,6 +18,8 @@ from tests.support.failures import at_failpoint
 from tests.support.git import run_git
 from tests.support.workspace import UMASK, Bench, Executable, Items, Symlink, git_tree_hash, make, read, write
 
+pytestmark = pytest.mark.slow
+
 FILES: Items = {
     "a": b"1\n",
     "d/b": b"2\n",

@@ -19,6 +19,8 @@ from tests.support.secrets import blob, check_gone
 from tests.support.sessions import Agents
 from tests.support.workspace import Bench, Items, git_tree_hash, make, outcomes
 
+pytestmark = pytest.mark.slow
+
 SECRET = b"token = 7f3a-very-secret-and-long-enough-to-be-found\n"
 LATER = SECRET + b"and a second line of it\n"
 

@@ -24,6 +24,8 @@ from tests.support.sessions import Agents, at_work
 
 from .reviewing import Reviewer
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = ("one", "two")
 NAMES = ("a", "b", "d/c")
 ACTIONS = 25

@@ -17,6 +17,8 @@ from tests.support.sessions import TEXT, Agents, text
 
 from .test_review_random import NAMES, History
 
+pytestmark = pytest.mark.slow
+
 
 def blamed(agents: Agents, name: str, data: bytes, when: int | None = None) -> list[tuple[str, int]]:
     """Who wrote the lines of a text, as a step or a word, and how many."""

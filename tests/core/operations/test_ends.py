@@ -23,6 +23,8 @@ from tests.support.counting import calls_of
 from tests.support.failures import at_failpoint, killed_at
 from tests.support.workspace import Bench
 
+pytestmark = pytest.mark.slow
+
 FILES = amount(60, 150)
 POINTS = amount(10, 24)
 """Into so many parts an operation is divided."""

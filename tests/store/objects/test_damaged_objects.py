@@ -14,6 +14,8 @@ from tests.store.reads import FAR, LOOSE, PACKS
 from tests.support.amounts import amount
 from tests.test_structure import MODULES, name_of, parse
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 SECONDS = 240.0
 DAMAGES = {form: damages[:: amount(3, 1)] for form, damages in {"loose": [*LOOSE], "packed": [*PACKS, FAR]}.items()}

@@ -14,6 +14,8 @@ from snapd.model.errors import StoreCorrupt
 from snapd.store.objects.libgit2 import CACHED_BYTES, MAPPED_BYTES, WINDOW_BYTES, with_packs
 from tests.support.git import run_git
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def large(tmp_path: Path) -> tuple[Path, dict[str, bytes]]:

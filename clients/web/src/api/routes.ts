@@ -1,5 +1,6 @@
 /** The routes of the server, with the types of the wire. */
 import type {
+  ActivityResult,
   BlameResult,
   DiffFullResult,
   DiffResult,
@@ -70,6 +71,9 @@ export const getSessions = () => get<SessionListResult>(address(["session"]));
  */
 export const getHistory = (of: string | undefined, page: Page & { readonly files?: readonly string[] }) =>
   get<HistoryResult>(address(of === undefined ? ["history"] : session(of, "history"), { ...page, renames: true }));
+
+/** What each session did since a time, as RFC 3339 writes it. */
+export const getActivity = (since: string) => get<ActivityResult>(address(["activity"], { since }));
 
 export const getMessages = (id: string, page: Page) =>
   get<SessionMessagesResult>(address(session(id, "messages"), { ...page }));

@@ -11,6 +11,8 @@ export type Action =
   | "redo"
   | "keep"
   | "layout"
+  | "today"
+  | "all"
   | "review"
   | "search"
   | "help"
@@ -43,6 +45,8 @@ export const BINDINGS: readonly Binding[] = [
   binding("r", "redo", "Redo; its plan is shown first", true),
   binding("a", "keep", "Keep the pending change", true),
   binding("v", "layout", "Unified or split"),
+  binding("g t", "today", "Today"),
+  binding("g a", "all", "All activity"),
   binding("g p", "review", "Pending changes"),
   binding("/", "search", "Search"),
   binding("?", "help", "These keys"),

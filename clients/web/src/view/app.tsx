@@ -24,6 +24,7 @@ import { ReviewPage } from "./review-page";
 import { SearchPage } from "./search-page";
 import { Sidebar } from "./sidebar";
 import { Timeline } from "./timeline";
+import { TodayPage } from "./today-page";
 
 export function App(): JSX.Element {
   useTitle();
@@ -49,6 +50,8 @@ export function App(): JSX.Element {
 
 function Place({ here }: { readonly here: Route }): JSX.Element {
   switch (here.page) {
+    case "today":
+      return <TodayPage />;
     case "review":
       return <ReviewPage />;
     case "file":
@@ -76,13 +79,18 @@ function usePageKeys(): void {
   useKeys({
     help: () => (isHelpOpen.value = true),
     search: () => document.getElementById("search")?.focus(),
+    today: () => goTo({ page: "today" }),
+    all: () => goTo({ page: "timeline", scope: undefined }),
     review: () => goTo({ page: "review" }),
     layout: () => (layout.value = layout.value === "split" ? "unified" : "split"),
     leave: () => {
       const here = route.value;
-      if (here.page === "timeline") goTo({ page: "timeline", scope: here.scope });
-      else if (here.page === "review" && here.file !== undefined) goTo({ page: "review" });
-      else goTo({ page: "timeline", scope: scope.value });
+      if (here.page === "today") return;
+      if (here.page === "timeline") {
+        goTo(here.shown === undefined ? { page: "today" } : { page: "timeline", scope: here.scope });
+      } else if (here.page === "review" && here.file !== undefined) {
+        goTo({ page: "review", ...(here.of === undefined ? {} : { of: here.of }) });
+      } else goTo({ page: "timeline", scope: scope.value });
     },
   });
 }

@@ -2,8 +2,9 @@
 import type { FileChange } from "@snapd/client";
 import type { ComponentChildren, JSX } from "preact";
 import type { Problem } from "../api/problem";
+import { agentColour } from "@snapd/client/words";
 import { splitName, visible } from "../model/names";
-import { age, grouped, moment, type Sums, sumsInWords } from "../model/wording";
+import { age, agentName, grouped, moment, type Sums, sumsInWords } from "../model/wording";
 import { now } from "../store/clock";
 import { Icon, type IconName } from "./icons";
 
@@ -36,6 +37,24 @@ export function FileName({ file }: { readonly file: string }): JSX.Element {
       <span class="own-name">{name}</span>
     </span>
   );
+}
+
+/** An agent by its name, in its colour. */
+export function Agent({ name }: { readonly name: string | undefined }): JSX.Element {
+  const title = agentName(name);
+  return (
+    <span class="agent" style={colourOf(name)} title={title}>
+      <span class="agent-dot" aria-hidden="true" />
+      <span class="agent-name">{title}</span>
+    </span>
+  );
+}
+
+/** The colour of an agent, for `--agent` in the styles of what is inside. */
+export function colourOf(agent: string | undefined): Record<string, string> {
+  if (agent === undefined) return {};
+  const { light, dark } = agentColour(agent);
+  return { "--agent-light": light, "--agent-dark": dark };
 }
 
 const LETTERS = { added: "A", deleted: "D", modified: "M" } as const;

@@ -10,7 +10,7 @@ import { segmentsOf } from "../model/segments";
 import { counted, moment, promptName } from "../model/wording";
 import { sessions } from "../store/sessions";
 import { noted } from "../store/troubles";
-import { Age, Button, Empty, FileName, Trouble } from "./bits";
+import { Age, Agent, Button, Empty, FileName, Trouble } from "./bits";
 
 /** Hits that are fetched without being asked for again. */
 const ENOUGH = 60;
@@ -138,7 +138,7 @@ function HitView({ hit, text }: { readonly hit: Hit; readonly text: string }): J
           <Marked text={name} needle={text} />
         </span>
         <span class="meta">
-          <span>{hit.kind === "message" ? "prompt" : (firstLine(hit.agent) ?? "step")}</span>
+          {hit.kind === "message" ? <span>prompt</span> : <Agent name={hit.agent} />}
           {session !== undefined && <span>{session.name}</span>}
           <Age at={hit.at} />
         </span>

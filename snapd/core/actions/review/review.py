@@ -311,10 +311,11 @@ class Review:
             # if the plan is another one than is expected, nothing may be recorded
             look = self._looking.look(call, records=options.expect is None)
             seen, folds = look.snapshot, self._folds(look, call)
-            reading, overwrites = self._reading(call), options.on_conflict == "overwrite"
+            reading = self._reading(call)
             reverting = Reverting(self._store, seen)
             for file in self._chosen(choice, folds, call):
                 fold, shown_file = self._texts_of(folds[file.path], call)
+                overwrites = options.on_conflict_of(file.path) == "overwrite"
                 reverting.add(fold, reverted(choice, fold, shown_file, reading, overwrites=overwrites))
             patch = reverting.patch()
             request = Request(

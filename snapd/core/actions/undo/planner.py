@@ -14,14 +14,24 @@ import attrs
 
 from snapd.core.actions.step_changes import StepChanges
 from snapd.core.attribution import Delta, own_moves
-from snapd.core.compare.threeway import Overlap, Overlay, TakenBack, combined, deltas_of, merge, take_back, three_way
+from snapd.core.compare.threeway import (
+    NO_DECISIONS,
+    Overlap,
+    Overlay,
+    TakenBack,
+    combined,
+    deltas_of,
+    merge,
+    take_back,
+    three_way,
+)
 from snapd.core.operations.directory_moves import moved_contents
 from snapd.core.operations.patch import FileGoal, Patch, Target
 from snapd.core.operations.runner import Prepared
 from snapd.model.call import Call
 from snapd.model.paths import parents
 from snapd.model.plan import LinkedFiles
-from snapd.model.snapshot import Entry, FileOutcome, OnConflict, RelPath, Snapshot
+from snapd.model.snapshot import Decision, Entry, FileOutcome, OnConflict, RelPath, Snapshot
 from snapd.model.timeline import Operated, Operation, OperationId, SessionId, SnapshotId, Step, Turned, Undone, UndoUnit
 from snapd.store.adopt import ProjectBlobs
 from snapd.store.store import Store
@@ -354,7 +364,7 @@ class UndoPlanner:
         Raises:
             StoreCorrupt, StorageFull, IoError, Cancelled: it cannot be told.
         """
-        on_conflict = prepared.options.on_conflict
+        on_conflict, decisions = prepared.options.on_conflict, prepared.options.decisions
         overlay = self._overlay(call)
         done: list[TakenBack] = []
         targets: dict[RelPath, Target] = {}
@@ -362,7 +372,7 @@ class UndoPlanner:
         turned: list[Turned] = []
         directories = DirectoryOverlay(self._work_tree, overlay)
         for task in tasks:
-            taken = self._take_back(overlay, task, prepared.seen, on_conflict, call)
+            taken = self._take_back(overlay, task, prepared.seen, on_conflict, decisions, call)
             if taken.absent and on_conflict != "keep":
                 taken = self._where_absent(task, taken, call)
             done.append(taken)
@@ -371,7 +381,7 @@ class UndoPlanner:
             made, removed = directories.take_back(task, taken)
             turned.append(task.turned(taken, made, removed, directories.blocked, settled=on_conflict == "keep"))
         if on_conflict != "keep":
-            turned = _of_which_anything_was_done(tasks, turned)
+            turned = _of_which_anything_was_done(tasks, turned, done)
         outcomes = {outcome.path: outcome for outcome in combined(overlay, done)}
         outcomes |= {path: FileOutcome(path, "conflict", "occupied") for path in directories.blocked}
         if on_conflict == "keep":
@@ -416,7 +426,7 @@ class UndoPlanner:
         """
         overlay = self._overlay(call)
         for task in tasks:
-            for outcome in self._take_back(overlay, task, seen, "merge", call).outcomes:
+            for outcome in self._take_back(overlay, task, seen, "merge", NO_DECISIONS, call).outcomes:
                 if _is_conflict(outcome):
                     yield task, outcome, overlay.get(outcome.path)
 
@@ -457,7 +467,13 @@ class UndoPlanner:
         return Overlay(current, self._work_tree.captured_below)
 
     def _take_back(
-        self, overlay: Overlay, task: UndoTask, seen: Snapshot, on_conflict: OnConflict, call: Call
+        self,
+        overlay: Overlay,
+        task: UndoTask,
+        seen: Snapshot,
+        on_conflict: OnConflict,
+        decisions: Mapping[RelPath, Decision],
+        call: Call,
     ) -> TakenBack:
         def merge_checked(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
             call.check()
@@ -467,7 +483,7 @@ class UndoPlanner:
             return {old: new for new, old in self._store.renames(task.end.tree, seen.tree).items()}
 
         call.check()
-        return take_back(overlay, task.files, task.renames, moved_since, merge_checked, on_conflict)
+        return take_back(overlay, task.files, task.renames, moved_since, merge_checked, on_conflict, decisions)
 
     def _current(self, path: RelPath) -> Entry | None:
         captured = self._work_tree.captured(path)
@@ -478,12 +494,18 @@ def _is_conflict(outcome: FileOutcome | None) -> bool:
     return outcome is not None and outcome.outcome == "conflict"
 
 
-def _of_which_anything_was_done(tasks: Sequence[UndoTask], turned: Sequence[Turned]) -> list[Turned]:
+def _of_which_anything_was_done(
+    tasks: Sequence[UndoTask], turned: Sequence[Turned], done: Sequence[TakenBack]
+) -> list[Turned]:
     """Drops the records of units of which nothing is taken back, or done again: these stay as they are."""
     did = {
         turn.name
-        for task, turn in zip(tasks, turned, strict=True)
-        if turn.effects or turn.made_directories or turn.removed_directories or (task.is_any and not task.files)
+        for task, turn, taken in zip(tasks, turned, done, strict=True)
+        if turn.effects
+        or turn.made_directories
+        or turn.removed_directories
+        or taken.kept
+        or (task.is_any and not task.files)
     }
     # one that changed nothing goes with its parts
     goes = bool(did) or not any(task.is_any for task in tasks)
