@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         "session/apply",
         "session/handover",
         "session/takeover",
+        "agent/report",
         "step/begin",
         "step/end",
         "step/find",
@@ -248,6 +249,10 @@ if TYPE_CHECKING:
         ) -> p.SessionTakeoverResult: ...
         @overload
         def __call__(
+            self, method: Literal["agent/report"], params: p.AgentReportParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.AgentReportResult: ...
+        @overload
+        def __call__(
             self, method: Literal["step/begin"], params: p.StepBeginParams, *args: P.args, **kwargs: P.kwargs
         ) -> p.StepBeginResult: ...
         @overload
@@ -373,6 +378,7 @@ IDEMPOTENT: dict[str, bool | str] = {
     "session/apply": False,
     "session/handover": False,
     "session/takeover": False,
+    "agent/report": False,
     "step/begin": False,
     "step/end": True,
     "step/find": True,
@@ -1274,6 +1280,80 @@ class Methods(Requests):
             "details": details,
         }
         result: p.SessionTakeoverResult = self._ask("session/takeover", params, workspace_uri, timeout, on_progress)
+        return result
+
+    def agent_report(
+        self,
+        session_id: str,
+        event: Literal[
+            "sessionStart",
+            "prompt",
+            "callBegin",
+            "callEnd",
+            "callOver",
+            "taskEnd",
+            "turnEnd",
+            "subagentBegin",
+            "subagentEnd",
+            "sessionEnd",
+        ],
+        agent: str | None = None,
+        *,
+        at: str | None = None,
+        elsewhere: bool | None = None,
+        news: bool | None = None,
+        message_id: str | None = None,
+        text: str | None = None,
+        turn_step: bool | None = None,
+        call_id: str | None = None,
+        alike: bool | None = None,
+        tool: str | None = None,
+        description: str | None = None,
+        command: str | None = None,
+        files: Iterable[FileName] | None = None,
+        directory: FileName | None = None,
+        background: bool | None = None,
+        sequential: bool | None = None,
+        parent_step_id: str | None = None,
+        subagent_id: str | None = None,
+        parent_session_id: str | None = None,
+        unnamed_subagents: bool | None = None,
+        detached: bool | None = None,
+        process: p.AgentProcess | None = None,
+        workspace_uri: str | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> p.AgentReportResult:
+        """Records what an agent does. What follows from an event is decided here, from the open steps of the
+        session.
+        """
+        params = {
+            "sessionId": session_id,
+            "event": event,
+            "agent": agent,
+            "at": at,
+            "elsewhere": elsewhere,
+            "news": news,
+            "messageId": message_id,
+            "text": text,
+            "turnStep": turn_step,
+            "callId": call_id,
+            "alike": alike,
+            "tool": tool,
+            "description": description,
+            "command": command,
+            "files": self._names(files, workspace_uri),
+            "directory": self._folder(directory),
+            "background": background,
+            "sequential": sequential,
+            "parentStepId": parent_step_id,
+            "subagentId": subagent_id,
+            "parentSessionId": parent_session_id,
+            "unnamedSubagents": unnamed_subagents,
+            "detached": detached,
+            "process": process,
+        }
+        result: p.AgentReportResult = self._ask("agent/report", params, workspace_uri, timeout, on_progress)
         return result
 
     def step_begin(

@@ -9,6 +9,8 @@ __all__ = [
     "ActivityParams",
     "ActivityResult",
     "AgentProcess",
+    "AgentReportParams",
+    "AgentReportResult",
     "BlameParams",
     "BlameResult",
     "BlamedLines",
@@ -2053,6 +2055,88 @@ class AgentProcess(TypedDict, total=False):
     """The absolute path of the file to which it appends lines of JSON."""
     interrupted: list[str]
     """What a string in the transcript begins with if it was interrupted."""
+
+
+class _AgentReportParamsRequired(RequestParams):
+    sessionId: str
+    """The session, by the agent's own id."""
+    event: Literal[
+        "sessionStart",
+        "prompt",
+        "callBegin",
+        "callEnd",
+        "callOver",
+        "taskEnd",
+        "turnEnd",
+        "subagentBegin",
+        "subagentEnd",
+        "sessionEnd",
+    ]
+    """What happened."""
+
+
+class AgentReportParams(_AgentReportParamsRequired, total=False):
+    """The params of `agent/report`."""
+
+    agent: str | None
+    """The agent, for a session that starts."""
+    at: str | None
+    """When it happened, as RFC 3339, if that is reported late: see `began` in `step/begin`. A command then owns the
+    files that changed on disk between its beginning and its end.
+    """
+    elsewhere: bool | None
+    """The agent is in another folder now: what it reports may end something here."""
+    news: bool | None
+    """Whether to answer with `news`."""
+    messageId: str | None
+    """The prompt, by the agent's own id. A prompt with a text needs one."""
+    text: str | None
+    """With `prompt`, what the person wrote; a blank text is not recorded."""
+    turnStep: bool | None
+    """With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call."""
+    callId: str | None
+    """The call, by the agent's own id. A step's `partId`."""
+    alike: bool | None
+    """`callId` is the beginning of the ids of calls that are alike: the first to begin is the first to end."""
+    tool: str | None
+    """The tool that is called."""
+    description: str | None
+    """A description of the call, or of the subagent, for people."""
+    command: str | None
+    """The command that the call runs; see `step/begin`."""
+    files: list[str] | None
+    """With `callEnd`, the files that it wrote; see `step/end`."""
+    directory: str | None
+    """What relative paths in `files` are relative to; see `step/end`."""
+    background: bool | None
+    """With `callEnd`, whether what the call started goes on."""
+    sequential: bool | None
+    """With `callBegin`, whether the agent begins a call that may write only when the last such call is over."""
+    parentStepId: str | None
+    """With `callBegin`, the step that it is a part of."""
+    subagentId: str | None
+    """The subagent that begins or ends, or that makes the call."""
+    parentSessionId: str | None
+    """The session that started this one: a call is a part of the only subagent at work there."""
+    unnamedSubagents: bool | None
+    """The agent does not say whose a call is: it is a part of the only subagent at work, if there is one."""
+    detached: bool | None
+    """The steps do not depend on this connection; see `step/begin`."""
+    process: AgentProcess | None
+    """With `detached`, who works in a step; see `step/begin`."""
+
+
+class AgentReportResult(TypedDict, total=False):
+    """The result of `agent/report`."""
+
+    stepId: str
+    """The step that began, or else that ended. Absent if none did."""
+    hash: TreeHash
+    """The snapshot on which that step began."""
+    news: SessionNewsResult
+    """With `news`, what `session/news` would answer. Absent if the session is unknown."""
+    outside: list[str]
+    """Those of `files` that are not in the workspace."""
 
 
 class _StepBeginParamsRequired(RequestParams):

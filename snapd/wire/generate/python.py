@@ -198,7 +198,7 @@ def _wrapper(name: str, fields: list[attrs.Attribute[Any]], result: str, doc: st
     lines = [
         f"    def {name}(",
         "        self,",
-        *(f"        {each}," for each in own),
+        *map(_split, (f"        {each}," for each in own)),
         f"    ) -> {result}:",
         doc,
     ]
@@ -212,6 +212,14 @@ def _wrapper(name: str, fields: list[attrs.Attribute[Any]], result: str, doc: st
     if is_ask:
         lines.append("        return result")
     return "\n".join(lines)
+
+
+def _split(line: str) -> str:
+    """A parameter; a long literal with each of its values in a line."""
+    if len(line) <= _WIDTH:
+        return line
+    name, _, choices = line.removesuffix("],").partition("Literal[")
+    return f"{name}Literal[\n" + "".join(f"            {each},\n" for each in choices.split(", ")) + "        ],"
 
 
 def _parameter(field: attrs.Attribute[Any]) -> str:

@@ -13,10 +13,13 @@ import attrs
 import pytest
 from snapd_client import Client
 
-from snapd.cli.parsing.parser import COMMANDS, SHOWING
+from snapd.cli.parsing.parser import build_parser
+from snapd.cli.parsing.usage import subcommands
 from tests.cli import in_process
 from tests.cli.running import WAIT, Terminal
 from tests.support.git import run_git
+
+_COMMANDS = subcommands(build_parser())
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -344,7 +347,13 @@ def launch_here(home: Home, cwd: Path, words: list[str], way: str) -> tuple[int,
 def is_shown(words: list[str], code: int) -> bool:
     """Whether a command is about nothing but what it writes to standard output, and has something to write."""
     quiet = code != 0 or words[0] == "stop" or words[0] == "connect"
-    return (words[0] in SHOWING or words[-1] in ("--version", "--help")) and not quiet
+    shows = words[0] in _COMMANDS and _shows(words[0])
+    return (shows or words[-1] in ("--version", "--help")) and not quiet
+
+
+def _shows(name: str) -> bool:
+    definition = _COMMANDS[name].get_default("definition")
+    return definition is not None and definition.shows
 
 
 def check(home: Home, bench: Bench, prepare: Callable[[Bench], Any], code: int, way: str, *, here: bool) -> None:
@@ -391,7 +400,7 @@ def test_a_process_whose_stream_is_lost(home: Home, bench: Bench, prepare: Calla
 
 def test_every_command_is_among_them(bench: Bench) -> None:
     until_they_are_told_to_end = {"serve", "ui", "watch", "web"}
-    assert {prepare(bench)[0][0] for prepare, _ in CASES} >= set(COMMANDS) - until_they_are_told_to_end
+    assert {prepare(bench)[0][0] for prepare, _ in CASES} >= set(_COMMANDS) - until_they_are_told_to_end
 
 
 def test_both_are_lost(home: Home, bench: Bench) -> None:

@@ -307,6 +307,7 @@ def test_a_workspace_that_is_gone(tmp_path: Path, happens: object) -> None:
 LOOKING = ("stat", "lstat", "open", "readlink", "listdir", "scandir", "access")
 
 
+@pytest.mark.slow
 def test_a_workspace_that_goes_at_any_moment(tmp_path: Path) -> None:
     """Before each call in turn by which a snapshot looks at the disk: that it is gone is told, or all of it."""
     items: Items = {"a": b"1", "d/b": b"2", ".gitignore": b"x\n", ".git/HEAD": b"no repository"}

@@ -27,7 +27,10 @@ from tests.support.workspace import make, without_rights, write
 from tests.watch.places import opened
 from tests.worktree.oracle import Oracle
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is of Linux")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is of Linux"),
+]
 
 
 @contextmanager

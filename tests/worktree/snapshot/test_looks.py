@@ -583,6 +583,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="namespaces are of Linux")
 @pytest.mark.parametrize("watcher", ["auto", "none"])
 def test_what_is_mounted_inside_is_not_crossed_into(tmp_path: Path, watcher: str) -> None:

@@ -33,7 +33,10 @@ from tests.support.workspace import Bench, Executable, Items, Symlink, make, wit
 from tests.watch.places import opened
 from tests.worktree.oracle import Oracle
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is of Linux")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is of Linux"),
+]
 
 LIMIT = STREAM_FROM + (1 << 20)
 FILES: Items = {

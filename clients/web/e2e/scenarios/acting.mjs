@@ -168,9 +168,9 @@ export const ACTING = [
       await page.getByText("All of this turn was undone").waitFor();
 
       await sessions.getByRole("link", { name: "Write the first." }).click();
-      await stage.press("Go back to before this prompt: undo this turn and all later ones of the session");
+      await stage.press("Restore to before this prompt: undo this turn and all later ones of the session");
       await stage.dialog.getByText("2 files will be deleted").waitFor();
-      await stage.carryOut("Go back");
+      await stage.carryOut("Restore");
       await untilEqual("all of it", files, []);
       await stage.press("Bring it back");
       await untilEqual("and back", files, ["1.txt", "4.txt"]);

@@ -19,12 +19,14 @@ export function plannedName(outcome: OutcomeKind): string {
 /** Why a file is not what was asked for, in one sentence; empty for one that is. */
 export function reasonOf({ reason, branch, message }: FileOutcome): string {
   if (message !== undefined) return sentence(message);
-  return reason === undefined ? "" : sentence(reasonInWords(reason, branch));
+  if (branch !== undefined) return sentence(reasonInWords(reason ?? "", branch));
+  return reason === undefined ? "" : reasonText(reason);
 }
 
-/** Why something is not what was asked for, in one sentence. */
+/** Why something is not what was asked for, in one sentence; a reason of a newer daemon stays as it is. */
 export function reasonText(reason: string): string {
-  return sentence(reasonInWords(reason));
+  const text = reasonInWords(reason);
+  return text === reason ? visible(reason) : sentence(text);
 }
 
 function sentence(text: string): string {
@@ -43,6 +45,11 @@ export function conflicts(files: readonly FileOutcome[]): FileOutcome[] {
 /** Whether the files have nothing of what was to be taken back, or have all of what was to be done again. */
 export function isAbsent(files: readonly FileOutcome[]): boolean {
   return files.some(({ reason = "" }) => ABSENT_REASONS.includes(reason));
+}
+
+/** Whether no file would change, and none is left for a person to decide about. */
+export function isSettled(files: readonly FileOutcome[]): boolean {
+  return !isAbsent(files) && files.every(({ outcome }) => outcome === "unchanged");
 }
 
 /** What was done: "2 files restored, 1 merged, 1 in conflict". */

@@ -16,7 +16,7 @@ import {
   unrevert,
 } from "../api/routes";
 import { exactName } from "../model/names";
-import { conflicts, summary } from "../model/outcome";
+import { conflicts, isSettled, summary } from "../model/outcome";
 import { counted, promptName, stepName } from "../model/wording";
 import { Latest } from "./latest";
 import { loadReview } from "./review";
@@ -76,7 +76,10 @@ export async function propose(
   plan.value = { ...next, ...(known === undefined ? {} : { result: known }) };
   try {
     const result = await proposal.ask({ dryRun: true, details: "diff", onConflict });
-    if (isCurrent()) plan.value = { ...next, result };
+    if (!isCurrent()) return;
+    plan.value = { ...next, result };
+    // where no file changes and there is nothing to decide, there is nothing to ask
+    if (!isChanged && isSettled(result.files)) await carryOut();
   } catch (error) {
     if (isCurrent()) plan.value = { ...next, problem: noted(error) };
   }
@@ -148,12 +151,12 @@ export function undoTurn(sessionId: string, messageId: string, text: string | un
   };
 }
 
-/** Back to before a prompt: that turn and all later ones of the session are undone. */
+/** Restores to before a prompt: that turn and all later ones of the session are undone. */
 export function revertTo(sessionId: string, messageId: string, text: string | undefined): Proposal {
   return {
-    title: `Go back to before “${promptName(text)}”`,
-    verb: "Go back",
-    done: "Went back",
+    title: `Restore to before “${promptName(text)}”`,
+    verb: "Restore",
+    done: "Restored to before the prompt",
     async ask({ dryRun, onConflict, expect }) {
       const asking = { ...(onConflict && { onConflict }), ...(expect && { expect }) };
       if (dryRun === true) return planRevert(sessionId, messageId, asking);
