@@ -73,8 +73,8 @@ _TABLES = (
     "CREATE TABLE sent (what BLOB NOT NULL, address TEXT NOT NULL, PRIMARY KEY (what, address)) WITHOUT ROWID",
 )
 _LISTED = (
-    "SELECT place, mirror, chain, head, host, session_id, agent, title, started, ended, step_count, prompt, newest, taken "
-    "FROM sessions "
+    "SELECT place, mirror, chain, head, host, session_id, agent, title, started, ended, step_count, prompt, newest, "
+    "taken FROM sessions "
 )
 _IDS = ("step_id", "message_id", "begun_on", "ended_on")
 _NEIGHBOURS = beside(("sessions", "session_id"), *[("steps", column) for column in _IDS])
@@ -423,8 +423,8 @@ def _put(connection: sqlite3.Connection, mirror: str, entry: Entry, taken: int) 
     values = (entry.head, entry.host, taken, *attrs.astuple(entry.session), entry.newest)
     if had is None:
         place = connection.execute(
-            "INSERT INTO sessions (head, host, taken, session_id, agent, title, started, ended, step_count, prompt, newest, "
-            "mirror, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO sessions (head, host, taken, session_id, agent, title, started, ended, step_count, prompt, "
+            "newest, mirror, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*values, mirror, entry.chain),
         ).lastrowid
     else:
