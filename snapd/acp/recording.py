@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 HOLD_SECONDS = 2.0
 """How long a message waits for its snapshot, at most."""
-_CLOSE_SECONDS = 2.0
+CLOSE_SECONDS = 2.0
 """How long the end of the conversation waits until what is under way is recorded."""
 _FAILURES = (SnapdError, OSError)
 _LOST = "EPIPE"
 """The `errno` of a request whose connection was lost."""
-_PAUSES = (0.0, 0.1, 0.5)
+PAUSES = (0.0, 0.1, 0.5)
 """Seconds to wait, each time that the connection is lost, before the daemon is looked for once more."""
 
 
@@ -197,7 +197,7 @@ class Recording:
     def close(self) -> None:
         """Does what was ordered, if that is soon done, and lets go of the daemon."""
         self._orders.put(None)
-        self._thread.join(_CLOSE_SECONDS)
+        self._thread.join(CLOSE_SECONDS)
         if self._thread.is_alive():
             logger.warning("the daemon did not answer: what was under way in %s stays open", self.folder)
 
@@ -244,7 +244,7 @@ class Recording:
     def _do(self, order: _Order) -> None:
         if self._refusal is not None and not order.opens:
             raise self._refusal
-        for pause in _PAUSES if order.again else ():
+        for pause in PAUSES if order.again else ():
             try:
                 order.work(self._open())
             except IoError as error:

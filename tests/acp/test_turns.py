@@ -328,7 +328,7 @@ def test_where_nothing_is_recorded_the_conversation_is_as_without() -> None:
 def test_a_daemon_that_comes_back_is_used_from_the_next_prompt(
     ledger: Ledger, talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "_PAUSES", (0.0,) * 3)
+    monkeypatch.setattr(recording, "PAUSES", (0.0,) * 3)
 
     def gone(_: str) -> None:
         ledger.is_open = False
@@ -346,7 +346,7 @@ def test_a_connection_that_is_lost_costs_nothing(
     ledger: Ledger, talk: Talk, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A daemon that dies may let somebody in once more."""
-    monkeypatch.setattr(recording, "_PAUSES", (0.0,) * 3)
+    monkeypatch.setattr(recording, "PAUSES", (0.0,) * 3)
     lost = iter([True] * times)
 
     def once(_: str) -> None:

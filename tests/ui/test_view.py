@@ -312,7 +312,7 @@ async def test_a_daemon_that_is_killed(
         # of what happens meanwhile, nobody tells
         home.ok(project, "undo", step, "--yes")
         with monkeypatch.context() as patch:
-            patch.setattr(link, "_LONGEST_PAUSE", link._FIRST_PAUSE)
+            patch.setattr(link, "LONGEST_PAUSE", link.FIRST_PAUSE)
             patch.setattr("snapd.launch.ensure_daemon", mock.Mock(side_effect=IoError("there is none", errno="ENOENT")))
             gate.set()
             await view.until(lambda: "no daemon, trying on" in view.status, "that there is no daemon")

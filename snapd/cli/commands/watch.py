@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from snapd.cli.parsing.usage import Parser
 
 _HEARD = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didRevert", "session/didChange"})
-_AGAIN_SECONDS = 0.5
+AGAIN_SECONDS = 0.5
 _NEVER = 1 << 52
 """A number that no notification has."""
 _WHO, _SHORT_WHO = 10, 6
@@ -69,12 +69,12 @@ def watch(options: argparse.Namespace) -> NoReturn:
     folder = folder_of(options)
     found, client = connected(options.socket, folder, None)
     try:
-        _Watch(options, found, client, partial(connect_again, client, options.socket)).run(folder)
+        Watch(options, found, client, partial(connect_again, client, options.socket)).run(folder)
     finally:
         found.close()
 
 
-class _Watch:
+class Watch:
     """Listens to the daemon, also to one that was started anew.
 
     Args:
@@ -138,7 +138,7 @@ class _Watch:
                 if str(error) != trouble:
                     print_error(error, "no daemon yet: ")
                 trouble = str(error)
-            time.sleep(_AGAIN_SECONDS)
+            time.sleep(AGAIN_SECONDS)
         self._catch_up()
         self._look_around()
         print("snapd: connected again", file=sys.stderr)

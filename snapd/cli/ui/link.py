@@ -14,8 +14,8 @@ from snapd.model.errors import SnapdError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FIRST_PAUSE = 0.1
-_LONGEST_PAUSE = 5.0
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
 """Seconds between two attempts to connect again: at first, and at most."""
 
 
@@ -62,17 +62,17 @@ class Link:
         Raises:
             NoDaemon: it did not succeed.
         """
-        pause = _FIRST_PAUSE
+        pause = FIRST_PAUSE
         while not self._closed.is_set():
             try:
                 connect_again(self._client, self._socket)
                 return
             except (SnapdError, ClientError, OSError) as error:
                 self._closed.wait(pause)
-                if pause >= _LONGEST_PAUSE:
+                if pause >= LONGEST_PAUSE:
                     message = f"cannot connect to the daemon again: {error}"
                     raise NoDaemon(message, hint="'snapd doctor' says more") from error
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     def close(self) -> None:
         """Ends the connection, and with it requests that still wait."""

@@ -197,9 +197,9 @@ def told(seq: int) -> dict[str, Any]:
 
 
 def test_what_was_missed_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(watch, "_AGAIN_SECONDS", 0)
+    monkeypatch.setattr(watch, "AGAIN_SECONDS", 0)
     daemon: Any = Answering(OSError("refused"), OSError("refused"), ConnectionLost("again"))
-    watching = watch._Watch(Namespace(json=True, color="never"), daemon, daemon, daemon.reconnect)
+    watching = watch.Watch(Namespace(json=True, color="never"), daemon, daemon, daemon.reconnect)
     watching._tell(**told(7))
     watching._connect_again()
     # it comes on the new connection, too
