@@ -2091,7 +2091,7 @@ class AgentReportParams(_AgentReportParamsRequired, total=False):
     text: str | None
     """With `prompt`, what the person wrote; a blank text is not recorded."""
     turnStep: bool | None
-    """With `prompt`, whether to begin a step for the whole turn."""
+    """With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call."""
     callId: str | None
     """The call, by the agent's own id. A step's `partId`."""
     alike: bool | None
@@ -2129,6 +2129,8 @@ class AgentReportResult(TypedDict, total=False):
 
     stepId: str
     """The step that began, or else that ended. Absent if none did."""
+    hash: TreeHash
+    """The snapshot on which that step began."""
     news: SessionNewsResult
     """With `news`, what `session/news` would answer. Absent if the session is unknown."""
     outside: list[str]

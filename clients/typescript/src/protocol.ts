@@ -1487,7 +1487,7 @@ export interface AgentReportParams extends RequestParams {
   messageId?: string;
   /** With `prompt`, what the person wrote; a blank text is not recorded. */
   text?: string;
-  /** With `prompt`, whether to begin a step for the whole turn. */
+  /** With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call. */
   turnStep?: boolean;
   /** The call, by the agent's own id. A step's `partId`. */
   callId?: string;
@@ -1525,6 +1525,8 @@ export interface AgentReportParams extends RequestParams {
 export interface AgentReportResult {
   /** The step that began, or else that ended. Absent if none did. */
   stepId?: string;
+  /** The snapshot on which that step began. */
+  hash?: TreeHash;
   /** With `news`, what `session/news` would answer. Absent if the session is unknown. */
   news?: SessionNewsResult;
   /** Those of `files` that are not in the workspace. */

@@ -6,6 +6,7 @@ import { followAddress, route } from "./store/route";
 import { loadReview } from "./store/review";
 import { loadToday } from "./store/today";
 import { goLive } from "./store/live";
+import { followViewed } from "./store/viewed";
 import { showAnyScope, showScope } from "./store/timeline";
 import { noted } from "./store/troubles";
 import { App } from "./view/app";
@@ -26,6 +27,7 @@ async function start(): Promise<void> {
     if (route.value.page === "review") void loadReview();
     if (route.value.page === "today") void loadToday();
   });
+  followViewed();
   goLive();
   render(<App />, place);
 }

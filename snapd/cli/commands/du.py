@@ -141,8 +141,7 @@ def _print(painter: Painter, row: dict[str, Any], briefly: bool) -> None:
         ("shared with the project's own git: takes no extra space", row["linked"]),
         ("indexes, timeline and the cached state of the folder", row["other"]),
     ]
-    # the largest first
-    for what, count in sorted(parts, key=lambda part: -part[1]):
+    for what, count in parts:
         if count:
             print(f"{size(count).rjust(_WIDTH)}    {what}")
 
@@ -150,4 +149,4 @@ def _print(painter: Painter, row: dict[str, Any], briefly: bool) -> None:
 def _name_of(session: dict[str, Any]) -> str:
     """The session's id, its agent and its title."""
     words = [f"session {printable(session['sessionId'])}", *(one_line(session.get(key)) for key in ("agent", "title"))]
-    return fit("  ".join(filter(None, words)), terminal_width(unlimited=True) - _WIDTH - len("    "))
+    return fit("  ".join(filter(None, words)), terminal_width() - _WIDTH - len("    "))

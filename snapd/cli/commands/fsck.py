@@ -11,6 +11,7 @@ from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import at_most
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.folders.root import folder_of_store
 from snapd.locations import Locations, project_id, store_path
@@ -164,13 +165,13 @@ def _tell(painter: Painter, answer: dict[str, Any]) -> None:
 
 def _tell_problem(painter: Painter, word: str, style: str, problem: dict[str, Any]) -> None:
     print(f"{painter.paint(word, style)} {printable(problem['message'])}")
-    for touched in problem["files"][:_MANY]:
+    for touched in problem["files"][: at_most(_MANY)]:
         name = shell_name(touched["file"]) if touched["file"] else "(the whole folder)"
         print(f"           {name}  in {_hashes(touched['snapshots'])}")
     _tell_rest(len(problem["files"]), "files")
     if problem["snapshots"]:
         print(f"           {_hashes(problem['snapshots'])}")
-    for step in problem["steps"][:_MANY]:
+    for step in problem["steps"][: at_most(_MANY)]:
         words = [f"{name} {printable(step[key])}" for key, name in _STEP_WORDS.items() if step.get(key)]
         print(f"           {', '.join(words)}")
     _tell_rest(len(problem["steps"]), "steps")
@@ -180,7 +181,7 @@ _STEP_WORDS = {"stepId": "step", "operationId": "operation", "sessionId": "sessi
 
 
 def _tell_rest(count: int, what: str) -> None:
-    if count > _MANY:
+    if count > at_most(_MANY):
         print(f"           and {count - _MANY} more {what}; --json names all")
 
 

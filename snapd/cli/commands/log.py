@@ -13,7 +13,7 @@ from snapd.cli.requests.connection import ask, backend, in_folder, pages
 from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, listed_sessions
 from snapd.cli.requests.snapshots import first_second
 from snapd.cli.terminal import pager
-from snapd.cli.terminal.layout import columns, fit, one_line, pad, terminal_width
+from snapd.cli.terminal.layout import aligned, cell, columns, fit, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import beginning, changed, is_noise, prompt_of, said_of, short, step_name
 from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
 from snapd.cli.terminal.pager import diff_text, form_of
@@ -103,7 +103,8 @@ def table(found: list[dict[str, Any]], painter: Painter, width: int, now: dateti
     if _TITLE in widths:
         widths[_TITLE] = min(widths[_TITLE], max(_LEAST, width - _least({**widths, _TITLE: 0})))
     widths[0] = min(widths[0], max(_LEAST, width - _least({**widths, 0: 0})))
-    return "\n".join(_table_line(painter, row, widths, is_heading=row is _HEADINGS) for row in rows)
+    padding = {at: aligned(row[at] for row in rows) for at in range(len(_HEADINGS))}
+    return "\n".join(_table_line(painter, row, widths, padding, is_heading=row is _HEADINGS) for row in rows)
 
 
 def _least(widths: dict[int, int]) -> int:
@@ -134,13 +135,15 @@ def _state(session: dict[str, Any]) -> str:
     return "ended" if "endedAt" in session else "open"
 
 
-def _table_line(painter: Painter, row: tuple[str, ...], widths: dict[int, int], *, is_heading: bool) -> str:
+def _table_line(
+    painter: Painter, row: tuple[str, ...], widths: dict[int, int], padding: dict[int, int], *, is_heading: bool
+) -> str:
     cells = []
     for at, width in widths.items():
         text = row[at]
         shown = fit(text, width)
         style = "dim" if is_heading else {0: "yellow", 3: "dim", 7: "green" if text == "open" else "dim"}.get(at)
-        blanks = " " * (width - columns(shown))
+        blanks = " " * (min(width, padding[at]) - columns(shown))
         painted = painter.paint(shown, style) if style and shown else shown
         cells.append(blanks + painted if at in _NUMBERS else painted + blanks)
     return "  ".join(cells).rstrip()
@@ -394,7 +397,7 @@ def entry_line(
     when = moment(entry["at"])
     clock = f"{when:%H:%M}" if when.date() == now.date() else f"{when.day} {when:%b}"
     start = [(pad(name, _NAME_ROOM), "yellow" if entry["kind"] == "step" else "dim"), (pad(clock, _WHEN), "dim")]
-    author = (pad(fit(who, _WHO), _WHO), "dim" if entry["kind"] in ("user", "message") else "cyan")
+    author = (cell(who, _WHO, width), "dim" if entry["kind"] in ("user", "message") else "cyan")
     count = (" ".join(f"{sign}{_total(entry, key)}" for sign, key in _COUNTED), "")
     counted = [count] if entry["files"] and not _is_counted(entry) else []
     # what a narrow terminal goes without: first who it was, then how much

@@ -15,6 +15,7 @@ from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_session
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import file_name, printable
+from snapd.cli.terminal.layout import at_most
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size
 from snapd.model.errors import InvalidParams
@@ -137,11 +138,12 @@ def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[
         return
     yield f"{counted(len(files), 'file')} {'are' if len(files) > 1 else 'is'} in no commit that is there:"
     told = [file for file in files if "reason" in file]
-    for file in [*told, *files[len(told) : len(told) + _LISTED]]:
+    listed = at_most(_LISTED)
+    for file in [*told, *files[len(told) : len(told) + listed]]:
         reason = file.get("reason")
         line = f"  {size(file['size']):>10}  {file_name(file['file'], '')}"
         yield line if reason is None else painter.paint(f"{line}  {_WHY[reason]}", "red")
-    if (more := len(files) - len(told) - _LISTED) > 0:
+    if (more := len(files) - len(told) - listed) > 0:
         yield f"  and {more} more; --json lists all"
     if told:
         yield "--exclude leaves files out, and --redact what is in them wherever else it is."
@@ -310,11 +312,12 @@ def _pruned_lines(plan: dict[str, Any]) -> Iterator[str]:
     """What would be deleted, in lines; the oldest sessions first."""
     sessions = plan["pruned"]
     yield f"{printable(plan['remote'])} has {counted(len(sessions), 'session')} so old, which would be deleted:"
-    for session in sessions[:_LISTED]:
+    listed = at_most(_LISTED)
+    for session in sessions[:listed]:
         # where nobody here knows its name, the end of its reference has to do
         name = session.get("sessionId") or session["reference"].rpartition("/")[2]
         yield f"  {session['lastAt'][:10]}  {printable(short(name))}  from {printable(session['host'])}"
-    if (more := len(sessions) - _LISTED) > 0:
+    if (more := len(sessions) - listed) > 0:
         yield f"  and {more} more; --json lists all"
 
 

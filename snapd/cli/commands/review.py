@@ -15,7 +15,7 @@ from snapd.cli.requests.pending import as_a_whole, authors, named, pending
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import printable
-from snapd.cli.terminal.layout import fit, one_line, pad
+from snapd.cli.terminal.layout import cell, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.times import ago, local_now, moment
@@ -173,7 +173,7 @@ def _table(painter: Painter, runs: list[dict[str, Any]], text: list[str]) -> str
         style = "dim" if run["author"] == "before" else "yellow" if run["author"] == "step" else "cyan"
         at = run.get("at") or run.get("noted", {}).get("at")
         when = "" if at is None else ago(moment(at), now)
-        who = f"{painter.paint(pad(fit(_who(run), _WHO), _WHO), style)}  {painter.paint(pad(when, 16), 'dim')}"
+        who = f"{painter.paint(cell(_who(run), _WHO, terminal_width()), style)}  {painter.paint(pad(when, 16), 'dim')}"
         for line in range(run["start"], run["start"] + run["count"]):
             content = text[line - 1] if line <= len(text) else ""
             rows.append(f"{who}  {painter.paint(str(line).rjust(width), 'dim')}  {printable(content)}".rstrip())

@@ -11,7 +11,7 @@ from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of, former_words, others_with
 from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.layout import aligned, one_line
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.cli.terminal.times import ago, lasting, local_now, moment
@@ -102,7 +102,7 @@ def _rows(painter: Painter, folder: str, result: dict[str, Any]) -> dict[str, li
 
 
 def _table(painter: Painter, rows: list[tuple[str, str, str]]) -> list[str]:
-    widths = [max((len(row[at]) for row in rows), default=0) for at in range(2)]
+    widths = [aligned(row[at] for row in rows) for at in range(2)]
     # what somebody has set is what somebody looks for
     return [
         f"{name.ljust(widths[0])}  {painter.paint(value.ljust(widths[1]), 'dim' if source == 'default' else 'bold')}"

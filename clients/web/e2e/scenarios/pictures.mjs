@@ -59,6 +59,10 @@ export const PICTURES = [
       await stage.checkAccess(dark);
 
       const narrow = await browser.open(server.url, { viewport: { width: 390, height: 844 } });
+      await narrow.locator(".session-card").first().waitFor();
+      await stage.checkAccess(narrow);
+      await stage.shot("web-narrow-today", narrow);
+      await narrow.evaluate(() => (location.hash = "#/all"));
       await narrow.locator(".timeline .row").first().waitFor();
       await stage.checkAccess(narrow);
       await stage.shot("web-narrow-list", narrow);

@@ -1,5 +1,5 @@
 /** What an operation did with files, or would do, in words. */
-import type { ChangedBy, FileOutcome, OutcomeKind } from "@snapd/client";
+import type { ChangedBy, Contested, Details, FileOutcome, OutcomeKind } from "@snapd/client";
 import {
   ABSENT_REASONS,
   AUTHORS,
@@ -8,7 +8,7 @@ import {
   reasonText as reasonInWords,
   WRITTEN_OUTCOMES,
 } from "@snapd/client/words";
-import { visible } from "./names";
+import { exactName, visible } from "./names";
 import { agentName, counted } from "./wording";
 
 /** What a plan is about to do with a file. */
@@ -19,12 +19,14 @@ export function plannedName(outcome: OutcomeKind): string {
 /** Why a file is not what was asked for, in one sentence; empty for one that is. */
 export function reasonOf({ reason, branch, message }: FileOutcome): string {
   if (message !== undefined) return sentence(message);
-  return reason === undefined ? "" : sentence(reasonInWords(reason, branch));
+  if (branch !== undefined) return sentence(reasonInWords(reason ?? "", branch));
+  return reason === undefined ? "" : reasonText(reason);
 }
 
-/** Why something is not what was asked for, in one sentence. */
+/** Why something is not what was asked for, in one sentence; a reason of a newer daemon stays as it is. */
 export function reasonText(reason: string): string {
-  return sentence(reasonInWords(reason));
+  const text = reasonInWords(reason);
+  return text === reason ? visible(reason) : sentence(text);
 }
 
 function sentence(text: string): string {
@@ -43,6 +45,11 @@ export function conflicts(files: readonly FileOutcome[]): FileOutcome[] {
 /** Whether the files have nothing of what was to be taken back, or have all of what was to be done again. */
 export function isAbsent(files: readonly FileOutcome[]): boolean {
   return files.some(({ reason = "" }) => ABSENT_REASONS.includes(reason));
+}
+
+/** Whether no file would change, and none is left for a person to decide about. */
+export function isSettled(files: readonly FileOutcome[]): boolean {
+  return !isAbsent(files) && files.every(({ outcome }) => outcome === "unchanged");
 }
 
 /** What was done: "2 files restored, 1 merged, 1 in conflict". */
@@ -64,6 +71,25 @@ function summed(files: readonly FileOutcome[], will: string): string {
   return parts
     .map(({ count, word }, at) => `${at === 0 ? `${counted(count, "file")} ${will}` : `${count} `}${word}`)
     .join(", ");
+}
+
+/**
+ * The places where files are in conflict, and those that a person decided about: a file that is to be overwritten is in
+ * no conflict any more, and the decision can still be another.
+ *
+ * @param known Those that were shown before.
+ */
+export function contestedIn(
+  { files, details }: { readonly files: readonly FileOutcome[]; readonly details?: Pick<Details, "contested"> },
+  known: readonly Contested[],
+  decisions: Readonly<Record<string, unknown>>,
+): Contested[] {
+  const now = [...(details?.contested ?? [])];
+  const names = new Set(now.map(exactName));
+  for (const one of conflicts(files)) if (!names.has(exactName(one))) now.push({ ...one, name: "", by: [] });
+  for (const one of now) names.add(exactName(one));
+  const decided = known.filter((one) => Object.hasOwn(decisions, exactName(one)) && !names.has(exactName(one)));
+  return [...decided, ...now].sort((one, other) => (one.file < other.file ? -1 : one.file > other.file ? 1 : 0));
 }
 
 /** Everybody whose changes of a file are in the way, each once, the last first. */

@@ -3,7 +3,7 @@ import type { FileChange } from "@snapd/client";
 import type { ComponentChildren, JSX } from "preact";
 import type { Problem } from "../api/problem";
 import { agentColour } from "@snapd/client/words";
-import { splitName, visible } from "../model/names";
+import { cutParts, splitName, visible } from "../model/names";
 import { age, agentName, grouped, moment, type Sums, sumsInWords } from "../model/wording";
 import { now } from "../store/clock";
 import { Icon, type IconName } from "./icons";
@@ -28,13 +28,24 @@ export function Age({ at }: { readonly at: string }): JSX.Element {
   );
 }
 
-/** The name of a file: where there is too little room, its folder is cut, not its own name. */
+/** A name that loses its middle where there is too little room: how it ends tells it from others. */
+export function Cut({ text }: { readonly text: string }): JSX.Element {
+  const [head, tail] = cutParts(text);
+  return (
+    <span class="own-name">
+      {head !== "" && <span class="cut-head">{head}</span>}
+      <span class="cut-tail">{tail}</span>
+    </span>
+  );
+}
+
+/** The name of a file: where there is too little room, its folder is cut first, then the middle of its own name. */
 export function FileName({ file }: { readonly file: string }): JSX.Element {
   const [folder, name] = splitName(file);
   return (
     <span class="file-name" title={visible(file)}>
       {folder !== "" && <span class="folder">{folder}</span>}
-      <span class="own-name">{name}</span>
+      <Cut text={name} />
     </span>
   );
 }
