@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 VERSION = 5
 
-_TABLES = (
+TABLES = (
     "CREATE TABLE mirrors (mirror TEXT PRIMARY KEY, stamp TEXT NOT NULL, dropped INTEGER NOT NULL)",
     # AUTOINCREMENT: a place is never given again, so a page of a list goes on where the one before it ended
     (
@@ -77,7 +77,7 @@ _LISTED = (
     "taken FROM sessions "
 )
 _IDS = ("step_id", "message_id", "begun_on", "ended_on")
-_NEIGHBOURS = beside(("sessions", "session_id"), *[("steps", column) for column in _IDS])
+NEIGHBOURS = beside(("sessions", "session_id"), *[("steps", column) for column in _IDS])
 _MOST_NAMES = 500
 """How many names one statement has: SQLite allows 999 in all."""
 
@@ -322,7 +322,7 @@ class SessionIndex(IndexFile):
 
     def neighbours(self, name: str) -> tuple[str, ...]:
         """The ids of each kind that come right before and after one in order, as far as there are any."""
-        return tuple([found for (found,) in self.ask(_NEIGHBOURS, name) if found])
+        return tuple([found for (found,) in self.ask(NEIGHBOURS, name) if found])
 
     def older_than(self, mirror: str, milliseconds: int) -> list[Indexed]:
         """Sessions of a mirror that neither anybody added to, nor this machine fetched, since a time."""
@@ -409,7 +409,7 @@ class SessionIndex(IndexFile):
 
 def _create(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN")
-    for statement in _TABLES:
+    for statement in TABLES:
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {VERSION << 8 | codec.VERSION}")
     connection.execute("COMMIT")

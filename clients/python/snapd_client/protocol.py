@@ -2091,7 +2091,7 @@ class AgentReportParams(_AgentReportParamsRequired, total=False):
     messageId: str | None
     """The prompt, by the agent's own id. A prompt with a text needs one."""
     text: str | None
-    """With `prompt`, what the person wrote; a blank text is not recorded."""
+    """With `prompt`, what the person wrote. If it is blank, the turn goes on."""
     turnStep: bool | None
     """With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call."""
     callId: str | None

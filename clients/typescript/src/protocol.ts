@@ -1487,7 +1487,7 @@ export interface AgentReportParams extends RequestParams {
   news?: boolean;
   /** The prompt, by the agent's own id. A prompt with a text needs one. */
   messageId?: string;
-  /** With `prompt`, what the person wrote; a blank text is not recorded. */
+  /** With `prompt`, what the person wrote. If it is blank, the turn goes on. */
   text?: string;
   /** With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call. */
   turnStep?: boolean;

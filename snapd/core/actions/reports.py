@@ -206,17 +206,19 @@ def _end_call(report: Report, own: list[Step]) -> list[Action]:
 
 
 def _take_prompt(report: Report, own: list[Step]) -> list[Action]:
-    # where a prompt is reported late, the ends of the turn before it are reported after it
-    actions: list[Action] = [] if report.has_step or report.late is not None else _end_turn(own)
-    if report.is_elsewhere or report.parent_session is not None:
-        # what a subagent is given to do is nobody's prompt
-        return actions
-    if report.text.strip():
-        actions.append(SendMessage())
+    message: list[Action] = [SendMessage()] if report.text.strip() else []
     if report.has_step:
         turn = next((step.step_id for step in own if _is_turn(step)), None)
-        actions.append(_begin(attrs.evolve(report, tool=TURN), None, own, ends=turn))
-    return actions
+        return [*message, _begin(attrs.evolve(report, tool=TURN), None, own, ends=turn)]
+    if not message:
+        # some agents report one that is empty with the results of calls: the turn goes on
+        return []
+    if report.parent_session is not None:
+        # what a subagent is given to do is nobody's prompt
+        return _end_turn(own)
+    # where a prompt is reported late, the ends of the turn before it are reported after it
+    ends = [] if report.late is not None else _end_turn(own)
+    return ends if report.is_elsewhere else [*ends, *message]
 
 
 def _end_turn(own: Sequence[Step]) -> list[Action]:

@@ -127,7 +127,7 @@ def beside(*columns: tuple[str, str]) -> str:
     )
 
 
-_NEIGHBOURS = beside(("steps", "step_id"), ("sessions", "session_id"), ("messages", "message_id"))
+NEIGHBOURS = beside(("steps", "step_id"), ("sessions", "session_id"), ("messages", "message_id"))
 
 
 _HEXADECIMAL = re.compile("[0-9a-f]*")
@@ -268,7 +268,7 @@ class SessionQueries(Queries):
         digits = _HEXADECIMAL.match(name)
         assert digits is not None
         trees = self._rows(_TREES_BESIDE, *_bounds_of_trees(digits[0][:_DIGITS]))
-        return tuple([found for (found,) in (*self._rows(_NEIGHBOURS, name), *trees) if found])
+        return tuple([found for (found,) in (*self._rows(NEIGHBOURS, name), *trees) if found])
 
     def _sessions(self, clause: str, *values: Any) -> tuple[Session, ...]:
         return tuple([Session(*row) for row in self._rows(SESSION + clause, *values)])

@@ -101,7 +101,7 @@ TURN = step("turn", "prompt", part_id=None)
         ),
         ("turnEnd", [BASH, TURN], {"has_step": True}, ["end turn -"]),
         ("prompt", [BASH], {"text": "go", "message_id": "m"}, ["end bash - left", "message"]),
-        ("prompt", [BASH], {"text": " "}, ["end bash - left"]),
+        ("prompt", [BASH, TASK], {"text": " "}, []),
         ("prompt", [BASH], {"text": "go", "parent_session": "p"}, ["end bash - left"]),
         ("prompt", [BASH], {"text": "go", "is_elsewhere": True}, ["end bash - left"]),
         ("prompt", [BASH], {"text": "go", "message_id": "m", "late": 9}, ["message"]),

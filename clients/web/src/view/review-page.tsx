@@ -177,20 +177,27 @@ function indent(depth: number): Record<string, string> {
 
 function FolderItem({ row, flip }: { readonly row: FolderRow; readonly flip: () => void }): JSX.Element {
   const { name, depth, isOpen, files, viewed } = row;
-  const label = `Folder ${name}, ${counted(files, "file")}${viewed > 0 ? `, ${grouped(viewed)} viewed` : ""}`;
   return (
     <button
       type="button"
       class="row folder-row"
       style={indent(depth)}
       aria-expanded={isOpen}
-      aria-label={label}
       title={name}
       onClick={flip}
     >
       <Icon name="chevron" />
       <Cut text={name} />
-      <span class="quiet">{viewed > 0 ? `${grouped(viewed)} / ${grouped(files)}` : grouped(files)}</span>
+      <span class="quiet">
+        {viewed > 0 && (
+          <>
+            {grouped(viewed)}
+            <span class="heard"> viewed of </span> /{" "}
+          </>
+        )}
+        {grouped(files)}
+        <span class="heard"> {files === 1 ? "file" : "files"}</span>
+      </span>
     </button>
   );
 }
