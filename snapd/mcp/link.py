@@ -36,7 +36,7 @@ class Link:
     def request(
         self,
         method: Any,
-        params: dict[str, Any],
+        params: Any,
         report: Report | None = None,
         cancellation: Cancellation | None = None,
     ) -> Any:

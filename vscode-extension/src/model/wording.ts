@@ -57,11 +57,6 @@ export function moment(at: string): string {
   return `${day(date)} ${minute(date)}:${twoDigits(date.getSeconds())}`;
 }
 
-/** What a session is called. */
-export function sessionName(session: Session): string {
-  return firstLine(session.title) ?? firstLine(session.agent) ?? `Session ${session.sessionId.slice(0, 8)}`;
-}
-
 /** What is known of the signature of a fetched session; undefined for one without. */
 function signed(session: Session): string | undefined {
   if (session.signature?.state === "good") return `signed by ${firstLine(session.signature.signer) ?? "somebody"}`;
