@@ -685,8 +685,10 @@ export interface Session {
   sessionId: string;
   /** The agent that works in it. */
   agent?: string;
-  /** A title for people. */
+  /** A title for people, if the agent gave one. */
   title?: string;
+  /** What people call it: its title, else the beginning of its first prompt, else its agent or its id. */
+  name: string;
   /** When it started, as RFC 3339 in UTC with milliseconds. */
   startedAt: string;
   /** When it ended. Absent while it goes on. */
