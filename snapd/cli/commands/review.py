@@ -98,7 +98,7 @@ def blame(options: argparse.Namespace) -> int:
         text = _on_disk(path) if tree is None else _text(ask(found, "snapshot/fileAt", {**params, "range": None}))
     pager.show(options, _table(Painter(options), answer["lines"], text))
     for problem in answer.get("noteProblems", ()):
-        of = f"{_short(problem['commit'])}: " if "commit" in problem else "notes of git-ai: "
+        of = f"{_short(problem['commit'])}: " if "commit" in problem else ""
         print(f"snapd: {of}{printable(problem['reason'])}", file=sys.stderr)
     return DONE
 
@@ -137,7 +137,7 @@ def _table(painter: Painter, runs: list[dict[str, Any]], text: list[str]) -> str
     rows = []
     for run in runs:
         style = "dim" if run["author"] == "before" else "yellow" if run["author"] == "step" else "cyan"
-        at = run.get("at") or run.get("noted", {}).get("at")
+        at = run.get("at") or run.get("commit", run.get("noted", {})).get("at")
         when = "" if at is None else ago(moment(at), now)
         who = f"{painter.paint(pad(fit(_who(run), _WHO), _WHO), style)}  {painter.paint(pad(when, 16), 'dim')}"
         for line in range(run["start"], run["start"] + run["count"]):
@@ -151,10 +151,11 @@ def _who(run: dict[str, Any]) -> str:
         return "you"
     if run["author"] == "step":
         return one_line(" ".join(filter(None, (short(run["stepId"]), run.get("agent")))))
-    noted = run.get("noted")
-    if noted is None:
+    commit, noted = run.get("commit"), run.get("noted")
+    if commit is None:
         return "before"
-    return one_line(f"in {_short(noted['commit'])} {noted.get('agent') or _without_address(noted['person'])}")
+    author = commit["author"] if noted is None else noted.get("agent") or _without_address(noted["person"])
+    return one_line(f"git {_short(commit['id'])} {author}")
 
 
 def _short(commit: str) -> str:

@@ -183,8 +183,9 @@ def _add_reviewing(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         "blame",
         parents=[shown],
         help="show who wrote each line of a file",
-        description="What was there before snapd watched is marked 'before'. Where the project's git has notes of "
-        "git-ai (refs/notes/ai), such a line shows the commit that brought it, and who wrote it by its note.",
+        description="For lines that were there before snapd watched, this shows the commit and its author, as 'git "
+        "blame' does, marked 'git'; or who wrote them by the commit's note of git-ai (refs/notes/ai). Lines from before "
+        "that are not committed are marked 'before'.",
     )
     blame.add_argument(
         "file", metavar="FILE[:LINES]", help="a file, and which lines of it, such as a.py:12 or a.py:3-9"

@@ -261,9 +261,14 @@ def _range(call: Call, run: dict[str, Any], first: int, last: int, text: str | N
         mine=True if session_id is not None and session_id == call.own_session else None,
         message_id=run.get("messageId"),
         at=run.get("at"),
+        commit=_committed(run["commit"]) if "commit" in run else None,
         noted=_noted(run["noted"]) if "noted" in run else None,
         text=text,
     )
+
+
+def _committed(commit: dict[str, Any]) -> str:
+    return f"{commit['id'][:12]} of {commit['at'][:10]} by {commit['author']}: {commit['summary']}"
 
 
 def _noted(noted: dict[str, Any]) -> str:
