@@ -116,10 +116,12 @@ class Scale:
         plan = self._timed(
             where,
             "push --prune --all --dry-run",
-            lambda: self._client.session_prune(address, days, everybody=True, dry_run=True),
+            lambda: self._client.session_push(address, prune=True, older_than_days=days, all_=True, dry_run=True),
         )
         name = f"push --prune --all, a tenth of them ({len(plan['pruned']):,})"
-        done = self._timed(where, name, lambda: self._client.session_prune(address, days, everybody=True))
+        done = self._timed(
+            where, name, lambda: self._client.session_push(address, prune=True, older_than_days=days, all_=True)
+        )
         left = run_git(["for-each-ref", "--format=%(refname)", SESSIONS], self._remote)
         agree(len(left.splitlines()), self._references - len(done["pruned"]))
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import posixpath
 import re
 import sys
+import textwrap
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +21,8 @@ from urllib.parse import urlsplit
 
 import attrs
 
+from snapd.agents.table import AGENTS
+from snapd.hook.dialects import DIALECTS, END, PROMPT
 from snapd.settings.table import SETTINGS
 from snapd.wire.words import PALETTE
 
@@ -228,10 +232,68 @@ def _module(text: str, known: Project) -> str:
 
 
 def _readme(text: str, known: Project) -> str:
-    """The mark by which the MCP registry knows whose package it is."""
-    return re.sub(r"<!-- mcp-name: .* -->", f"<!-- mcp-name: {known.server} -->", text)
+    """The mark by which the MCP registry knows whose package it is, and which agents the hooks are tested with."""
+    text = re.sub(r"<!-- mcp-name: .* -->", f"<!-- mcp-name: {known.server} -->", text)
+    tested, others = _titles(tested=True), _titles(tested=False)
+    sentences = (
+        f"The hooks are tested with the real {_listed(tested)}. Those for {_listed(others)} are written from their "
+        "documentation."
+    )
+    return _between(text, "agents", textwrap.fill(sentences, 140))
 
 
+def _start(text: str, _: Project) -> str:
+    """What to type for each agent; those that no test has run share a row."""
+    rows = [
+        f"| {agent.title} | `snapd agent install {agent.name}` | {agent.still or _THEN[agent.style == 'plugin']} |"
+        for agent in AGENTS.values()
+        if agent.tested
+    ]
+    others = [f"`{agent.name}`" for agent in AGENTS.values() if not agent.tested]
+    rows.append(
+        f"| {', '.join(_titles(tested=False))} | `snapd agent install NAME`, where `NAME` is {_listed(others, 'or')} "
+        "| restart it |"
+    )
+    rows.append("| any other command | `snapd run -- COMMAND` | nothing: snapd records what the command changes |")
+    return _between(text, "agents", "\n".join(["| agent | what to type | what else to do |", "|---|---|---|", *rows]))
+
+
+def _agents(text: str, _: Project) -> str:
+    """Where each agent has its hooks, and what is known of it."""
+    rows = ["| agent | your settings | tested with | learns of undos |", "|---|---|---|---|"]
+    for agent in sorted(AGENTS.values(), key=lambda agent: not agent.tested):
+        paths = [posixpath.join("~", agent.folder.usual, agent.folder.below, name) for name in agent.user]
+        is_folder = len(paths) > 1 and len({*map(posixpath.dirname, paths)}) == 1
+        place = f"{posixpath.dirname(paths[0])}/" if is_folder else paths[0]
+        rows.append(f"| `{agent.name}` | `{place}` | {agent.tested or '-'} | {_learns(agent.name)} |")
+    return _between(text, "agents", "\n".join(rows))
+
+
+def _learns(name: str) -> str:
+    """When an agent learns of undos: what the answers say to which of its events."""
+    dialect = DIALECTS[name]
+    meanings = {dialect.events[event] for event in dialect.hears} if dialect.told else set()
+    if END in meanings:
+        return "yes" if PROMPT in meanings else "after a call"
+    return "with a prompt" if PROMPT in meanings else "no"
+
+
+def _titles(*, tested: bool) -> list[str]:
+    return [agent.title for agent in AGENTS.values() if bool(agent.tested) is tested]
+
+
+def _listed(words: list[str], last: str = "and") -> str:
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def _between(text: str, mark: str, part: str) -> str:
+    """A text with a part of it replaced: what is between two comments."""
+    begin, end = f"<!-- {mark}: generated -->\n", f"\n<!-- end of {mark} -->"
+    before, _, rest = text.partition(begin)
+    return f"{before}{begin}{part}{end}{rest.partition(end)[2]}"
+
+
+_THEN = {True: "restart it, so that it loads the plugin", False: "start a new session"}
 _FILES: dict[str, Callable[[str, Project], str]] = {
     ".claude-plugin/marketplace.json": _marketplace,
     "README.md": _readme,
@@ -241,6 +303,8 @@ _FILES: dict[str, Callable[[str, Project], str]] = {
     "clients/typescript/package.json": _npm("clients/typescript", " (the client for Node.js)"),
     "clients/web/package-lock.json": _lock("../typescript"),
     "devcontainer-feature/devcontainer-feature.json": _feature,
+    "docs/agents.md": _agents,
+    "docs/start.md": _start,
     "server.json": _server,
     "snapd/_version.py": _module,
     "vscode-extension/package-lock.json": _lock("", "../clients/typescript"),

@@ -10,15 +10,16 @@ import os
 import re
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from snapd.model import errors as core_errors
 from snapd.model.errors import IoError, SnapdError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from snapd_client import Cancellation, Client, Progress
+    from snapd_client.methods import typed
 
     from snapd.locations import Locations
     from snapd.settings.in_force import Base, Options
@@ -26,7 +27,15 @@ if TYPE_CHECKING:
     from snapd.wire.values import RequestParams
     from snapd.workspaces import Workspaces
 
+    T = TypeVar("T")
     Report = Callable[[str, int | None], None]
+
+else:
+
+    def typed(function):
+        """Types nothing at run time."""
+        return function
+
 
 _BY_KIND: dict[str, type[SnapdError]] = {
     found.kind: found
@@ -42,6 +51,12 @@ def file_bytes(content: str, encoding: str) -> bytes:
     from base64 import b64decode
 
     return b64decode(content)
+
+
+def _class_of(kind: str) -> type[SnapdError]:
+    """The class of a kind of error; one of its own for a kind that only a newer daemon has."""
+    hint = "the daemon is newer than this program: 'snapd doctor' says which versions they have"
+    return _BY_KIND.get(kind) or type(kind, (SnapdError,), {"kind": kind, "default_hint": hint})
 
 
 _IDS = frozenset({"stepId", "parentStepId", "steps", "sharedWith", "sessionId", "messageId"})
@@ -76,7 +91,7 @@ def beginnings(found: Backend, answer: Any, known: Container[str] = ()) -> dict[
     )
 
 
-def with_short_ids(found: Backend, answer: Any) -> Any:
+def with_short_ids(found: Backend, answer: T) -> T:
     """An answer with its ids and hashes as they are shown."""
     shown = beginnings(found, answer)
 
@@ -85,10 +100,11 @@ def with_short_ids(found: Backend, answer: Any) -> Any:
             return {key: shorten(below) for key, below in value.items()}
         return [shorten(below) for below in value] if isinstance(value, list) else shown.get(value, value)
 
-    return shorten(answer)
+    shortened: T = shorten(answer)
+    return shortened
 
 
-def pages(ask: Callable[[str, dict[str, Any]], Any], method: str, params: dict[str, Any], key: str) -> Iterator[Any]:
+def pages(ask: Callable[[Any, Any], Any], method: str, params: Mapping[str, Any], key: str) -> Iterator[Any]:
     """All items of a paged answer.
 
     Args:
@@ -109,12 +125,13 @@ def pages(ask: Callable[[str, dict[str, Any]], Any], method: str, params: dict[s
 class Backend(Protocol):
     """Answers requests about one folder."""
 
-    def request(self, method: str, params: dict[str, Any], report: Report | None = None) -> Any:
+    @typed
+    def request(self, method: str, params: Mapping[str, Any] | None = None, report: Report | None = None) -> Any:
         """The result of a request, as JSON values.
 
         Args:
             method: of the wire's table.
-            params: JSON values.
+            params: JSON values; None stands for what is absent.
             report: called with a message and a percentage (None if unknown) while a long request runs.
 
         Raises:
@@ -150,11 +167,13 @@ class LocalBackend:
         self._options = options
         self._workspace = workspaces.acquire(self._folder, options)
 
-    def request(self, method: str, params: dict[str, Any], report: Report | None = None) -> Any:
+    @typed
+    def request(self, method: str, params: Mapping[str, Any] | None = None, report: Report | None = None) -> Any:
         """See `Backend.request`."""
         from snapd.wire.converter import unstructure
 
-        return unstructure(self._handle(method, params, report))
+        given = {name: value for name, value in (params or {}).items() if value is not None}
+        return unstructure(self._handle(method, given, report))
 
     def call(self, method: str, params: RequestParams) -> Any:
         """See `Backend.call`."""
@@ -196,7 +215,7 @@ class LocalBackend:
                 self._workspaces.close_unused()
 
 
-_shared: dict[tuple[str, str, str | None], tuple[Workspaces, Base]] = {}
+shared: dict[tuple[str, str, str | None], tuple[Workspaces, Base]] = {}
 """The workspaces of this process, by the directories that they depend on: a store has one owner in a process."""
 _shared_lock = threading.Lock()
 
@@ -222,42 +241,61 @@ def open_local(
 
     key = (locations.data, locations.home, xdg_config_home)
     with _shared_lock:
-        if key not in _shared:
+        if key not in shared:
             base = Base(SettingsFile(locations.config_file))
-            _shared[key] = Workspaces(locations, xdg_config_home, current_umask(), None), base
-        workspaces, base = _shared[key]
+            shared[key] = Workspaces(locations, xdg_config_home, current_umask(), None), base
+        workspaces, base = shared[key]
     options = Options(base, object())
     options.give(environment, "environment")
     options.give(own or {})
     return LocalBackend(workspaces, folder, options)
 
 
-def open_remote(socket: str, folder: str, options: dict[str, Any]) -> RemoteBackend:
-    """Opens a folder in the daemon on a socket; raises as `RemoteBackend`."""
-    return RemoteBackend(connect(socket, None), folder, options)
+def open_remote(socket: str, folder: str, options: dict[str, Any], locations: Locations | None = None) -> RemoteBackend:
+    """Opens a folder in the daemon on a socket; see `connect`. Raises as `RemoteBackend`."""
+    return RemoteBackend(connect(socket, None, locations), folder, options)
 
 
-def connect(socket: str, timeout: float | None) -> Client:
+def connect(
+    socket: str,
+    timeout: float | None,
+    locations: Locations | None = None,
+    on_wait: Callable[[], object] | None = None,
+) -> Client:
     """A connection to the daemon on a socket, not yet initialised.
 
     Args:
         socket: its path.
         timeout: seconds that the daemon has for each answer; None for no limit.
+        locations: of the user: the daemon is started if none runs, also when the connection is lost later, and then the
+            client reconnects.
+        on_wait: called if the daemon takes long to start now.
 
     Raises:
-        IoError: nobody listens there.
+        IoError: nobody listens there, or the daemon cannot be started.
     """
     from snapd_client import Client
+    from snapd_client.transport import Transport, connect_unix
 
-    try:
-        return Client.connect(socket, timeout=timeout)
-    except OSError as error:
-        raise IoError(
-            f"cannot connect to the daemon at {socket}: {error.strerror or error}",
-            hint="'snapd doctor' says more",
-            path=socket,
-            errno="ECONNREFUSED",
-        ) from error
+    waits = [] if on_wait is None else [on_wait]
+
+    def open_transport() -> Transport:
+        if locations is not None:
+            from snapd.launch import ensure_daemon
+
+            descriptor = ensure_daemon(locations, socket, waits.pop() if waits else lambda: None).detach()
+            return Transport(descriptor, descriptor)
+        try:
+            return connect_unix(socket, timeout)
+        except OSError as error:
+            raise IoError(
+                f"cannot connect to the daemon at {socket}: {error.strerror or error}",
+                hint="'snapd doctor' says more",
+                path=socket,
+                errno="ECONNREFUSED",
+            ) from error
+
+    return Client(open_transport, timeout=timeout, reconnects=locations is not None)
 
 
 class RemoteBackend:
@@ -283,10 +321,11 @@ class RemoteBackend:
         """See `Backend.is_open`."""
         return self._client.connected
 
+    @typed
     def request(
         self,
-        method: str,
-        params: dict[str, Any],
+        method: Any,
+        params: Any = None,
         report: Report | None = None,
         cancellation: Cancellation | None = None,
     ) -> Any:
@@ -294,7 +333,7 @@ class RemoteBackend:
 
         def show(progress: Progress) -> None:
             if report is not None and progress.kind != "end":
-                report(progress.message or progress.title or method, progress.percentage)
+                report(progress.message or "working", progress.percentage)
 
         with _client_errors():
             try:
@@ -310,7 +349,9 @@ class RemoteBackend:
         from snapd.wire.converter import structure, unstructure
         from snapd.wire.methods import METHODS
 
-        return structure(self.request(method, unstructure(params)), METHODS[method].result)
+        given: Any = unstructure(params)
+        name: Any = method
+        return structure(self.request(name, given), METHODS[method].result)
 
     def close(self) -> None:
         """See `Backend.close`."""
@@ -369,9 +410,8 @@ def _client_errors() -> Iterator[None]:
         yield
     except snapd_client.SnapdError as error:
         data = {key: value for key, value in error.data.items() if key != "kind"}
-        known = _BY_KIND.get(error.kind)
-        if known is not None:
-            raise known(error.message, **data) from error
+        if error.kind:
+            raise _class_of(error.kind)(error.message, **data) from error
         raise IoError(error.message, errno="EPROTO", **data) from error
     except snapd_client.ClientError as error:
         raise IoError(

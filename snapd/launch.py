@@ -14,9 +14,13 @@ from snapd.locations import check_socket_path
 from snapd.model.errors import IoError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from snapd.locations import Locations
 
 _START_SECONDS = 30.0
+_LONG_SECONDS = 0.7
+"""A start that takes longer than that is long."""
 _POLL_SECONDS = 0.02
 _KEPT = frozenset({"SNAPD_DATA_DIR", "SNAPD_RUNTIME_DIR"})
 """The variables of snapd that name directories, and are no settings."""
@@ -55,12 +59,13 @@ def connect(path: str) -> socket.socket | None:
     return connection
 
 
-def ensure_daemon(locations: Locations, path: str) -> socket.socket:
+def ensure_daemon(locations: Locations, path: str, on_wait: Callable[[], object] = lambda: None) -> socket.socket:
     """A connection to the daemon on a socket; starts the daemon if it does not run.
 
     Args:
         locations: of the user.
         path: of the socket.
+        on_wait: called once if the daemon takes long to start.
 
     Raises:
         IoError: the daemon cannot be started; has the daemon's last message.
@@ -79,7 +84,7 @@ def ensure_daemon(locations: Locations, path: str) -> socket.socket:
         from filelock import FileLock
 
         with FileLock(f"{path}.start", mode=0o600, is_singleton=False):
-            return connect(path) or _start(path)
+            return connect(path) or _start(path, on_wait)
     except OSError as error:
         raise IoError(
             f"cannot reach the daemon at {path}: {error.strerror or error}",
@@ -94,7 +99,7 @@ def _environment() -> dict[str, str]:
     return {name: text for name, text in os.environ.items() if name in _KEPT or not name.startswith(_OWN)}
 
 
-def _start(path: str) -> socket.socket:
+def _start(path: str, on_wait: Callable[[], object]) -> socket.socket:
     # imported late: not needed to find a daemon that runs already
     import subprocess
 
@@ -111,8 +116,12 @@ def _start(path: str) -> socket.socket:
             cwd=os.path.dirname(path),
             start_new_session=True,
         )
-    deadline = time.monotonic() + _START_SECONDS
-    while time.monotonic() < deadline:
+    begun = time.monotonic()
+    is_long = False
+    while time.monotonic() < begun + _START_SECONDS:
+        if not is_long and time.monotonic() > begun + _LONG_SECONDS:
+            is_long = True
+            on_wait()
         connection = connect(path)
         if connection is not None:
             # the daemon outlives this process, so nobody waits for it

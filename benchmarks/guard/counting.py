@@ -22,6 +22,8 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tests.support.system_calls import observe
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -34,6 +36,7 @@ _CALLS = (
 )
 _PATHS = ("exists", "lexists", "isdir", "isfile", "islink", "realpath", "getsize")
 _NUMBER = re.compile(rb"[0-9a-f]{16,}|[0-9]+")
+OBSERVER = observe.__module__
 _LEFT_OUT = ("snapd.watch.", "snapd.heap")
 
 
@@ -86,13 +89,13 @@ def counted(directory: str) -> Iterator[Work]:
 def install() -> None:
     """Has the functions that snapd calls count themselves, from now on and for good."""
     for name in _CALLS:
-        _wrap(os, name, name)
+        observe(os, name, _begin)
     for name in _PATHS:
-        _wrap(os.path, name, f"path.{name}")
-    _wrap(shutil, "rmtree", "rmtree")
-    _wrap(builtins, "open", "file object")
+        observe(os.path, name, _begin, f"path.{name}")
+    observe(shutil, "rmtree", _begin)
+    observe(builtins, "open", _begin, "file object")
+    observe(subprocess.Popen, "__init__", _begin_process)
     _wrap_listing()
-    _wrap_processes()
     _wrap_c_library()
     _wrap_database()
 
@@ -107,25 +110,29 @@ def _note(name: str, path: object = None) -> Work | None:
     if work is None:
         return None
     caller = str(sys._getframe(2).f_globals.get("__name__"))
+    if caller == OBSERVER:
+        caller = str(sys._getframe(3).f_globals.get("__name__"))
     if not caller.startswith("snapd.") or caller.startswith(_LEFT_OUT) or not work.is_inside(path):
         return None
     work.add(f"call {name}")
     return work
 
 
-def _wrap(module: Any, name: str, shown: str) -> None:
-    real = getattr(module, name)
+def _begin(name: str, *args: Any, **_: Any) -> Callable[[Any], None] | None:
+    work = _note(name, args[0] if args else None)
+    if work is None:
+        return None
+    if name in ("read", "pread"):
+        return lambda data: work.add("bytes read", len(data))
+    if name in ("write", "pwrite"):
+        return lambda count: work.add("bytes written", work.length(args[1][:count]))
+    return None
 
-    def call(*args: Any, **options: Any) -> Any:
-        work = _note(shown, args[0] if args else None)
-        found = real(*args, **options)
-        if work is not None and name in ("read", "pread"):
-            work.add("bytes read", len(found))
-        if work is not None and name in ("write", "pwrite"):
-            work.add("bytes written", work.length(args[1][:found]))
-        return found
 
-    setattr(module, name, call)
+def _begin_process(*_: Any, **__: Any) -> None:
+    """By `subprocess.run` as well."""
+    if work := _now():
+        work.add("processes")
 
 
 def _replace(owner: object, name: str, counted: Callable[..., Any]) -> None:
@@ -170,18 +177,6 @@ def _wrap_listing() -> None:
 
     _replace(os, "scandir", scandir_counted)
     _replace(os, "listdir", listdir_counted)
-
-
-def _wrap_processes() -> None:
-    begin: Any = subprocess.Popen.__init__
-
-    def begin_counted(process: Any, *args: Any, **options: Any) -> None:
-        # by `subprocess.run` as well
-        if work := _now():
-            work.add("processes")
-        begin(process, *args, **options)
-
-    _replace(subprocess.Popen, "__init__", begin_counted)
 
 
 def _wrap_c_library() -> None:

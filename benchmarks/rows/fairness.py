@@ -6,7 +6,7 @@ import os
 import threading
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snapd_client import SnapdError
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _WAITING = 64
 _FLAT = (2_000, 20_000)
-_UNKNOWN = "bench/unknown"
+_UNKNOWN: Any = "bench/unknown"
 """The daemon refuses it at once, on its event loop and nowhere else."""
 
 
@@ -37,7 +37,7 @@ def busy(bench: Bench) -> Iterator[Row]:
         daemon = stack.enter_context(Daemon(bench.scratch()))
         busy_tree, tree = _small_tree(bench), _small_tree(bench)
         client = stack.enter_context(daemon.connect(tree))
-        editor = Editor(tree, list(client.list_files(track(client))))
+        editor = Editor(tree, list(client.list_files_all(track(client))))
 
         def edit_and_track() -> float:
             editor.edit()
@@ -159,7 +159,7 @@ def _restored_again_and_again(daemon: Daemon, tree: str) -> Iterator[None]:
     stopping = threading.Event()
     with daemon.connect(tree) as client:
         hashes = [track(client)]
-        Editor(tree, list(client.list_files(hashes[0]))).edit(SMALL // 2)
+        Editor(tree, list(client.list_files_all(hashes[0]))).edit(SMALL // 2)
         hashes.append(track(client))
 
         def work() -> None:

@@ -50,10 +50,9 @@ def status(bench: Bench) -> Iterator[Row]:
     for _ in range(bench.counts.status_tracks):
         pair.editor.edit()
         track(pair.client)
-    ask = partial(pair.client.request, "snapshot/status", {})
-    store = str(ask()["store"]["path"])
+    store = pair.client.status()["store"]["path"]
     objects = sum(len(files) for _, _, files in os.walk(os.path.join(store, "objects")))
-    seconds = [timed(ask)[0] for _ in range(bench.counts.repetitions)]
+    seconds = [timed(pair.client.status)[0] for _ in range(bench.counts.repetitions)]
     yield Row("status", f"snapshot/status, {objects:,} files in the store", "", Samples("s", tuple(seconds)))
 
 

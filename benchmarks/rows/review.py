@@ -31,13 +31,13 @@ def review(bench: Bench) -> Iterator[Row]:
         request("session/start", {"sessionId": "bench", "agent": "bench"})
         for number in range(bench.counts.review_steps):
             _step(request, partial(_replace_a_line, folder, names[number % _FILES], chance))
-        first, found = timed(partial(request, "review/list", {}))
+        first, found = timed(lambda: request("review/list"))
         agree(found["pendingFiles"], min(_FILES, bench.counts.review_steps))
         lists, files, keeps = [], [], []
         for number in range(bench.counts.repetitions):
             name = names[number % _FILES]
             _step(request, partial(_replace_a_line, folder, name, chance))
-            lists.append(timed(partial(request, "review/list", {}))[0])
+            lists.append(timed(lambda: request("review/list"))[0])
             files.append(timed(partial(request, "review/file", {"file": name}))[0])
             keeps.append(timed(partial(request, "review/keep", {"file": name, "hunks": [0]}))[0])
         steps = f"{bench.counts.review_steps:,} steps"

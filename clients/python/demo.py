@@ -329,7 +329,7 @@ def run(scratch: str, folder: Folder) -> None:
         check("it is the first snapshot again", outcome["after"] == start)
         check(
             f"and snapshot {outcome['before'][:10]} has everything that was there",
-            ada.client.file_exists(outcome["before"], "shop/logo.png"),
+            ada.client.file_exists(outcome["before"], "shop/logo.png")["exists"],
         )
         ada.client.close()
         ben.client.close()

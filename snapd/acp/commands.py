@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -17,10 +17,14 @@ from .telling import NOTHING_RECORDED, done, file_lines, turn_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from snapd_client.protocol import SessionUndoParams, Step, StepsOutcome
+
     from snapd.backend import Backend
 
     from .turns import Turns
 
+
+Method = Literal["session/undo", "session/redo"]
 
 OFFERS = (
     Offer("undo", "Take back what the last prompt changed in your files (snapd)", "a number of prompts, or a step"),
@@ -64,10 +68,10 @@ class Question:
         was_other: whether the person was shown another plan before.
     """
 
-    method: str
-    params: dict[str, Any]
+    method: Method
+    params: SessionUndoParams
     name: str
-    plan: dict[str, Any]
+    plan: StepsOutcome
     was_other: bool = False
 
     @property
@@ -106,7 +110,7 @@ def answer(found: Backend, turns: Turns, command: Command, *, is_busy: bool) -> 
         return f"The agent is still at work. Stop it, or wait until it is done; then type `/{command.name}` again."
     count = _count(command)
     if command.name == "redo" or command.rest is None or count is not None:
-        return _of_turns(found, turns, f"session/{command.name}", count or 1)
+        return _of_turns(found, turns, "session/redo" if command.name == "redo" else "session/undo", count or 1)
     return _planned(found, turns, "session/undo", {"stepId": _step(found, turns, command.rest)["stepId"]})
 
 
@@ -116,26 +120,34 @@ def carry_out(found: Backend, turns: Turns, question: Question) -> str | Questio
     Raises:
         SnapdError: it was not done, or not as a whole.
     """
+    params: SessionUndoParams = {**question.params, "expect": question.plan["plan"]}
     try:
-        result = found.request(question.method, {**question.params, "expect": question.plan["plan"]})
+        result = found.request(question.method, params)
     except PlanChanged as error:
         return _question(found, turns, question.method, question.params, error.data["outcome"], was_other=True)
     shown, is_redo = with_short_ids(found, result), question.method == "session/redo"
     return done(shown, question.name, turns.recording.folder, redone=is_redo)
 
 
-def _planned(found: Backend, turns: Turns, method: str, which: dict[str, Any]) -> str | Question:
-    params = {"sessionId": turns.name, **which, "details": "counts"}
-    question = _question(found, turns, method, params, found.request(method, {**params, "dryRun": True}))
+def _planned(found: Backend, turns: Turns, method: Method, which: SessionUndoParams) -> str | Question:
+    params: SessionUndoParams = {"sessionId": turns.name, **which, "details": "counts"}
+    dry_run: SessionUndoParams = {**params, "dryRun": True}
+    question = _question(found, turns, method, params, found.request(method, dry_run))
     is_change = any(row["outcome"] != "unchanged" for row in question.plan["files"])
     return question if is_change else carry_out(found, turns, question)
 
 
 def _question(
-    found: Backend, turns: Turns, method: str, params: dict[str, Any], plan: dict[str, Any], *, was_other: bool = False
+    found: Backend,
+    turns: Turns,
+    method: Method,
+    params: SessionUndoParams,
+    plan: StepsOutcome,
+    *,
+    was_other: bool = False,
 ) -> Question:
     if "stepId" in params:
-        names = [_step_name(found, params)]
+        names = [_step_name(found, params["stepId"])]
     else:
         chosen = _by_turn(plan)
         names = [_turn_name(found, turns, steps[0]) for steps in chosen[:_LISTED]]
@@ -144,24 +156,26 @@ def _question(
     return Question(method, params, name, with_short_ids(found, plan), was_other)
 
 
-def _by_turn(plan: dict[str, Any]) -> list[list[dict[str, Any]]]:
+def _by_turn(plan: StepsOutcome) -> list[list[Step]]:
     turns = groupby(plan["steps"], lambda step: step.get("messageId") or step["stepId"])
     return [list(steps) for _, steps in turns]
 
 
-def _of_turns(found: Backend, turns: Turns, method: str, count: int) -> str | Question:
+def _of_turns(found: Backend, turns: Turns, method: Method, count: int) -> str | Question:
     """What takes back the last turns, or does them again."""
     looked_at = 1 if (method, count) == ("session/undo", 1) else _MOST_STEPS
+    params: SessionUndoParams = {"sessionId": turns.name, "count": looked_at, "dryRun": True}
     try:
-        plan = found.request(method, {"sessionId": turns.name, "count": looked_at, "dryRun": True})
+        plan = found.request(method, params)
     except NothingToUndo as error:
         said = "nothing that the agent changed in this session is left to take back"
         raise NothingToUndo(said, hint=_LISTS) from error
     last = plan["steps"][0]
     if looked_at > 1:
         return _planned(found, turns, method, {"count": sum(map(len, _by_turn(plan)[:count]))})
-    name = "messageId" if "messageId" in last else "stepId"
-    return _planned(found, turns, method, {name: last[name]})
+    if "messageId" in last:
+        return _planned(found, turns, method, {"messageId": last["messageId"]})
+    return _planned(found, turns, method, {"stepId": last["stepId"]})
 
 
 def _steps(found: Backend, turns: Turns, command: Command) -> str:
@@ -180,40 +194,38 @@ def _steps(found: Backend, turns: Turns, command: Command) -> str:
     return "\n".join(lines) or NOTHING_RECORDED
 
 
-def _latest(found: Backend, turns: Turns) -> Iterator[dict[str, Any]]:
+def _latest(found: Backend, turns: Turns) -> Iterator[Step]:
     """The steps of the session, the latest first."""
-    params = {"prefix": "", "sessionId": turns.name}
-    first = found.request("step/find", {**params, "limit": _LOOKED_AT})["steps"]
+    first = found.request("step/find", {"sessionId": turns.name, "limit": _LOOKED_AT})["steps"]
     yield from first
     if len(first) == _LOOKED_AT:
-        yield from found.request("step/find", params)["steps"][_LOOKED_AT:]
+        yield from found.request("step/find", {"sessionId": turns.name})["steps"][_LOOKED_AT:]
 
 
-def _step(found: Backend, turns: Turns, told: str) -> dict[str, Any]:
+def _step(found: Backend, turns: Turns, told: str) -> Step:
     """The step that somebody named by the beginning of its name; raises `UnknownStep`, `InvalidParams`."""
-    steps = []
+    steps: list[Step] = []
     if _STEP.fullmatch(told):
         steps = found.request("step/find", {"prefix": told, "sessionId": turns.name, "limit": 2})["steps"]
     if not steps:
         raise UnknownStep(f"there is no step {told!r} in this session", hint=_LISTS, stepId=told)
     if len(steps) > 1:
         raise InvalidParams(f"several steps begin with {told!r}", hint="give more of its id", field="stepId")
-    step: dict[str, Any] = steps[0]
-    return step
+    return steps[0]
 
 
 def _count(command: Command) -> int | None:
     return int(command.rest) if command.rest is not None and _COUNT.fullmatch(command.rest) else None
 
 
-def _step_name(found: Backend, step: dict[str, Any]) -> str:
-    return f"step `{with_short_ids(found, step)['stepId']}`"
+def _step_name(found: Backend, step_id: str | None) -> str:
+    return f"step `{with_short_ids(found, {'stepId': step_id})['stepId']}`"
 
 
-def _turn_name(found: Backend, turns: Turns, step: dict[str, Any]) -> str:
+def _turn_name(found: Backend, turns: Turns, step: Step) -> str:
     message = step.get("messageId")
     if message is None:
-        return _step_name(found, step)
+        return _step_name(found, step["stepId"])
     prompt = _prompt(found, turns, message)
     return "a prompt" if prompt is None else f"the prompt “{prompt}”"
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from snapd.wire.words import AGENTS
+
 from . import messages
 from .commands import OFFERS, Question, answer, carry_out, command_in
 from .messages import part, text, tool_news
@@ -31,24 +33,6 @@ if TYPE_CHECKING:
     from .turns import Turn
 
     Then = Callable[[], None] | None
-
-AGENTS = (
-    "claude",
-    "codex",
-    "gemini",
-    "cursor",
-    "copilot",
-    "vscode",
-    "droid",
-    "windsurf",
-    "cline",
-    "qwen",
-    "continue",
-    "opencode",
-    "amp",
-    "pi",
-)
-"""The names of agents, as the rest of snapd spells them."""
 
 
 @attrs.frozen

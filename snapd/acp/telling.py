@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shlex
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from snapd.model.errors import SnapdError
 from snapd.wire.words import ELSEWHERE_REASONS, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from snapd_client.protocol import ChangedBy, Contested, FileChange, FileOutcome, Step, StepsOutcome
 
 NOTHING_RECORDED = "The agent has changed nothing in this session."
 
@@ -40,7 +42,7 @@ def refusal(error: Exception) -> str:
     return f"snapd: {error}."
 
 
-def done(result: dict[str, Any], name: str, folder: str, *, redone: bool = False) -> str:
+def done(result: StepsOutcome, name: str, folder: str, *, redone: bool = False) -> str:
     """Tells what an undo or a redo did.
 
     Args:
@@ -65,7 +67,7 @@ def done(result: dict[str, Any], name: str, folder: str, *, redone: bool = False
     return "\n\n".join(filter(None, paragraphs))
 
 
-def file_lines(result: dict[str, Any], *, redone: bool) -> str:
+def file_lines(result: StepsOutcome, *, redone: bool) -> str:
     """Tells what becomes of each file, as a list.
 
     Args:
@@ -81,7 +83,7 @@ def file_lines(result: dict[str, Any], *, redone: bool) -> str:
     return "\n".join(lines)
 
 
-def turn_lines(steps: list[dict[str, Any]], prompt: str | None) -> list[str]:
+def turn_lines(steps: list[Step], prompt: str | None) -> list[str]:
     """Lists a turn: a line for the prompt, and one for each of its calls that changed something.
 
     Args:
@@ -113,23 +115,27 @@ def shortened(prompt: str) -> str | None:
     return _plain(line) or None
 
 
-def _whys(result: dict[str, Any]) -> Callable[[dict[str, Any]], str]:
-    contested: dict[str, dict[str, Any]] = {}
-    for row in result.get("details", {}).get("contested", ()):
+def _contested(result: StepsOutcome) -> list[Contested]:
+    return result["details"].get("contested", []) if "details" in result else []
+
+
+def _whys(result: StepsOutcome) -> Callable[[FileOutcome], str]:
+    contested: dict[str, Contested] = {}
+    for row in _contested(result):
         contested.setdefault(row["file"], row)
 
-    def why(row: dict[str, Any]) -> str:
+    def why(row: FileOutcome) -> str:
         if "reason" not in row:
             return ""
-        told = contested.get(row["file"], {})
-        line = f", in line {told['dispute']['line']}" if "dispute" in told else ""
-        who = " and ".join(dict.fromkeys(_who(each) for each in told.get("by", ())))
+        cause = contested.get(row["file"])
+        line = f", in line {cause['dispute']['line']}" if cause and "dispute" in cause else ""
+        who = " and ".join(dict.fromkeys(map(_who, cause["by"] if cause else ())))
         return f" ({reason_text(row['reason'], row.get('branch'))}{line}{f', by {who}' if who else ''})"
 
     return why
 
 
-def _who(changed_by: dict[str, Any]) -> str:
+def _who(changed_by: ChangedBy) -> str:
     if changed_by["author"] in ("user", "unknown"):
         return "you" if changed_by["author"] == "user" else "somebody"
     if changed_by["author"] == "step":
@@ -138,12 +144,12 @@ def _who(changed_by: dict[str, Any]) -> str:
     return f"a {changed_by.get('kind', 'restore')}"
 
 
-def _advice(result: dict[str, Any], left: list[dict[str, Any]], folder: str, *, redone: bool) -> Iterable[str]:
+def _advice(result: StepsOutcome, left: list[FileOutcome], folder: str, *, redone: bool) -> Iterable[str]:
     """What to do about files in conflict."""
     if not any(row["outcome"] == "conflict" for row in left):
         return
     here = shlex.join(["snapd", "redo" if redone else "undo", "-C", folder])
-    names = [] if redone else list(dict.fromkeys(row["name"] for row in result["details"].get("contested", ())))
+    names = [] if redone else list(dict.fromkeys(row["name"] for row in _contested(result)))
     steps = {step["stepId"] for step in result["steps"]}
     commands = [f"{here} {name}" for name in names if name in steps] or [here]
     lines = ["Edit these files by hand; or type this in a terminal (a snapshot keeps them as they are now):", ""]
@@ -153,7 +159,7 @@ def _advice(result: dict[str, Any], left: list[dict[str, Any]], folder: str, *, 
     yield "\n".join(lines)
 
 
-def _files(files: list[dict[str, Any]]) -> str:
+def _files(files: list[FileChange]) -> str:
     named = [f"{_code(row['file'])} +{row['additions']} -{row['deletions']}" for row in files[:_NAMED]]
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
     return f": {', '.join(named)}{more}" if named else ""

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snapd.model.errors import InvalidParams
-from snapd.wire.words import agent_title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +49,8 @@ class Agent:
 
     Attributes:
         name: what snapd calls it.
+        title: what its makers call it.
+        colour: a name in the palette of `snapd/wire/words.py`.
         programs: it is found where one of these is on the PATH, or where one of `traces` exists.
         traces: folders that it makes.
         folder: its user settings.
@@ -66,6 +67,8 @@ class Agent:
     """
 
     name: str
+    title: str
+    colour: str
     programs: tuple[str, ...]
     folder: Folder
     user: tuple[str, ...]
@@ -79,11 +82,6 @@ class Agent:
     members: Mapping[str, int] | None = None
     still: str = ""
     tested: str = ""
-
-    @property
-    def title(self) -> str:
-        """What its makers call it."""
-        return agent_title(self.name)
 
     def files(self, environment: Mapping[str, str], root: str | None = None) -> list[str]:
         """The files of hooks, absolute.
@@ -122,6 +120,8 @@ _CLINE_HOOKS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", *_CLINE_TASKS)
 _ALL = (
     Agent(
         name="claude",
+        title="Claude Code",
+        colour="orange",
         programs=("claude",),
         folder=Folder(".claude", "CLAUDE_CONFIG_DIR"),
         user=("settings.json",),
@@ -137,6 +137,8 @@ _ALL = (
     ),
     Agent(
         name="codex",
+        title="Codex",
+        colour="teal",
         programs=("codex",),
         folder=Folder(".codex", "CODEX_HOME"),
         user=("hooks.json",),
@@ -153,6 +155,8 @@ _ALL = (
     ),
     Agent(
         name="gemini",
+        title="Gemini CLI",
+        colour="blue",
         programs=("gemini",),
         folder=Folder("", "GEMINI_CLI_HOME", ".gemini"),
         user=("settings.json",),
@@ -168,6 +172,8 @@ _ALL = (
     ),
     Agent(
         name="cursor",
+        title="Cursor",
+        colour="slate",
         programs=("cursor", "cursor-agent"),
         folder=Folder(".cursor"),
         user=("hooks.json",),
@@ -182,6 +188,8 @@ _ALL = (
     ),
     Agent(
         name="copilot",
+        title="GitHub Copilot CLI",
+        colour="indigo",
         programs=("copilot",),
         folder=_COPILOT,
         user=("hooks/snapd.json",),
@@ -192,6 +200,8 @@ _ALL = (
     ),
     Agent(
         name="vscode",
+        title="VS Code's agent",
+        colour="blue",
         programs=("code", "code-insiders"),
         folder=_COPILOT,
         user=("hooks/snapd.json",),
@@ -203,6 +213,8 @@ _ALL = (
     ),
     Agent(
         name="droid",
+        title="Factory Droid",
+        colour="olive",
         programs=("droid",),
         folder=Folder(".factory"),
         user=("settings.json",),
@@ -217,6 +229,8 @@ _ALL = (
     ),
     Agent(
         name="windsurf",
+        title="Windsurf",
+        colour="teal",
         programs=("windsurf",),
         folder=Folder(".codeium"),
         user=("windsurf/hooks.json", "hooks.json"),
@@ -231,6 +245,8 @@ _ALL = (
     ),
     Agent(
         name="cline",
+        title="Cline",
+        colour="magenta",
         programs=("cline",),
         folder=Folder("Documents/Cline"),
         user=tuple(f"Hooks/{name}" for name in _CLINE_HOOKS),
@@ -245,6 +261,8 @@ _ALL = (
     ),
     Agent(
         name="qwen",
+        title="Qwen Code",
+        colour="violet",
         programs=("qwen",),
         folder=Folder(".qwen", "QWEN_HOME"),
         user=("settings.json",),
@@ -261,6 +279,8 @@ _ALL = (
     ),
     Agent(
         name="continue",
+        title="Continue CLI",
+        colour="slate",
         programs=("cn",),
         folder=Folder(".continue", "CONTINUE_GLOBAL_DIR"),
         user=("settings.json",),
@@ -274,6 +294,8 @@ _ALL = (
     ),
     Agent(
         name="opencode",
+        title="OpenCode",
+        colour="violet",
         programs=("opencode",),
         folder=Folder(".config", "XDG_CONFIG_HOME", "opencode"),
         user=("plugins/snapd.js",),
@@ -284,6 +306,8 @@ _ALL = (
     ),
     Agent(
         name="amp",
+        title="Amp",
+        colour="magenta",
         programs=("amp",),
         folder=Folder(".config", "XDG_CONFIG_HOME", "amp"),
         user=("plugins/snapd.ts",),
@@ -293,6 +317,8 @@ _ALL = (
     ),
     Agent(
         name="pi",
+        title="Pi",
+        colour="indigo",
         programs=("pi",),
         folder=Folder(".pi/agent", "PI_CODING_AGENT_DIR"),
         user=("extensions/snapd.ts",),

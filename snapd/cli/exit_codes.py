@@ -1,7 +1,7 @@
 """The exit codes of the command line.
 
 They say what was done, whether or not it could be shown: a command that changes or checks something ends with the same
-code when its output goes nowhere. One that only shows something (`parser.SHOWING`) has done nothing then.
+code when its output goes nowhere. One that only shows something (`Command.shows`) has done nothing then.
 """
 
 DONE = 0

@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from snapd.cli.parsing.parser import COMMANDS, HIDDEN, SHOWING, build_parser
+from snapd.cli.parsing.parser import build_parser
 from snapd.cli.parsing.usage import WrongUsage, wants_json
 from snapd.cli.requests.connection import NoDaemon
 from snapd.cli.terminal.errors import readable
@@ -46,8 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
             code = options
         else:
             as_json = getattr(options, "json", False)
-            output.stops = options.command in SHOWING
-            code = _run(options)
+            output.stops = options.definition.shows
+            code = options.definition.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = _failed(Cancelled("interrupted"), output, as_json=as_json)
@@ -59,10 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(words: Sequence[str]) -> argparse.Namespace | int:
-    """What the words say; an exit code where that was help or the version, which were told."""
-    # of the version, no command needs to know
-    alone = words == ["--version"] or (words[:1] and words[0] in COMMANDS | HIDDEN)
-    parser = build_parser(words[0] if alone else None)
+    """The options that the words give; an exit code where they asked for help or the version, which is printed."""
+    parser = build_parser()
     try:
         options: argparse.Namespace = parser.parse_args(words)
     except SystemExit as ending:
@@ -71,12 +68,6 @@ def _parse(words: Sequence[str]) -> argparse.Namespace | int:
         parser.print_help(sys.stderr)
         return USAGE
     return options
-
-
-def _run(options: argparse.Namespace) -> int:
-    module = import_module(f"snapd.cli.{(COMMANDS | HIDDEN)[options.command]}")
-    code: int = getattr(module, options.command.replace("-", "_"))(options)
-    return code
 
 
 def _failed(error: Exception, output: Output, *, as_json: bool) -> int:

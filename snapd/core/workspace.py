@@ -14,6 +14,7 @@ from snapd.core.actions.cleanup import Upkeep
 from snapd.core.actions.compare import Comparison, KnownSnapshots, NetChanges
 from snapd.core.actions.history import History, MadeChanges
 from snapd.core.actions.messages import Messages, SessionNews
+from snapd.core.actions.reports import AgentReports
 from snapd.core.actions.review.blame import Attesting, Blame, TextBlame
 from snapd.core.actions.review.review import Looking, PendingFeed, Review
 from snapd.core.actions.sessions import Sessions
@@ -79,6 +80,7 @@ class Workspace:
         sessions: begins and ends sessions and steps.
         messages: records what people ask of agents.
         news: lists what an agent needs to know.
+        reports: records the events of agents.
         history: lists the history.
         undo_steps: takes steps and operations back and does them again, and some files or hunks of a step.
         net_changes: compares before and after the steps of a session of this folder, or a step.
@@ -108,6 +110,7 @@ class Workspace:
         self.sessions = sessions = Sessions(writer, store, changes, seams.policy)
         self.messages = Messages(writer, timeline, sessions, changes)
         self.news = SessionNews(writer, store, sessions, changes, seams.policy, seams.former_histories)
+        self.reports = AgentReports(writer, store, sessions, self.messages, self.news)
         self.history = History(timeline, changes, is_elsewhere)
         self.undo_planner = planner = UndoPlanner(store, work_tree, changes)
         contested = ContestedFiles(writer, store, changes, planner, texts, is_elsewhere)

@@ -7,6 +7,7 @@ from typing import Any
 from snapd.wire.methods import METHODS
 
 from . import (  # noqa: F401 - they bind
+    agent,
     history,
     keep,
     look,

@@ -14,6 +14,7 @@ from .binding import handles
 
 if TYPE_CHECKING:
     from snapd.core.actions.activity import SessionActivity, StepProblem
+    from snapd.core.answers import News
 
     from .binding import Context
 
@@ -78,7 +79,11 @@ def messages(context: Context, params: message_wire.SessionMessagesParams) -> me
 def news(context: Context, params: message_wire.SessionNewsParams) -> message_wire.SessionNewsResult:
     """Says what an agent has to be told."""
     context.need_snapshots("compare the folder with")
-    found = context.workspace.news.tell(params.session_id, context.call)
+    return news_result(context, context.workspace.news.tell(params.session_id, context.call))
+
+
+def news_result(context: Context, found: News) -> message_wire.SessionNewsResult:
+    """Converts what an agent has to be told."""
     root = context.workspace.root
     return message_wire.SessionNewsResult(
         undone=[history.step(root, view) for view in found.undone],

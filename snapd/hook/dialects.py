@@ -34,6 +34,8 @@ class Dialect:
         tools: the tools of events that do not name one.
         tasks_are_subagents: whether the call that starts a subagent stands for it, because no event does.
         process: the variable of a hook that has the id of the agent's process.
+        home: a part of the path of the agent's transcripts that no other agent's has.
+        variable: what the agent gives its hooks, which hooks of an agent that it started have too.
         interrupted: what the agent notes in its transcript if its user interrupted it; it reports no event then.
         names_subagents: whether the events of a subagent's calls say whose they are; where they do not, a call belongs
             to the only subagent that is at work.
@@ -54,6 +56,8 @@ class Dialect:
         names_subagents: bool = True,
         process: str = "",
         interrupted: str = "",
+        home: str = "",
+        variable: str = "",
         event: tuple[Path, ...] = (("hook_event_name",), ("hookEventName",)),
         session: tuple[Path, ...] = (("session_id",), ("sessionId",)),
         message: tuple[Path, ...] = (("prompt_id",), ("turn_id",)),
@@ -76,6 +80,8 @@ class Dialect:
         self.names_subagents = names_subagents
         self.process = process
         self.interrupted = interrupted
+        self.home = home
+        self.variable = variable
         self.event = event
         self.session = session
         self.message = message
@@ -131,11 +137,37 @@ DIALECTS = {
             one_at_a_time=True,
             process="CLAUDE_PID",
             interrupted="[Request interrupted",
+            home="/.claude/",
+            variable="CLAUDECODE",
         ),
         # it runs the calls of one answer at the same time
-        Dialect("codex", _PASCAL, told="claude", hears=_HEARS[:-1]),
-        Dialect("qwen", _PASCAL, told="claude", hears=_HEARS, one_at_a_time=True, names_subagents=False),
-        Dialect("droid", _PASCAL, told="claude", hears=("SessionStart", "UserPromptSubmit"), one_at_a_time=True),
+        Dialect(
+            "codex",
+            _PASCAL,
+            told="claude",
+            hears=_HEARS[:-1],
+            home="/.codex/",
+            variable="CODEX_MANAGED_PACKAGE_ROOT",
+        ),
+        Dialect(
+            "qwen",
+            _PASCAL,
+            told="claude",
+            hears=_HEARS,
+            one_at_a_time=True,
+            names_subagents=False,
+            home="/.qwen/",
+            variable="QWEN_PROJECT_DIR",
+        ),
+        Dialect(
+            "droid",
+            _PASCAL,
+            told="claude",
+            hears=("SessionStart", "UserPromptSubmit"),
+            one_at_a_time=True,
+            home="/.factory/",
+            variable="FACTORY_PROJECT_DIR",
+        ),
         Dialect("continue", _PASCAL, told="claude", hears=("SessionStart", "UserPromptSubmit")),
         Dialect("vscode", _PASCAL, told="claude", hears=_HEARS[:-1]),
         Dialect(
@@ -151,6 +183,8 @@ DIALECTS = {
             told="claude",
             hears=("SessionStart", "BeforeAgent", "AfterTool"),
             one_at_a_time=True,
+            home="/.gemini/",
+            variable="GEMINI_SESSION_ID",
         ),
         Dialect(
             "cursor",
@@ -163,7 +197,13 @@ DIALECTS = {
             answer=(("tool_output",), ("result_json",)),
             folder=(("cwd",), ("workspace_roots", "0")),
         ),
-        Dialect("copilot", {**_PASCAL, **_CAMEL}, one_at_a_time=True, answer=(("tool_result",), ("toolResult",))),
+        Dialect(
+            "copilot",
+            {**_PASCAL, **_CAMEL},
+            one_at_a_time=True,
+            home="/.copilot/",
+            answer=(("tool_result",), ("toolResult",)),
+        ),
         Dialect(
             "windsurf",
             {
@@ -242,23 +282,6 @@ DIALECTS = {
 }
 
 _GEMINI_ONLY = frozenset({"BeforeAgent", "AfterAgent", "BeforeTool", "AfterTool"})
-_HOMES = {
-    "claude": "/.claude/",
-    "codex": "/.codex/",
-    "gemini": "/.gemini/",
-    "qwen": "/.qwen/",
-    "droid": "/.factory/",
-    "copilot": "/.copilot/",
-}
-"""Where an agent keeps its transcripts."""
-_VARIABLES = {
-    "qwen": "QWEN_PROJECT_DIR",
-    "gemini": "GEMINI_SESSION_ID",
-    "droid": "FACTORY_PROJECT_DIR",
-    "codex": "CODEX_MANAGED_PACKAGE_ROOT",
-    "claude": "CLAUDECODE",
-}
-"""Variables that an agent gives its hooks, which hooks of an agent that another one started have too."""
 
 
 def recognised(payload: Mapping[str, Any], environment: Mapping[str, str]) -> Dialect | None:
@@ -302,8 +325,10 @@ def _by_home(payload: Mapping[str, Any]) -> str | None:
     transcript = payload.get("transcript_path")
     if not isinstance(transcript, str):
         return None
-    return next((name for name, home in _HOMES.items() if home in transcript.replace("\\", "/")), None)
+    path = transcript.replace("\\", "/")
+    return next((name for name, dialect in DIALECTS.items() if dialect.home and dialect.home in path), None)
 
 
 def _by_environment(environment: Mapping[str, str]) -> str | None:
-    return next((name for name, variable in _VARIABLES.items() if variable in environment), None)
+    # the last first: most often, Claude Code or Codex starts another agent
+    return next((name for name in reversed(DIALECTS) if DIALECTS[name].variable in environment), None)

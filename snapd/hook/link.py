@@ -10,11 +10,13 @@ from .json_text import decode, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     Request = tuple[str, dict[str, Any]]
 
 _PASSING = frozenset({"storeLocked", "storageFull", "storeCorrupt", "ioError"})
+_UNKNOWN_METHOD = -32601
 _READ_BYTES = 1 << 16
 _MOST_BYTES = 64 << 20
 
@@ -36,7 +38,8 @@ class Refused(Exception):
         found = error.get("data")
         self.data: dict[str, Any] = found if isinstance(found, dict) else {}
         self.kind = str(self.data.get("kind") or "")
-        self.is_passing = self.kind in _PASSING
+        # until it is started anew, the daemon may be older than this hook
+        self.is_passing = self.kind in _PASSING or error.get("code") == _UNKNOWN_METHOD
 
 
 class Broken(Exception):
@@ -88,19 +91,29 @@ class Link:
         for method, params in requests:
             frames.append(_frame({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}))
             self._number += 1
-        self._send(b"".join(frames))
         answers: dict[int, Any] = {}
-        while len(answers) < len(requests):
-            message = self._read()
-            number = message.get("id")
-            if "method" in message or not isinstance(number, int) or not first <= number < self._number:
-                continue
-            answers[number] = Refused(message["error"]) if "error" in message else message.get("result")
+        try:
+            self._send(b"".join(frames))
+            while len(answers) < len(requests):
+                message = self._read()
+                number = message.get("id")
+                if "method" in message or not isinstance(number, int) or not first <= number < self._number:
+                    continue
+                answers[number] = Refused(message["error"]) if "error" in message else message.get("result")
+        except BaseException:
+            self._cancel(number for number in range(first, self._number) if number not in answers)
+            raise
         return [answers[number] for number in range(first, self._number)]
 
-    def tell(self, method: str, params: dict[str, Any]) -> None:
-        """Sends a notification."""
-        self._send(_frame({"jsonrpc": "2.0", "method": method, "params": params}))
+    def _cancel(self, numbers: Iterable[int]) -> None:
+        """Takes back requests without an answer, as far as nothing was done yet: a busy daemon reads them later."""
+        frames = [_frame({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": each}}) for each in numbers]
+        try:
+            self._socket.setblocking(False)
+            self._socket.send(b"".join(frames))
+        except OSError:
+            # nobody reads any more
+            return
 
     def _send(self, data: bytes) -> None:
         view = memoryview(data)

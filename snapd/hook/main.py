@@ -13,7 +13,7 @@ from .event import Event, NotAnEvent, places, root_of
 from .json_text import encode, read_event
 from .link import Broken, Link, Refused
 from .log import Memory, log, note
-from .reaction import moment, reaction
+from .report import ELSEWHERE, reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) 
         try:
             event.calls = calls
             try:
-                told = _react(event, folder, link, environment) or told
+                told = _record(event, folder, link, environment) or told
             except Refused as refused:
                 owner = refused.data.get("socket")
                 if refused.kind != "storeLocked" or not isinstance(owner, str):
@@ -129,7 +129,7 @@ def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) 
                 # another daemon of the user has the store
                 link.close()
                 link = Link(owner)
-                told = _react(event, folder, link, environment) or told
+                told = _record(event, folder, link, environment) or told
         finally:
             link.close()
     return told
@@ -199,97 +199,89 @@ def _keep(
     return unrecorded(event, why, kept=True) if is_new else None
 
 
-def _react(event: Event, folder: str, link: Link, environment: Mapping[str, str]) -> dict[str, Any] | None:
-    """Has the daemon do what follows from an event in one workspace; returns the JSON to print."""
+def _record(event: Event, folder: str, link: Link, environment: Mapping[str, str]) -> dict[str, Any] | None:
+    """Reports an event about one folder; returns the JSON to print."""
     memory = Memory(environment, event.session_id)
     added = event.take_turn(memory)
     # the agent may have gone elsewhere since what ends now began
-    begins = event.kind in (BEGIN, SUB_BEGIN, RESUME)
-    others = [] if begins else [other for other in memory.folders if other != root_of(folder)]
-    uris = [_uri(folder), *map(_uri, others[-_MOST_FOLDERS:])]
+    left = [other for other in memory.folders if other != root_of(folder)] if event.kind in ELSEWHERE else []
+    uris = [_uri(folder), *map(_uri, left[-_MOST_FOLDERS:])]
+    uri = uris[0]
+    sent = reports(event)
+    if environment.get(RECORDED) and not event.is_late:
+        # somebody else records; the agent hears what it has to be told all the same
+        only_news = {"sessionId": event.session_id, "event": "sessionStart", "news": True}
+        sent, uris = ([only_news] if event.hears else []), uris[:1]
+    if not sent:
+        return None
     opening = {
         "processId": None,
         "workspaceFolders": [{"uri": uri, "name": ""} for uri in uris],
         "capabilities": {},
         "initializationOptions": {"findRoot": True},
     }
-    finding = [("step/find", {"open": True, "lingering": True, "workspaceUri": uri}) for uri in uris]
-    initialized, *found = link.ask(("initialize", opening), *finding)
+    here = [_request(params, uri) for params in sent]
+    elsewhere = [_request(params, other, elsewhere=True) for other in uris[1:] for params in sent]
+    is_alike = any("alike" in params for params in sent)
+    initialized, *answers = link.ask(("initialize", opening), *here, *(() if is_alike else elsewhere))
     _check(initialized)
-    # where the agent is now, nothing may be recorded, and other folders may be gone
-    opened = {uri: result["steps"] for uri, result in zip(uris, found, strict=True) if not isinstance(result, Refused)}
-    for refused in (result for result in found if isinstance(result, Refused)):
-        is_elsewhere = refused.kind == "workspaceRefused" or refused is not found[0]
-        if not opened or not is_elsewhere or refused.is_passing:
-            raise refused
-    if event.kind in (BEGIN, PROMPT, SUB_BEGIN) and root_of(folder) not in memory.folders and uris[0] in opened:
+    answers, others = answers[: len(here)], answers[len(here) :]
+    for request in elsewhere if is_alike else ():
+        # only one of the calls that are alike has ended
+        if not any("stepId" in answer for answer in _accepted([*answers, *others])):
+            others += link.ask(request)
+    if not is_alike and all(isinstance(answer, Refused) and answer.kind == "workspaceRefused" for answer in answers):
+        # where the agent is now, nothing may be recorded: it belongs to the first of the others
+        accepting = (at for at, answer in enumerate(others) if not isinstance(answer, Refused))
+        if (at := next(accepting, None)) is not None:
+            uri = elsewhere[at][1]["workspaceUri"]
+            answers = link.ask(*(_request(params, uri) for params in sent))
+    _raise_refusal(answers, others)
+    if event.kind in (BEGIN, PROMPT, SUB_BEGIN) and uri == uris[0] and root_of(folder) not in memory.folders:
         added.append(root_of(folder))
     if added:
         memory.add(*added)
-    steps: dict[str, Any] = {}
-    for uri, those in opened.items():
-        for step in those:
-            # two of the folders may be in one workspace
-            steps.setdefault(step["stepId"], {**step, "workspaceUri": uri})
-    requests = reaction(event, list(steps.values()), list(opened), hears=event.hears and not event.is_late)
-    if environment.get(RECORDED) and not event.is_late:
-        requests = [request for request in requests if request[0] == "session/news"]
-    _claim_by_time(event, list(steps.values()), requests, link)
-    news: dict[str, Any] | None = None
-    failure: Refused | None = None
-    for request, result in zip(requests, link.ask(*requests), strict=True):
-        if isinstance(result, Refused):
-            failure = _again(event, link, request, result) or failure
-        elif request[0] == "session/news":
-            news, where = result, request[1]["workspaceUri"]
-    if failure is not None:
-        raise failure
-    asked = [request for request in requests if request[0] == "session/news"]
-    if news is None and asked and event.kind == PROMPT:
-        # this prompt has begun the session
-        (found_news,) = link.ask(*asked)
-        news = None if isinstance(found_news, Refused) else found_news
     if event.kind == FINISH:
         memory.end()
-    if news is None or not any(news.values()):
-        return None
+    news = next((answer["news"] for answer in _accepted(answers) if "news" in answer), None)
+    return None if news is None or not any(news.values()) else _told(event, news, uri, link)
+
+
+def _request(params: dict[str, Any], uri: str, *, elsewhere: bool = False) -> Request:
+    """The report of an event to one folder; `elsewhere` if the agent is not there any more."""
+    if elsewhere:
+        params = {**{name: value for name, value in params.items() if name != "news"}, "elsewhere": True}
+    return "agent/report", {**params, "workspaceUri": uri}
+
+
+def _accepted(answers: list[Any]) -> list[dict[str, Any]]:
+    return [answer for answer in answers if not isinstance(answer, Refused)]
+
+
+def _raise_refusal(here: list[Any], elsewhere: list[Any]) -> None:
+    """Raises the error of an event that could not be recorded, unless it is about some of its folders alone."""
+    # where the agent is now, nothing may be recorded, and other folders may be gone
+    for answer in here:
+        if isinstance(answer, Refused) and not (answer.kind == "workspaceRefused" and _accepted(elsewhere)):
+            raise answer
+    for answer in elsewhere:
+        if isinstance(answer, Refused) and answer.is_passing:
+            raise answer
+
+
+def _told(event: Event, news: dict[str, Any], uri: str, link: Link) -> dict[str, Any] | None:
+    """The JSON that tells the agent what others did."""
     # imported late: most events have no answer
     from .answers import answer
 
     if told := [*news["undone"], *news["redone"]]:
         ids = [step["stepId"] for step in told]
-        (shown,) = link.ask(("session/prefixes", {"ids": ids, "workspaceUri": where}))
+        (shown,) = link.ask(("session/prefixes", {"ids": ids, "workspaceUri": uri}))
         if isinstance(shown, Refused):
             raise shown
         for step, name in zip(told, shown["prefixes"], strict=True):
             step["stepId"] = name
     return answer(event, news)
-
-
-def _claim_by_time(event: Event, steps: list[dict[str, Any]], requests: list[Request], link: Link) -> None:
-    """Claims for a command, whose beginning or end is reported late, what changed between the two by its times."""
-    for method, params in requests:
-        step = next((step for step in steps if step["stepId"] == params.get("stepId")), None)
-        if method != "step/end" or step is None or "files" in params or not (event.is_late or step.get("late")):
-            continue
-        (found,) = link.ask(("snapshot/patch", {"hash": step["from"], "workspaceUri": step["workspaceUri"]}))
-        if isinstance(found, Refused):
-            raise found
-        params["files"] = [
-            file for file in found["files"] if step["startedAt"] <= moment(_changed(file)) <= moment(event.at)
-        ]
-
-
-def _changed(file: str) -> int:
-    """When a file last changed, or went, in nanoseconds since 1970."""
-    while True:
-        try:
-            return os.lstat(file).st_ctime_ns
-        except OSError:
-            above = os.path.dirname(file)
-            if above == file:
-                return 0
-            file = above
 
 
 def _check(initialized: Any) -> None:
@@ -299,19 +291,6 @@ def _check(initialized: Any) -> None:
     version = initialized["capabilities"]["experimental"]["snapshot"]["protocolVersion"]
     if version != _PROTOCOL:
         raise Broken(f"the daemon speaks version {version} of the protocol, and this hook version {_PROTOCOL}")
-
-
-def _again(event: Event, link: Link, request: Request, refused: Refused) -> Refused | None:
-    """Sends a request again that can be mended; returns the error of one that cannot."""
-    method, params = request
-    if refused.kind != "unknownSession":
-        return refused
-    if method not in ("step/begin", "session/message"):
-        # of a session that snapd does not know, there is no news, and nothing to end
-        return None
-    about = {"sessionId": event.session_id, "workspaceUri": params["workspaceUri"]}
-    results = link.ask(("session/start", {**about, "agent": event.dialect.name}), request)
-    return next((result for result in results if isinstance(result, Refused)), None)
 
 
 def _connected(environment: Mapping[str, str], *, starts: bool) -> Link:

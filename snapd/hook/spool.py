@@ -17,7 +17,7 @@ from .dialects import BEGIN, DIALECTS, FINISH, PROMPT, SUB_BEGIN
 from .event import Event, NotAnEvent
 from .link import Refused
 from .log import is_private, log
-from .reaction import moment
+from .report import moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

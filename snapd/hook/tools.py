@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from snapd.model.tools import is_edit
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -26,18 +28,6 @@ READING = frozenset(
 
 SUBAGENTS = frozenset({"agent", "task", "subagent", "delegate_to_agent", "run_subagent", "runsubagent"})
 """Tools that start another agent, whose own calls are reported."""
-
-EDITING = frozenset(
-    (
-        "apply_diff", "apply_patch", "applypatch", "create", "create_file", "createfile", "delete",
-        "delete_file", "edit", "edit_file", "editfile", "editfiles", "edit_notebook", "insert_edit_into_file",
-        "insert_into_file", "multi_edit", "multi_replace_string_in_file", "multiedit", "multiedits",
-        "new_file", "notebookedit", "patch", "replace", "replace_in_file", "replace_string_in_file",
-        "search_replace", "single_find_and_replace", "str_replace", "strreplace", "write", "write_file",
-        "write_to_file", "writefile",
-    )
-)  # fmt: skip
-"""Tools that name every file that they write, in lower case."""
 
 _OWN_SERVER = ("mcp__snapd__", "mcp_snapd_", "snapd_")
 """Our own tools, as agents name them: what they do is an operation, and no step."""
@@ -67,11 +57,6 @@ def begins_step(tool: str) -> bool:
     """Whether a call of a tool may write files of the folder."""
     name = tool.lower()
     return name not in READING and name not in SUBAGENTS and not name.startswith(_OWN_SERVER)
-
-
-def is_edit(tool: str) -> bool:
-    """Whether a tool names every file that it writes."""
-    return tool.lower() in EDITING
 
 
 def files_of(tool: str, given: Any) -> list[str] | None:

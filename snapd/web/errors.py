@@ -9,31 +9,13 @@ import orjson
 from starlette.responses import Response
 
 from snapd.model.errors import SnapdError
+from snapd.wire.errors import ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MEDIA_TYPE = "application/problem+json"
-STATUS: dict[str, int] = {
-    "invalidParams": 400,
-    "unknownSnapshot": 404,
-    "workspaceNotOpen": 404,
-    "workspaceRefused": 403,
-    "workspaceGone": 410,
-    "pathOutsideWorkspace": 400,
-    "storeLocked": 423,
-    "storeCorrupt": 500,
-    "storageFull": 507,
-    "unknownSession": 404,
-    "unknownStep": 404,
-    "nothingToUndo": 409,
-    "nothingToRedo": 409,
-    "ioError": 500,
-    "fileNotInSnapshot": 404,
-    "fileChanged": 409,
-    "planChanged": 409,
-    "requestCancelled": 503,
-}
+STATUS = {kind: error.status for kind, error in ERRORS.items()} | {"requestCancelled": 503}
 """The status of each kind of error."""
 _NO_DAEMON = frozenset({"ECONNREFUSED", "EPIPE"})
 

@@ -22,12 +22,14 @@ class ErrorKind:
         kind: `error.data.kind`, which is stable.
         title: a heading for people.
         when: when a request fails with it, in Markdown.
+        status: of an answer of `snapd web`; by default, something behind this server failed.
     """
 
     code: int
     kind: str
     title: str
     when: str
+    status: int = 502
 
 
 ERRORS: dict[str, ErrorKind] = {
@@ -39,12 +41,14 @@ ERRORS: dict[str, ErrorKind] = {
             "invalid request",
             "A field is missing, malformed or of the wrong type, or a hash is not a hash. `data.field` names the "
             "field.",
+            status=400,
         ),
         ErrorKind(
             1001,
             "unknownSnapshot",
             "no such snapshot",
             "The workspace's store does not have this snapshot, or it has expired. `data.hash` names it.",
+            status=404,
         ),
         ErrorKind(
             1002,
@@ -52,6 +56,7 @@ ERRORS: dict[str, ErrorKind] = {
             "folder not open",
             "No folder is open on this connection; several are open and the request names none; or the named one is "
             "not open.",
+            status=404,
         ),
         ErrorKind(
             1003,
@@ -59,9 +64,14 @@ ERRORS: dict[str, ErrorKind] = {
             "folder not allowed",
             "The folder is the root of a file system, the home directory, or the store itself or a folder around it; "
             "it is not a directory; or it belongs to somebody else.",
+            status=403,
         ),
         ErrorKind(
-            1004, "workspaceGone", "folder is gone", "The folder was moved, replaced or deleted since it was opened."
+            1004,
+            "workspaceGone",
+            "folder is gone",
+            "The folder was moved, replaced or deleted since it was opened.",
+            status=410,
         ),
         ErrorKind(
             1005,
@@ -69,6 +79,7 @@ ERRORS: dict[str, ErrorKind] = {
             "outside of the folder",
             "A path is absolute and outside the workspace, contains `..`, leads through a symlink, or leads into a "
             "`.git`.",
+            status=400,
         ),
         ErrorKind(
             1006,
@@ -76,29 +87,44 @@ ERRORS: dict[str, ErrorKind] = {
             "history in use",
             "Another process owns this store. `data.socket` is the socket on which it listens, or null if it does not "
             "listen.",
+            status=423,
         ),
         ErrorKind(
             1007,
             "storeCorrupt",
             "history damaged",
             "An object of the store is missing or damaged; the error names it. Nothing was written.",
+            status=500,
         ),
         ErrorKind(
-            1008, "storageFull", "disk full", "The disk or the quota is full. The state before the request is intact."
+            1008,
+            "storageFull",
+            "disk full",
+            "The disk or the quota is full. The state before the request is intact.",
+            status=507,
         ),
-        ErrorKind(1009, "unknownSession", "no such session", "The workspace does not have this session."),
-        ErrorKind(1009, "unknownStep", "no such step", "The workspace does not have this step."),
+        ErrorKind(1009, "unknownSession", "no such session", "The workspace does not have this session.", status=404),
+        ErrorKind(1009, "unknownStep", "no such step", "The workspace does not have this step.", status=404),
         ErrorKind(
             1010,
             "nothingToUndo",
             "nothing to undo",
             "The session, step, message or workspace has nothing left to undo.",
+            status=409,
         ),
         ErrorKind(
-            1010, "nothingToRedo", "nothing to redo", "The session or workspace has nothing undone that can be redone."
+            1010,
+            "nothingToRedo",
+            "nothing to redo",
+            "The session or workspace has nothing undone that can be redone.",
+            status=409,
         ),
         ErrorKind(
-            1011, "ioError", "system error", "The system reported an error. `data.errno` and the file say which."
+            1011,
+            "ioError",
+            "system error",
+            "The system reported an error. `data.errno` and the file say which.",
+            status=500,
         ),
         ErrorKind(1012, "unauthorized", "not authorized", "A connection over TCP did not bring the right token."),
         ErrorKind(
@@ -106,6 +132,7 @@ ERRORS: dict[str, ErrorKind] = {
             "fileNotInSnapshot",
             "file not in the snapshot",
             "The snapshot does not have the file. `data.skipped` says whether it was skipped.",
+            status=404,
         ),
         ErrorKind(
             1014,
@@ -134,6 +161,7 @@ ERRORS: dict[str, ErrorKind] = {
             "file changed meanwhile",
             "A file is not as the client was shown it (`data.reason` is `changedSince`), or has unsaved text in an "
             "editor (`unsavedInEditor`). `data.file` names it. Nothing was done.",
+            status=409,
         ),
         ErrorKind(
             1018,
@@ -148,6 +176,7 @@ ERRORS: dict[str, ErrorKind] = {
             "plan changed meanwhile",
             "The request would do something else than the plan that it expects. `data.outcome` is the result of a dry "
             "run as of now. Nothing was done.",
+            status=409,
         ),
     )
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import attrs
 
-from . import changes, check, message, notifications, review, session, sharing, snapshot
+from . import agent, changes, check, message, notifications, review, session, sharing, snapshot
 from .values import Outcome, Patch, RequestParams
 
 if TYPE_CHECKING:
@@ -264,6 +264,7 @@ SESSION_TAKEOVER = Method(
     ("remoteFailed", "remoteChanged", "untrusted", "planChanged"),
     idempotent=False,
 )
+AGENT_REPORT = Method("agent/report", agent.AgentReportParams, agent.AgentReportResult, "writes", ("unknownStep",))
 STEP_BEGIN = Method("step/begin", session.StepBeginParams, session.StepBeginResult, "writes", _SESSION_STEP)
 STEP_END = Method("step/end", session.StepEndParams, session.StepEndResult, "writes", ("unknownStep",), idempotent=True)
 STEP_FIND = Method("step/find", session.StepFindParams, session.StepFindResult, "reads", _SESSION_STEP)

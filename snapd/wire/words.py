@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from .agent_words import TITLES_AND_COLOURS
 from .errors import ERRORS
 
 if TYPE_CHECKING:
@@ -191,22 +192,7 @@ class AgentWords:
     colour: str
 
 
-AGENTS = {
-    "claude": AgentWords("Claude Code", "orange"),
-    "codex": AgentWords("Codex", "teal"),
-    "gemini": AgentWords("Gemini CLI", "blue"),
-    "cursor": AgentWords("Cursor", "slate"),
-    "copilot": AgentWords("GitHub Copilot CLI", "indigo"),
-    "vscode": AgentWords("VS Code's agent", "blue"),
-    "droid": AgentWords("Factory Droid", "olive"),
-    "windsurf": AgentWords("Windsurf", "teal"),
-    "cline": AgentWords("Cline", "magenta"),
-    "qwen": AgentWords("Qwen Code", "violet"),
-    "continue": AgentWords("Continue CLI", "slate"),
-    "opencode": AgentWords("OpenCode", "violet"),
-    "amp": AgentWords("Amp", "magenta"),
-    "pi": AgentWords("Pi", "indigo"),
-}
+AGENTS = {name: AgentWords(title, colour) for name, (title, colour) in TITLES_AND_COLOURS.items()}
 
 
 def reason_text(reason: str, branch: str | None = None) -> str:

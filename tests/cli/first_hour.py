@@ -196,7 +196,8 @@ def _typed(home: Home, project: str, line: str, answers: list[str]) -> tuple[str
         terminal.wait_for(b"] ")
         terminal.type(f"{answer}\n".encode())
     result = terminal.finish()
-    return result.err.replace("\r\n", "\n"), result.code
+    # said where the machine is slow
+    return result.err.replace("\r\n", "\n").replace("snapd: starting the daemon...\n", ""), result.code
 
 
 def _settled(shown: str, home: Home, project: str, names: dict[str, str]) -> str:

@@ -55,7 +55,7 @@ def test_130_interrupted(home: Home, project: str) -> None:
     tree = home.track(project)
     put(project, {"README.md": b"new\n"})
     terminal = Terminal(home, project, "restore", tree, keys=True)
-    terminal.wait_for(b"[y/N/d]")
+    terminal.wait_for(b"[y/N/d/?]")
     terminal.type(b"\x03")
     assert (terminal.finish().code, read(project, "README.md")) == (130, b"new\n")
 
@@ -71,5 +71,5 @@ def test_141_nobody_reads(home: Home, project: str) -> None:
 
 def test_help_names_all_of_them(home: Home, project: str) -> None:
     known = {str(value) for name, value in vars(exit_codes).items() if name.isupper()}
-    told = home.ok(project, "help").partition("exit codes:")[2]
+    told = home.ok(project, "help", "--all").partition("exit codes:")[2]
     assert known <= set(re.findall(r"\b\d+\b", told)) == known

@@ -7,13 +7,22 @@ import re
 import signal
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd import __version__
-from snapd.cli.parsing.parser import COMMANDS
+from snapd import __version__, launch
+from snapd.cli.parsing.parser import build_parser
+from snapd.cli.parsing.usage import subcommands
+from snapd.locations import Locations
+from snapd.model.errors import IoError
 
 from .running import Home, Terminal
+
+pytestmark = pytest.mark.slow
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FILES = {"src/a.txt": b"a\n"}
 
@@ -32,8 +41,9 @@ def test_version_and_help(home: Home) -> None:
     shown = home.ok(home.path, "--help")
     nothing = home.run(home.path)
     assert (nothing.code, nothing.out, nothing.err) == (2, b"", shown)
-    for command in COMMANDS:
-        assert re.search(rf"^  {command}\b", shown, re.MULTILINE)
+    listed = home.ok(home.path, "help", "--all")
+    for command in subcommands(build_parser()):
+        assert re.search(rf"^  {command}\b", listed, re.MULTILINE)
         assert home.ok(home.path, command, "--help").startswith(f"usage: snapd {command}")
 
 
@@ -233,3 +243,12 @@ def test_warm_track_through_the_daemon_imports_little(home: Home) -> None:
     assert "snapd_client" in loaded
     heavy = {"attr", "attrs", "cattrs", "pygls", "lsprotocol", "pygit2", "asyncio", "rich", "filelock", "platformdirs"}
     assert loaded & heavy == set()
+
+
+def test_a_daemon_that_takes_long_to_start_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "own_command", lambda *_: ["sh", "-c", "sleep 1; exit 3"])
+    announced: list[str] = []
+    locations = Locations.from_environment({"HOME": str(tmp_path), "SNAPD_RUNTIME_DIR": str(tmp_path)})
+    with pytest.raises(IoError, match="the daemon did not start: exit code 3"):
+        launch.ensure_daemon(locations, str(tmp_path / "s"), lambda: announced.append("starting"))
+    assert announced == ["starting"]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from .running import Home
 
+pytestmark = pytest.mark.slow
+
 FILES = {"a.txt": b"12345\n", "b.txt": b"12345\n"}
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.cli.parsing.parser import COMMANDS, GROUPS, build_parser
+from snapd.cli.parsing.index import INDEX
+from snapd.cli.parsing.parser import DAILY, GROUPS, build_parser, grouped
 from snapd.cli.parsing.usage import subcommands
 
 if TYPE_CHECKING:
@@ -58,20 +61,36 @@ def test_help_is_the_same_either_way(home: Home, project: str) -> None:
 
 
 def test_each_command_is_in_one_group() -> None:
-    listed = [name for names in GROUPS.values() for name in names]
-    assert sorted(listed) == sorted(COMMANDS), "each command belongs to one group of snapd/cli/parsing/parser.py"
-    assert set(subcommands(build_parser())) == set(COMMANDS)
-    # a parser for one command has that one
-    for name in COMMANDS:
-        assert name in subcommands(build_parser(name))
+    listed = [name for names in grouped().values() for name in names]
+    assert sorted(listed) == sorted(name for name, entry in INDEX.items() if entry.group)
+    assert {entry.group for entry in INDEX.values()} == {*GROUPS, ""}
+    assert {name for name, entry in INDEX.items() if entry.group == DAILY} == set(grouped()[DAILY])
+    assert set(subcommands(build_parser())) == set(listed)
+
+
+def _titles_and_names(text: str) -> tuple[list[str], list[str]]:
+    lines = text.splitlines()
+    return [line for line in lines if re.fullmatch("[a-z ]+:", line)], [
+        line.split()[0] for line in lines if re.match(" {2}[a-z]", line)
+    ]
+
+
+def test_help_begins_with_what_is_used_every_day(home: Home, project: str) -> None:
+    titles, names = _titles_and_names(home.ok(project, "help"))
+    assert titles == ["every day:", "to begin:"]
+    assert names == ["log", "show", "undo", "redo", "review", "status", "agent", "run"]
 
 
 def test_help_lists_all_commands_once(home: Home, project: str) -> None:
-    lines = home.ok(project, "help").splitlines()
-    assert [line.split()[0] for line in lines if re.match(" {2}[a-z]", line)] == [
-        name for names in GROUPS.values() for name in names
-    ]
-    assert [line for line in lines if line.endswith(":")] == [*(f"{title}:" for title in GROUPS), "options:"]
+    titles, names = _titles_and_names(home.ok(project, "help", "--all"))
+    assert titles == [*(f"{title}:" for title in GROUPS), "options:"]
+    assert names == [name for names in grouped().values() for name in names]
+
+
+def test_a_command_imports_no_other() -> None:
+    code = "import sys, snapd.cli.main as cli; cli._parse(['du']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert [name for name in done.stdout.split() if "cli.commands." in name] == ["snapd.cli.commands.du"]
 
 
 def test_the_words_of_a_command_that_is_run_are_its_own(home: Home, project: str) -> None:

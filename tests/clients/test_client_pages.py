@@ -30,7 +30,7 @@ def test_pages(world: World) -> None:
         return asked
 
     served = world.later(serve, "files", [["a", "b"], [], ["c"]])
-    assert list(world.client.list_files(HASH, "p", limit=2, timeout=WAIT)) == ["a", "b", "c"]
+    assert list(world.client.list_files_all(HASH, "p", limit=2, timeout=WAIT)) == ["a", "b", "c"]
     common = {"hash": HASH, "prefix": "p", "limit": 2}
     assert served.result(WAIT) == [common, {**common, "cursor": "1"}, {**common, "cursor": "2"}]
     served = world.later(serve, "diffs", [[{"file": "a"}], [{"file": "b"}]])
@@ -50,7 +50,7 @@ def compact(request_id: int, **result: Any) -> bytes:
 def test_a_page_is_asked_for_while_the_one_before_is_taken(world: World, answer: Callable[..., bytes]) -> None:
     """However the daemon writes its answers: one page ahead, and never two."""
     subscription = world.client.subscribe()
-    found = world.client.list_files(HASH, limit=2)
+    found = world.client.list_files_all(HASH, limit=2)
     first = world.later(next, found)
     asked = world.peer.read()
     assert "cursor" not in asked["params"]
@@ -82,7 +82,7 @@ def test_the_next_page_is_asked_for_before_the_answer_is_parsed(world: World, mo
         return decode_message(body)
 
     monkeypatch.setattr("snapd_client.connection.decode_message", decode)
-    found = world.later(list, world.client.list_files(HASH))
+    found = world.later(list, world.client.list_files_all(HASH))
     world.peer.sock.sendall(compact(world.peer.read()["id"], files=["a"], nextCursor="c"))
     second = world.peer.read()
     asked_again.set()
@@ -93,7 +93,7 @@ def test_the_next_page_is_asked_for_before_the_answer_is_parsed(world: World, mo
 
 @pytest.mark.parametrize("name", ['"nextCursor":"x"}}', 'x","nextCursor":"x"}}', '\\","nextCursor":"x"}}'])
 def test_text_that_looks_like_a_cursor_is_none(world: World, name: str) -> None:
-    found = world.later(list, world.client.list_files(HASH))
+    found = world.later(list, world.client.list_files_all(HASH))
     world.peer.sock.sendall(compact(world.peer.read()["id"], files=[name]))
     assert found.result(WAIT) == [name]
     world.client.notify("marked")
@@ -101,7 +101,7 @@ def test_text_that_looks_like_a_cursor_is_none(world: World, name: str) -> None:
 
 
 def test_a_page_that_nobody_takes_is_cancelled(world: World) -> None:
-    found = world.client.list_files(HASH)
+    found = world.client.list_files_all(HASH)
     first = world.later(next, found)
     world.peer.sock.sendall(compact(world.peer.read()["id"], files=["a", "b"], nextCursor="c"))
     assert first.result(WAIT) == "a"
@@ -112,14 +112,14 @@ def test_a_page_that_nobody_takes_is_cancelled(world: World) -> None:
 
 
 def test_a_page_that_fails_fails_when_it_is_reached(world: World) -> None:
-    found = world.client.list_files(HASH, timeout=WAIT)
+    found = world.client.list_files_all(HASH, timeout=WAIT)
     first = world.later(next, found)
     world.peer.sock.sendall(compact(world.peer.read()["id"], files=["a"], nextCursor="c"))
     assert first.result(WAIT) == "a"
     world.peer.send(id=world.peer.read()["id"], error={"code": 1, "message": "gone", "data": {"kind": "storeCorrupt"}})
     with pytest.raises(SnapdError, match="gone"):
         next(found)
-    again = world.client.list_files(HASH, timeout=WAIT)
+    again = world.client.list_files_all(HASH, timeout=WAIT)
     first = world.later(next, again)
     world.peer.sock.sendall(compact(world.peer.read()["id"], files=["a"], nextCursor="c"))
     assert first.result(WAIT) == "a"

@@ -19,6 +19,7 @@ import attrs
 
 from snapd.failpoints import POINTS
 from tests.support.places import make_folder
+from tests.support.system_calls import why_no_strace
 
 from . import full_disks, mounts, outside, power_loss
 from .forks import adopt_orphans
@@ -87,7 +88,7 @@ def second(told: Told) -> None:
 
 def strace(told: Told) -> None:
     """System calls of the real command, made to fail or killed before."""
-    reason = outside.missing()
+    reason = why_no_strace()
     if reason is not None:
         told.skipped["strace"] = reason
         return

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,16 +34,6 @@ CALLS = (
 FAULTS = ("EIO", "ENOSPC", "KILL")
 _LINE = re.compile(r"^(\d+) +(\w+)\((.*)$")
 _CHANGES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT")
-
-
-def missing() -> str | None:
-    """Why this cannot be done here, if it cannot."""
-    if not sys.platform.startswith("linux"):
-        return "strace is of Linux"
-    if shutil.which("strace") is None:
-        return "strace is not installed"
-    tried = subprocess.run(["strace", "-f", "-o", "/dev/null", "true"], capture_output=True, check=False)
-    return None if tried.returncode == 0 else "this process may not trace others"
 
 
 @attrs.frozen

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from tests.support.amounts import amount
+from tests.support.system_calls import why_no_strace
 
-from . import mounts, outside
+from . import mounts
 
 ROOT = Path(__file__).parents[2]
 CASES = amount(5, 40)
@@ -54,7 +55,7 @@ def test_kills_in_a_recovery() -> None:
     assert numbers["kills"] >= KILLS
 
 
-@pytest.mark.skipif(outside.missing() is not None, reason=str(outside.missing()))
+@pytest.mark.skipif(why_no_strace() is not None, reason=str(why_no_strace()))
 def test_system_calls_of_the_command() -> None:
     assert swept("strace", "--only", "undo", "--most", "2")["system calls"] == 2
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from tests.hazards.hostile import HostileMachine
 from tests.hazards.mounts import mounted, needs_root
 from tests.hazards.whole import contents, look, touched
 from tests.rpc.machine import wait_until
+from tests.support.system_calls import why_no_strace
 from tests.support.workspace import make
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.hazards.traps import Traps
 
-needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="faults are injected by strace")
+needs_strace = pytest.mark.skipif(why_no_strace() is not None, reason=str(why_no_strace()))
 MIB = 1 << 20
 
 

@@ -183,7 +183,7 @@ def test_names_that_are_not_utf8_survive_the_disk_and_json(daemon: Machine, fold
     then = contents(folder)
     client = daemon.client(folder)
     hash_then = client.track()["hash"]
-    named = {os.fsencode(from_uri(name)) for name in client.list_files(hash_then) if name.startswith("file:")}
+    named = {os.fsencode(from_uri(name)) for name in client.list_files_all(hash_then) if name.startswith("file:")}
     assert {os.path.relpath(name, os.fsencode(folder)) for name in named} == set(NOT_UTF8)
     for name in NOT_UTF8:
         os.unlink(os.path.join(os.fsencode(folder), name))

@@ -217,7 +217,14 @@ FIELDS = [
 @pytest.mark.hazard(62)
 def test_wrong_type_in_any_field_of_any_method_is_named(daemon: Machine, folder: Path, bystander: Raw) -> None:
     raw = daemon.raw().open(folder)
-    right: dict[str, Any] = {"hash": UNKNOWN, "from_": UNKNOWN, "files": [], "hunks": [], "patches": []}
+    right: dict[str, Any] = {
+        "event": "turnEnd",
+        "hash": UNKNOWN,
+        "from_": UNKNOWN,
+        "files": [],
+        "hunks": [],
+        "patches": [],
+    }
     before, asked = tree_of(folder), 0
     for method, field in FIELDS:
         whole = {

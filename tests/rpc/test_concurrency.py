@@ -182,7 +182,7 @@ def test_connect_passes_large_messages_and_the_end_of_input(machine: Machine, fo
         tree = client.track()["hash"]
         assert tree is not None
         assert len(client.file_at(tree, "large")["content"]) == 10_000_000
-        assert client.file_exists(tree, "x" * 3_000_000) is False
+        assert client.file_exists(tree, "x" * 3_000_000)["exists"] is False
 
 
 def test_connect_says_why_a_daemon_does_not_start(machine: Machine) -> None:

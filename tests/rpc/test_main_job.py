@@ -255,7 +255,7 @@ def test_paging(daemon: Machine, folder: Path) -> None:
     assert pages == [names[:10], names[10:20], names[20:]]
     second = client.track()["hash"]
     assert second is not None
-    assert list(client.list_files(second, "f", limit=7)) == names
+    assert list(client.list_files_all(second, "f", limit=7)) == names
     assert [each["file"] for each in client.diff_full_all(first, second, ["f00", "f24"], limit=1)] == ["f00", "f24"]
     page = client.request("snapshot/listFiles", {"hash": second, "limit": 1})
     with pytest.raises(Exception, match="cursor"):
@@ -299,9 +299,9 @@ def test_names_that_are_not_utf8(daemon: Machine, folder: Path) -> None:
     assert patch["files"] == [uri]
     second = client.track()["hash"]
     assert second is not None
-    assert list(client.list_files(second, "odd")) == [uri]
-    assert client.file_exists(second, uri) is True
-    assert client.file_exists(second, b"odd-\xff%41\n") is True
+    assert list(client.list_files_all(second, "odd")) == [uri]
+    assert client.file_exists(second, uri)["exists"] is True
+    assert client.file_exists(second, b"odd-\xff%41\n")["exists"] is True
     content = client.file_at(second, uri)
     assert (content["encoding"], base64.b64decode(content["content"])) == ("base64", b"\xfe\xff")
     with client.subscribe() as told:
@@ -325,8 +325,8 @@ def test_forced_files(daemon: Machine, folder: Path) -> None:
     plainly, forced = client.track()["hash"], client.track(force=["ignored"])["hash"]
     assert plainly is not None
     assert forced is not None
-    assert client.file_exists(plainly, "ignored") is False
-    assert client.file_exists(forced, to_uri(str(folder / "ignored"))) is True
+    assert client.file_exists(plainly, "ignored")["exists"] is False
+    assert client.file_exists(forced, to_uri(str(folder / "ignored")))["exists"] is True
 
 
 def test_cleanup(daemon: Machine, folder: Path) -> None:

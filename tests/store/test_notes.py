@@ -235,6 +235,7 @@ ACTIONS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(actions=st.lists(ACTIONS, max_size=15), frames=st.integers(1, 6))
 def test_the_intent_is_the_one_that_was_kept_last(

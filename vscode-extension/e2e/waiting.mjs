@@ -1,6 +1,5 @@
 /** Waiting for what cannot announce itself: a file on disk, a process, a text on a page. */
 import { setTimeout as delay } from "node:timers/promises";
-import { errors } from "playwright-core";
 
 /** Milliseconds. What never comes takes so long to fail; a machine that is slow or busy fails nothing. */
 export const PATIENCE = 60_000;
@@ -40,7 +39,8 @@ export async function happens(action) {
     await action;
     return true;
   } catch (error) {
-    if (error instanceof errors.TimeoutError) {
+    // by its name: the tests of the page have another copy of playwright
+    if (error instanceof Error && error.name === "TimeoutError") {
       return false;
     }
     throw error;

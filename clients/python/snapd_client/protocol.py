@@ -9,6 +9,8 @@ __all__ = [
     "ActivityParams",
     "ActivityResult",
     "AgentProcess",
+    "AgentReportParams",
+    "AgentReportResult",
     "BlameParams",
     "BlameResult",
     "BlamedLines",
@@ -176,16 +178,16 @@ RevertKind = Literal["restore", "revert", "undo", "redo", "unrevert", "hunks"]
 class RequestParams(TypedDict, total=False):
     """The params that every request may have."""
 
-    workspaceUri: str
+    workspaceUri: str | None
     """The workspace of the request. Required unless exactly one folder is open on this connection."""
-    workDoneToken: str | int
+    workDoneToken: str | int | None
     """The token for progress reports, which begin when the request takes more than half a second."""
 
 
 class TrackParams(RequestParams, total=False):
     """The params of `snapshot/track`."""
 
-    force: list[str]
+    force: list[str] | None
     """Ignored files to capture anyway: relative paths, absolute paths, or `file:` URIs."""
 
 
@@ -222,19 +224,19 @@ class TrackResult(_TrackResultRequired, total=False):
 class ListParams(RequestParams, total=False):
     """The params of `snapshot/list`."""
 
-    prefix: str
+    prefix: str | None
     """Only snapshots whose hash begins with these lower-case hexadecimal digits, at least 6. Each hash is then listed
     once: as it was last taken.
     """
-    before: str
+    before: str | None
     """Only snapshots taken at this time or before, as RFC 3339. Fractions of a second do not count."""
-    counts: bool
+    counts: bool | None
     """Whether to fill in `files`."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of snapshots in one response, at least 1. Default: 100."""
 
 
@@ -289,7 +291,7 @@ class _PatchParamsRequired(RequestParams):
 class PatchParams(_PatchParamsRequired, total=False):
     """The params of `snapshot/patch`."""
 
-    to: TreeHash
+    to: TreeHash | None
     """The snapshot to compare with. Default: the working tree."""
 
 
@@ -312,15 +314,15 @@ class _DiffParamsRequired(RequestParams):
 class DiffParams(_DiffParamsRequired, total=False):
     """The params of `snapshot/diff`."""
 
-    to: TreeHash
+    to: TreeHash | None
     """The snapshot to compare with. Default: the working tree."""
-    files: list[str]
+    files: list[str] | None
     """Only these files: relative paths, absolute paths, or `file:` URIs."""
-    renames: bool
+    renames: bool | None
     """Whether to show a moved file as one, as `git diff --find-renames` does."""
-    exact: bool
+    exact: bool | None
     """Return the exact bytes, whatever the encoding of the files."""
-    binary: bool
+    binary: bool | None
     """Write binary files as patches that `git apply` takes, as `git diff --binary` does."""
 
 
@@ -346,19 +348,19 @@ _DiffFullParamsKeywords = TypedDict("_DiffFullParamsKeywords", {"from": TreeHash
 class DiffFullParams(RequestParams, _DiffFullParamsKeywords, total=False):
     """The params of `snapshot/diffFull`."""
 
-    to: TreeHash
+    to: TreeHash | None
     """The snapshot to compare with. Default: the working tree."""
-    files: list[str]
+    files: list[str] | None
     """Only these files: relative paths, absolute paths, or `file:` URIs."""
-    contents: bool
+    contents: bool | None
     """Whether to fill in `before` and `after`."""
-    renames: bool
+    renames: bool | None
     """Whether to detect renames."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of files in one response, at least 1."""
 
 
@@ -448,13 +450,13 @@ class _ListFilesParamsRequired(RequestParams):
 class ListFilesParams(_ListFilesParamsRequired, total=False):
     """The params of `snapshot/listFiles`."""
 
-    prefix: str
+    prefix: str | None
     """Only files whose name starts with this. The names are compared as strings, not part by part."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of files in one response, at least 1."""
 
 
@@ -499,7 +501,7 @@ class _ExportParamsRequired(RequestParams):
 class ExportParams(_ExportParamsRequired, total=False):
     """The params of `snapshot/export`."""
 
-    files: list[str]
+    files: list[str] | None
     """Only these files and what is in these folders: relative paths, absolute paths, or `file:` URIs. Those that the
     snapshot does not have are passed over. The directory may then hold other files, for example from an earlier export.
     Missing empty folders are made in any case.
@@ -523,17 +525,17 @@ class _RestoreParamsRequired(RequestParams):
 class RestoreParams(_RestoreParamsRequired, total=False):
     """The params of `snapshot/restore`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
-    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
     """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
     and count it as done. See Conflicts.
     """
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -666,17 +668,17 @@ class _RevertParamsRequired(RequestParams):
 class RevertParams(_RevertParamsRequired, total=False):
     """The params of `snapshot/revert`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that changed since. Default: `"overwrite"`. See Conflicts."""
-    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
     """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
     and count it as done. See Conflicts.
     """
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -685,7 +687,7 @@ class RevertParams(_RevertParamsRequired, total=False):
 class StatusParams(RequestParams, total=False):
     """The params of `snapshot/status`."""
 
-    file: str
+    file: str | None
     """Say whether this file, which need not exist, is ignored."""
 
 
@@ -800,9 +802,9 @@ class StatusResult(_StatusResultRequired, total=False):
 class CleanupParams(RequestParams, total=False):
     """The params of `snapshot/cleanup`."""
 
-    olderThanDays: float
+    olderThanDays: float | None
     """Remove snapshots that are at least this many days old, 0 or more. Default: as configured."""
-    dryRun: bool
+    dryRun: bool | None
     """Whether only to say what would be removed; how much packing frees is not known then."""
 
 
@@ -818,13 +820,13 @@ class CleanupResult(TypedDict):
 class PurgeParams(RequestParams, total=False):
     """The params of `snapshot/purge`."""
 
-    files: list[str]
+    files: list[str] | None
     """The files and folders to purge: relative paths, absolute paths, or `file:` URIs."""
-    messages: list[str]
+    messages: list[str] | None
     """The ids of messages, of any session: their texts go, and the descriptions and commands of their steps."""
-    everything: bool
+    everything: bool | None
     """Purge every snapshot, session and operation of the workspace, instead of `files` and `messages`."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
 
 
@@ -862,7 +864,8 @@ class PurgeResult(TypedDict):
     freedBytes: int
     """By how many bytes the store shrank; 0 for a dry run."""
     stillInGit: bool
-    """Whether the project's own git still has any of the contents in a file that the store linked to. They stay there.
+    """Whether the project's own git still has any of the contents in a file that the store linked to. They stay
+    there.
     """
     fetched: int
     """How many fetched sessions and handovers with any of it are dropped; 0 with `everything`."""
@@ -875,9 +878,9 @@ class PurgeResult(TypedDict):
 class CheckParams(RequestParams, total=False):
     """The params of `snapshot/check`."""
 
-    repair: bool
+    repair: bool | None
     """Repair what can be repaired. Not together with `quick`."""
-    quick: bool
+    quick: bool | None
     """Read only references, records, events and the ends of packs."""
 
 
@@ -1038,6 +1041,8 @@ class Signature(_SignatureRequired, total=False):
 class _SessionRequired(TypedDict):
     sessionId: str
     """The id of the session."""
+    name: str
+    """What people call it: its title, else the beginning of its first prompt, else its agent or its id."""
     startedAt: str
     """When it started, as RFC 3339 in UTC with milliseconds."""
     stepCount: int
@@ -1054,7 +1059,7 @@ class Session(_SessionRequired, total=False):
     agent: str
     """The agent that works in it."""
     title: str
-    """A title for people."""
+    """A title for people, if the agent gave one."""
     endedAt: str
     """When it ended. Absent while it goes on."""
     origin: Origin
@@ -1248,11 +1253,11 @@ class EventsResult(_EventsResultRequired, total=False):
 class SessionStartParams(RequestParams, total=False):
     """The params of `session/start`."""
 
-    sessionId: str
+    sessionId: str | None
     """An id for the session. If a session has this id, it is resumed. Default: a new id."""
-    agent: str
+    agent: str | None
     """The agent that works in it."""
-    title: str
+    title: str | None
     """A title for people."""
 
 
@@ -1277,11 +1282,11 @@ class SessionEndResult(TypedDict):
 class SessionListParams(RequestParams, total=False):
     """The params of `session/list`."""
 
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of sessions in one response, at least 1. Default: all."""
 
 
@@ -1305,11 +1310,11 @@ class _SessionStepsParamsRequired(RequestParams):
 class SessionStepsParams(_SessionStepsParamsRequired, total=False):
     """The params of `session/steps`."""
 
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of steps in one response, at least 1. Default: all."""
 
 
@@ -1335,9 +1340,9 @@ class _SessionMessageParamsRequired(RequestParams):
 class SessionMessageParams(_SessionMessageParamsRequired, total=False):
     """The params of `session/message`."""
 
-    text: str
+    text: str | None
     """The prompt. The first 10,000 characters are kept, or nothing if the setting `prompts` is `false`."""
-    late: bool
+    late: bool | None
     """It was sent a while ago, and is reported only now. Then no snapshot is taken if there is one."""
 
 
@@ -1348,15 +1353,15 @@ class SessionMessageResult(TypedDict):
 class SessionMessagesParams(RequestParams, total=False):
     """The params of `session/messages`."""
 
-    sessionId: str
+    sessionId: str | None
     """The id of the session. Default: all sessions."""
-    prefix: str
+    prefix: str | None
     """The beginning of the message ids. A whole id means that message alone."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of messages in one response, at least 1. Default: all."""
 
 
@@ -1429,17 +1434,17 @@ class _SessionDiffParamsRequired(RequestParams):
 class SessionDiffParams(_SessionDiffParamsRequired, total=False):
     """The params of `session/diff`."""
 
-    messageId: str
+    messageId: str | None
     """Only the steps of this message."""
-    stepId: str
+    stepId: str | None
     """Only this step and its parts."""
-    contents: bool
+    contents: bool | None
     """Whether to fill in `before` and `after`."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of files in one response, at least 1."""
 
 
@@ -1458,27 +1463,27 @@ class SessionDiffResult(_SessionDiffResultRequired, total=False):
 class SessionUndoParams(RequestParams, total=False):
     """The params of `session/undo`."""
 
-    sessionId: str
+    sessionId: str | None
     """The session. Default: that of the step or the message; without these, the whole workspace."""
-    count: int
+    count: int | None
     """How many of the last steps, or steps and operations, to undo. A number beyond the last one means all."""
-    stepId: str
+    stepId: str | None
     """Undo only this step, with its parts, and keep later steps."""
-    messageId: str
+    messageId: str | None
     """Undo all steps of this message, with their parts, and keep later steps. Not with `stepId`."""
-    afterStepId: str
+    afterStepId: str | None
     """Undo all steps of the session after this one. Not with `stepId` or `messageId`."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
-    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
     """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
     and count it as done. See Conflicts.
     """
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -1521,21 +1526,21 @@ class StepsOutcome(_StepsOutcomeRequired, total=False):
 class SessionRedoParams(RequestParams, total=False):
     """The params of `session/redo`."""
 
-    sessionId: str
+    sessionId: str | None
     """The session. Default: what was undone last in the workspace, steps and operations."""
-    count: int
+    count: int | None
     """How many steps, or steps and operations, to redo. A number beyond the last one means all."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
-    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
     """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
     and count it as done. See Conflicts.
     """
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -1551,19 +1556,19 @@ class _SessionRevertParamsRequired(RequestParams):
 class SessionRevertParams(_SessionRevertParamsRequired, total=False):
     """The params of `session/revert`."""
 
-    partId: str
+    partId: str | None
     """Go back to before this part of the message."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
-    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
     """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
     and count it as done. See Conflicts.
     """
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -1593,11 +1598,11 @@ class _SessionUnrevertParamsRequired(RequestParams):
 class SessionUnrevertParams(_SessionUnrevertParamsRequired, total=False):
     """The params of `session/unrevert`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -1606,19 +1611,19 @@ class SessionUnrevertParams(_SessionUnrevertParamsRequired, total=False):
 class HistoryParams(RequestParams, total=False):
     """The params of `session/history`."""
 
-    sessionId: str
+    sessionId: str | None
     """Only the steps, messages and operations of this session."""
-    files: list[str]
+    files: list[str] | None
     """Only entries that changed one of these files or folders, with only these files in their `files`: relative paths,
     absolute paths, or `file:` URIs. With `renames`, a file is followed to its older names.
     """
-    renames: bool
+    renames: bool | None
     """Whether to list a moved file once, with `renamedFrom`."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of entries in one response, at least 1."""
 
 
@@ -1731,34 +1736,34 @@ class _SessionPushParamsRequired(RequestParams):
 class SessionPushParams(_SessionPushParamsRequired, total=False):
     """The params of `session/push`."""
 
-    sessionIds: list[str]
+    sessionIds: list[str] | None
     """The sessions. Not with `all`."""
-    all: bool
+    all: bool | None
     """Whether to push all sessions of the folder. With `prune`: whether to delete those of other machines, too."""
-    exclude: list[str]
+    exclude: list[str] | None
     """The files that stay on this machine, as patterns in `.gitignore` syntax."""
-    redact: list[str]
+    redact: list[str] | None
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
-    withoutPrompts: bool
+    withoutPrompts: bool | None
     """Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine."""
-    sign: bool
+    sign: bool | None
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
-    signingKey: str
+    signingKey: str | None
     """With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or
     the absolute path of a file. Default: `user.signingKey` of the user's own git configuration.
     """
-    dryRun: bool
+    dryRun: bool | None
     """Whether only to say what would leave the machine."""
-    delete: bool
+    delete: bool | None
     """Whether to delete the sessions from the remote instead. This machine keeps its own. Not with `all`, `exclude`,
     `redact`, `withoutPrompts`, `sign` or `dryRun`.
     """
-    prune: bool
+    prune: bool | None
     """Whether to delete old sessions from the remote instead: with `olderThanDays`; also with `dryRun` and `all`.
     Without `all`, only those of the folder, and those that this machine added to last. Every machine keeps its own, and
     what it has fetched.
     """
-    olderThanDays: float
+    olderThanDays: float | None
     """With `prune`: delete sessions to which nobody added for this many days, 0 or more."""
 
 
@@ -1845,9 +1850,9 @@ class _SessionFetchParamsRequired(RequestParams):
 class SessionFetchParams(_SessionFetchParamsRequired, total=False):
     """The params of `session/fetch`."""
 
-    sessionIds: list[str]
+    sessionIds: list[str] | None
     """The sessions. Default: all that are there."""
-    dryRun: bool
+    dryRun: bool | None
     """Whether only to say what would come: it is fetched, looked at, and thrown away."""
 
 
@@ -1866,23 +1871,23 @@ class _SessionExportParamsRequired(RequestParams):
 class SessionExportParams(_SessionExportParamsRequired, total=False):
     """The params of `session/export`."""
 
-    sessionIds: list[str]
+    sessionIds: list[str] | None
     """The sessions. Not with `all`."""
-    all: bool
+    all: bool | None
     """Whether to write all sessions of the folder."""
-    exclude: list[str]
+    exclude: list[str] | None
     """The files that stay on this machine, as patterns in `.gitignore` syntax."""
-    redact: list[str]
+    redact: list[str] | None
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
-    withoutPrompts: bool
+    withoutPrompts: bool | None
     """Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine."""
-    sign: bool
+    sign: bool | None
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
-    signingKey: str
+    signingKey: str | None
     """With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or
     the absolute path of a file. Default: `user.signingKey` of the user's own git configuration.
     """
-    dryRun: bool
+    dryRun: bool | None
     """Whether only to say what would be written."""
 
 
@@ -1908,27 +1913,27 @@ class SessionImportParams(RequestParams):
     """The file: an absolute path, or a `file:` URI."""
 
 
-_SessionApplyParamsKeywords = TypedDict("_SessionApplyParamsKeywords", {"from": str}, total=False)
+_SessionApplyParamsKeywords = TypedDict("_SessionApplyParamsKeywords", {"from": str | None}, total=False)
 
 
 class SessionApplyParams(RequestParams, _SessionApplyParamsKeywords, total=False):
     """The params of `session/apply`."""
 
-    sessionId: str
+    sessionId: str | None
     """A fetched session: what its steps changed and what of that was not undone there."""
-    stepIds: list[str]
+    stepIds: list[str] | None
     """Fetched steps of one session, with their parts. What a step changed counts even if it was undone there."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the steps found it. Default: `"merge"`. See Conflicts."""
-    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
     """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
     and count it as done. See Conflicts.
     """
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -1946,31 +1951,31 @@ class SessionApplyResult(Outcome, total=False):
 class SessionHandoverParams(RequestParams, total=False):
     """The params of `session/handover`."""
 
-    remote: str
+    remote: str | None
     """The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of
     a remote of the project's git.
     """
-    file: str
+    file: str | None
     """Instead of `remote`: a bundle file, absolute. It must not exist yet."""
-    name: str
+    name: str | None
     """By which the other machine asks for it: up to 64 letters, digits, dashes and underscores. By default it is made
     of the names of the folder and of this machine, so a later handover takes the place of an earlier one.
     """
-    include: list[str]
+    include: list[str] | None
     """Ignored files that go with it, such as `.env`."""
-    exclude: list[str]
+    exclude: list[str] | None
     """The files that stay on this machine, as patterns in `.gitignore` syntax."""
-    redact: list[str]
+    redact: list[str] | None
     """Files of which no contents that they ever had leave this machine, wherever else these are."""
-    withoutPrompts: bool
+    withoutPrompts: bool | None
     """Whether prompts, the titles of sessions, and the descriptions and commands of steps stay on this machine."""
-    sign: bool
+    sign: bool | None
     """Whether to sign what leaves the machine with an ssh key; see Signatures."""
-    signingKey: str
+    signingKey: str | None
     """With `sign`: the key: a public key (`ssh-ed25519 AAAA...`), whose private key an ssh agent of the daemon has, or
     the absolute path of a file. Default: `user.signingKey` of the user's own git configuration.
     """
-    dryRun: bool
+    dryRun: bool | None
     """Whether only to say what would leave the machine."""
 
 
@@ -1996,27 +2001,27 @@ class SessionHandoverResult(TypedDict):
 class SessionTakeoverParams(RequestParams, total=False):
     """The params of `session/takeover`."""
 
-    remote: str
+    remote: str | None
     """The git repository: a URL (`https`, `http`, `ssh`, `git`, `file`), `host:path`, an absolute path, or the name of
     a remote of the project's git.
     """
-    file: str
+    file: str | None
     """Instead of `remote`: a bundle file, absolute."""
-    name: str
+    name: str | None
     """Of the handover. Default: the only one that nobody took over yet."""
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that changed on both machines. Default: `"merge"`. With `"overwrite"`, the version of this
     machine is only in the snapshot `before`. See Conflicts.
     """
-    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
     """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
     and count it as done. See Conflicts.
     """
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -2053,6 +2058,88 @@ class AgentProcess(TypedDict, total=False):
     """What a string in the transcript begins with if it was interrupted."""
 
 
+class _AgentReportParamsRequired(RequestParams):
+    sessionId: str
+    """The session, by the agent's own id."""
+    event: Literal[
+        "sessionStart",
+        "prompt",
+        "callBegin",
+        "callEnd",
+        "callOver",
+        "taskEnd",
+        "turnEnd",
+        "subagentBegin",
+        "subagentEnd",
+        "sessionEnd",
+    ]
+    """What happened."""
+
+
+class AgentReportParams(_AgentReportParamsRequired, total=False):
+    """The params of `agent/report`."""
+
+    agent: str | None
+    """The agent, for a session that starts."""
+    at: str | None
+    """When it happened, as RFC 3339, if that is reported late: see `began` in `step/begin`. A command then owns the
+    files that changed on disk between its beginning and its end.
+    """
+    elsewhere: bool | None
+    """The agent is in another folder now: what it reports may end something here."""
+    news: bool | None
+    """Whether to answer with `news`."""
+    messageId: str | None
+    """The prompt, by the agent's own id. A prompt with a text needs one."""
+    text: str | None
+    """With `prompt`, what the person wrote. If it is blank, the turn goes on."""
+    turnStep: bool | None
+    """With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call."""
+    callId: str | None
+    """The call, by the agent's own id. A step's `partId`."""
+    alike: bool | None
+    """`callId` is the beginning of the ids of calls that are alike: the first to begin is the first to end."""
+    tool: str | None
+    """The tool that is called."""
+    description: str | None
+    """A description of the call, or of the subagent, for people."""
+    command: str | None
+    """The command that the call runs; see `step/begin`."""
+    files: list[str] | None
+    """With `callEnd`, the files that it wrote; see `step/end`."""
+    directory: str | None
+    """What relative paths in `files` are relative to; see `step/end`."""
+    background: bool | None
+    """With `callEnd`, whether what the call started goes on."""
+    sequential: bool | None
+    """With `callBegin`, whether the agent begins a call that may write only when the last such call is over."""
+    parentStepId: str | None
+    """With `callBegin`, the step that it is a part of."""
+    subagentId: str | None
+    """The subagent that begins or ends, or that makes the call."""
+    parentSessionId: str | None
+    """The session that started this one: a call is a part of the only subagent at work there."""
+    unnamedSubagents: bool | None
+    """The agent does not say whose a call is: it is a part of the only subagent at work, if there is one."""
+    detached: bool | None
+    """The steps do not depend on this connection; see `step/begin`."""
+    process: AgentProcess | None
+    """With `detached`, who works in a step; see `step/begin`."""
+
+
+class AgentReportResult(TypedDict, total=False):
+    """The result of `agent/report`."""
+
+    stepId: str
+    """The step that began, or else that ended. Absent if none did."""
+    hash: TreeHash
+    """The snapshot on which that step began."""
+    news: SessionNewsResult
+    """With `news`, what `session/news` would answer. Absent if the session is unknown."""
+    outside: list[str]
+    """Those of `files` that are not in the workspace."""
+
+
 class _StepBeginParamsRequired(RequestParams):
     sessionId: str
     """The session."""
@@ -2061,30 +2148,31 @@ class _StepBeginParamsRequired(RequestParams):
 class StepBeginParams(_StepBeginParamsRequired, total=False):
     """The params of `step/begin`."""
 
-    parentStepId: str
+    parentStepId: str | None
     """The step that this one is a part of, in any session: for a subagent, the step of its caller."""
-    messageId: str
-    """The message that it belongs to, by the agent's own id. Default: the one that `session/message` sent last, if any.
+    messageId: str | None
+    """The message that it belongs to, by the agent's own id. Default: the one that `session/message` sent last, if
+    any.
     """
-    partId: str
+    partId: str | None
     """The part of that message, by the agent's own id."""
-    tool: str
+    tool: str | None
     """The tool that is used."""
-    description: str
+    description: str | None
     """A description for people."""
-    command: str
+    command: str | None
     """The command that it runs. The first 10,000 characters are kept, or none if the setting `prompts` is off."""
-    ends: str
+    ends: str | None
     """A step of the same session to end with the snapshot on which this one begins, so that no change falls between the
     two or into both. If it has already ended, it stays as it is. It must not be a step that this one is a part of.
     """
-    detached: bool
+    detached: bool | None
     """The step does not depend on this connection: for a hook that exits at once. See Sessions and steps."""
-    agent: AgentProcess
+    agent: AgentProcess | None
     """With `detached`, who works in the step. Without a process, the step owns nothing more once the agent starts
     another session, unless `step/end` names it.
     """
-    began: str
+    began: str | None
     """When it began, as RFC 3339, if that is reported late. The step then begins on the newest snapshot that there is,
     and no new one is taken: a new one would have what the step did already. With `ends`, one is taken.
     """
@@ -2107,18 +2195,18 @@ class _StepEndParamsRequired(RequestParams):
 class StepEndParams(_StepEndParamsRequired, total=False):
     """The params of `step/end`."""
 
-    files: list[str]
+    files: list[str] | None
     """The files that the agent knows it wrote: absolute paths, relative paths, or `file:` URIs. A directory stands for
     everything in it, a link also for what it leads to. Of the changes during the step, it owns those to these files and
     no others; with an empty list, none. Files outside of the workspace are left out.
     """
-    directory: str
+    directory: str | None
     """What relative paths in `files` are relative to. Default: the root of the workspace."""
-    description: str
+    description: str | None
     """A description for people, in place of that of `step/begin`."""
-    left: bool
+    left: bool | None
     """Nobody said that it ended: what changed since its agent was gone is not its own."""
-    lingers: bool
+    lingers: bool | None
     """Own what is done to `files` in the next 10 s, as by a formatter: until the session begins a step or sends a
     message, an operation runs, or this step is ended again. What an editor saves is the user's.
     """
@@ -2150,19 +2238,19 @@ class StepEndResult(_StepEndResultRequired, total=False):
 class StepFindParams(RequestParams, total=False):
     """The params of `step/find`."""
 
-    prefix: str
+    prefix: str | None
     """The beginning of the step ids. Default: any."""
-    sessionId: str
+    sessionId: str | None
     """Only steps of this session."""
-    parentStepId: str
+    parentStepId: str | None
     """Only steps that are parts of this one."""
-    open: bool
+    open: bool | None
     """Only open steps."""
-    lingering: bool
+    lingering: bool | None
     """The steps that `lingers` in `step/end` still keeps, too, first."""
-    limit: int
+    limit: int | None
     """The maximum number of steps in the response, at least 1. Default: all."""
-    renames: bool
+    renames: bool | None
     """Whether to list a moved file once, with `renamedFrom`."""
 
 
@@ -2195,20 +2283,20 @@ class _StepDiffParamsRequired(RequestParams):
 class StepDiffParams(_StepDiffParamsRequired, total=False):
     """The params of `step/diff`."""
 
-    files: list[str]
+    files: list[str] | None
     """Only these files: relative paths, absolute paths, or `file:` URIs. A moved file can be given by either name."""
-    exact: bool
+    exact: bool | None
     """Return the exact bytes, whatever the encoding of the files."""
-    binary: bool
+    binary: bool | None
     """Write binary files as patches that `git apply` takes, as `git diff --binary` does."""
 
 
 class StepChangesParams(RequestParams, total=False):
     """The params of `step/changes`."""
 
-    sessionIds: list[str]
+    sessionIds: list[str] | None
     """All steps of these sessions."""
-    stepIds: list[str]
+    stepIds: list[str] | None
     """These steps."""
 
 
@@ -2316,17 +2404,17 @@ class _StepRevertHunksParamsRequired(RequestParams):
 class StepRevertHunksParams(_StepRevertHunksParamsRequired, total=False):
     """The params of `step/revertHunks`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
-    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
     """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
     and count it as done. See Conflicts.
     """
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -2342,17 +2430,17 @@ class _StepRevertFilesParamsRequired(RequestParams):
 class StepRevertFilesParams(_StepRevertFilesParamsRequired, total=False):
     """The params of `step/revertFiles`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: str
+    expect: str | None
     """The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans."""
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that is not as the step left it. Default: `"merge"`. See Conflicts."""
-    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
     """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
     and count it as done. See Conflicts.
     """
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -2361,13 +2449,13 @@ class StepRevertFilesParams(_StepRevertFilesParamsRequired, total=False):
 class ReviewListParams(RequestParams, total=False):
     """The params of `review/list`."""
 
-    sessionId: str
+    sessionId: str | None
     """Only files in which a step of this session, or a part of such a step, has pending changes."""
-    cursor: str
+    cursor: str | None
     """The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request
     fails with `invalidParams`.
     """
-    limit: int
+    limit: int | None
     """The maximum number of files in one response, at least 1. Default: all."""
 
 
@@ -2445,26 +2533,26 @@ class ReviewFileResult(FileDiff):
 class ReviewParams(RequestParams, total=False):
     """Which pending changes a request is about."""
 
-    files: list[str]
+    files: list[str] | None
     """These files, or all files in these folders: relative paths, absolute paths, or `file:` URIs. A renamed file can
     be given by either name.
     """
-    file: str
+    file: str | None
     """One file, of which `hunks` gives the hunks."""
-    hunks: list[int]
+    hunks: list[int] | None
     """The indexes of hunks of `file`, as `review/file` gives them."""
-    stepId: str
+    stepId: str | None
     """The changes in which this step, or one of its parts, has a part."""
-    sessionId: str
+    sessionId: str | None
     """The changes in which a step of this session, or a part of such a step, has a part."""
-    all: bool
+    all: bool | None
     """All pending changes."""
 
 
 class ReviewKeepParams(ReviewParams, total=False):
     """The params of `review/keep`."""
 
-    expect: dict[str, str]
+    expect: dict[str, str] | None
     """What the person was shown: the `id` of each file, by its name. If one of them is another by now, the request
     fails with `fileChanged`.
     """
@@ -2473,21 +2561,21 @@ class ReviewKeepParams(ReviewParams, total=False):
 class ReviewRevertParams(ReviewParams, total=False):
     """The params of `review/revert`."""
 
-    dryRun: bool
+    dryRun: bool | None
     """Report what the request would do, without doing it."""
-    expect: dict[str, str] | str
+    expect: dict[str, str] | str | None
     """What the person was shown: the `plan` of a dry run, as of Plans; or the `id` of each file, by its name. If one of
     these is another by now, the request fails with `fileChanged`.
     """
-    onConflict: OnConflict
+    onConflict: OnConflict | None
     """What to do with a file that cannot be reverted alone. `"overwrite"` also reverts changes that are shared.
     Default: `"merge"`.
     """
-    decisions: dict[str, Literal["merge", "overwrite", "keep"]]
+    decisions: dict[str, Literal["merge", "overwrite", "keep"]] | None
     """What to do with single files instead, by name: `"merge"` or `"overwrite"`, or `"keep"` to leave a file as it is
     and count it as done. See Conflicts.
     """
-    details: Detail
+    details: Detail | None
     """Have `details` in the result: `"counts"`, how many lines change, and who changed the files of steps that are in
     conflict; `"diff"`, the same and a unified diff. Default: none.
     """
@@ -2510,15 +2598,15 @@ class _BlameParamsRequired(RequestParams):
 class BlameParams(_BlameParamsRequired, total=False):
     """The params of `snapshot/blame`."""
 
-    hash: TreeHash
+    hash: TreeHash | None
     """The snapshot that has the file. Default: the working tree as it is."""
-    range: LineRange
+    range: LineRange | None
     """Only these lines. Default: all."""
-    content: str
+    content: str | None
     """A text that the file had, up to 10 MB. Not together with `hash`."""
-    encoding: Literal["base64"]
+    encoding: Literal["base64"] | None
     """How `content` encodes the bytes. Default: as UTF-8."""
-    at: str
+    at: str | None
     """With `content`: when the file had this text, as RFC 3339. Fractions of a second do not count."""
 
 

@@ -10,12 +10,15 @@ from snapd_client.uris import folder_uri, is_uri, quote, several, to_uri
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
+    from typing import Any, TypeVar
 
     from snapd_client.notifications import OnProgress
+    from snapd_client.protocol import Patch
     from snapd_client.uris import FileName
 
-__all__ = ["FIRST_FILES", "PAGE_BYTES", "Requests"]
+    T = TypeVar("T")
+
+__all__ = ["FIRST_FILES", "PAGE_BYTES", "Requests", "several_or_none"]
 
 FIRST_FILES = 64
 """How many files the first page of a diff has by default."""
@@ -37,13 +40,8 @@ class Requests(ABC):
         """The URIs of the folders that are open."""
 
     @abstractmethod
-    def request(
-        self,
-        method: str,
-        params: dict[str, Any] | None = None,
-        *,
-        timeout: float | None = None,
-        on_progress: OnProgress | None = None,
+    def _send(
+        self, method: str, params: dict[str, Any], *, timeout: float | None, on_progress: OnProgress | None
     ) -> Any:
         """Sends a request and waits for its result."""
 
@@ -65,32 +63,31 @@ class Requests(ABC):
         timeout: float | None,
         on_progress: OnProgress | None,
     ) -> Any:
-        params = self._params(fields, workspace)
-        return self.request(method, params, timeout=timeout, on_progress=on_progress)
+        return self._send(method, self._params(fields, workspace), timeout=timeout, on_progress=on_progress)
 
-    def _diffs(
+    def _all(
         self,
         method: str,
         fields: Mapping[str, Any],
-        limit: int | None,
+        key: str,
         workspace: str | None,
         timeout: float | None,
         on_progress: OnProgress | None,
     ) -> Iterator[Any]:
-        """Iterates over the files of a diff, and fetches at most one page ahead.
+        """Iterates over the items in `key` of every page.
 
-        Pages have `limit` files; without it, as many as fit into a few megabytes.
+        Pages have `limit` items. Without it, those of a diff have as many files as fit into a few megabytes.
         """
-        files_a_page = FIRST_FILES if limit is None else limit
+        grows = key == "diffs" and fields["limit"] is None
+        limit = FIRST_FILES if grows else fields["limit"]
 
         def params(cursor: str | None, size: int) -> dict[str, Any]:
-            nonlocal files_a_page
-            if cursor is not None and limit is None:
-                files_a_page = min(2 * files_a_page, max(1, files_a_page * PAGE_BYTES // max(size, 1)))
-            return self._params({**fields, "cursor": cursor, "limit": files_a_page}, workspace)
+            nonlocal limit
+            if cursor is not None and grows:
+                limit = min(2 * limit, max(1, limit * PAGE_BYTES // max(size, 1)))
+            return self._params({**fields, "cursor": cursor, "limit": limit}, workspace)
 
-        for page in self._pages(method, params, timeout, on_progress):
-            yield from page["diffs"]
+        return (item for page in self._pages(method, params, timeout, on_progress) for item in page[key])
 
     @staticmethod
     def _params(fields: Mapping[str, Any], workspace: str | None) -> dict[str, Any]:
@@ -99,12 +96,21 @@ class Requests(ABC):
             params["workspaceUri"] = folder_uri(workspace)
         return params
 
-    def _names(self, files: Iterable[FileName] | None, workspace: str | None) -> list[str] | None:
+    def _patches(self, patches: Iterable[Patch], workspace: str | None) -> list[dict[str, Any]]:
+        return [{**patch, "files": self._names(patch["files"], workspace)} for patch in patches]
+
+    @staticmethod
+    def _folder(folder: FileName | None) -> str | None:
+        return None if folder is None else folder_uri(folder)
+
+    def _names(self, files: Iterable[FileName] | None, workspace: str | None) -> list[str | None] | None:
         """Returns files as a request names them. Raises `TypeError` for a single name instead of a list."""
         return None if files is None else [self._name(file, workspace) for file in several(files)]
 
-    def _name(self, file: FileName, workspace: str | None) -> str:
+    def _name(self, file: FileName | None, workspace: str | None) -> str | None:
         """Returns a file as a request names it: as a URI if JSON cannot represent the name, or it looks like a URI."""
+        if file is None:
+            return None
         name = os.fsdecode(file)
         if isinstance(file, str) and is_uri(file):
             return file
@@ -118,3 +124,8 @@ class Requests(ABC):
                 f"{name!r} needs a workspace to make its URI, but {len(folders)} are open; name one by workspace_uri"
             )
         return f"{folders[0].rstrip('/')}/{quote(os.fsencode(name))}"
+
+
+def several_or_none(names: Iterable[T] | None) -> list[T] | None:
+    """Returns names as a list, if there are any. Raises `TypeError` for a single name."""
+    return None if names is None else several(names)

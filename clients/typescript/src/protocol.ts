@@ -685,8 +685,10 @@ export interface Session {
   sessionId: string;
   /** The agent that works in it. */
   agent?: string;
-  /** A title for people. */
+  /** A title for people, if the agent gave one. */
   title?: string;
+  /** What people call it: its title, else the beginning of its first prompt, else its agent or its id. */
+  name: string;
   /** When it started, as RFC 3339 in UTC with milliseconds. */
   startedAt: string;
   /** When it ended. Absent while it goes on. */
@@ -1469,6 +1471,70 @@ export interface AgentProcess {
   interrupted?: string[];
 }
 
+/** The params of `agent/report`. */
+export interface AgentReportParams extends RequestParams {
+  /** The session, by the agent's own id. */
+  sessionId: string;
+  /** What happened. */
+  event: "sessionStart" | "prompt" | "callBegin" | "callEnd" | "callOver" | "taskEnd" | "turnEnd" | "subagentBegin" | "subagentEnd" | "sessionEnd";
+  /** The agent, for a session that starts. */
+  agent?: string;
+  /** When it happened, as RFC 3339, if that is reported late: see `began` in `step/begin`. A command then owns the files that changed on disk between its beginning and its end. */
+  at?: string;
+  /** The agent is in another folder now: what it reports may end something here. */
+  elsewhere?: boolean;
+  /** Whether to answer with `news`. */
+  news?: boolean;
+  /** The prompt, by the agent's own id. A prompt with a text needs one. */
+  messageId?: string;
+  /** With `prompt`, what the person wrote. If it is blank, the turn goes on. */
+  text?: string;
+  /** With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call. */
+  turnStep?: boolean;
+  /** The call, by the agent's own id. A step's `partId`. */
+  callId?: string;
+  /** `callId` is the beginning of the ids of calls that are alike: the first to begin is the first to end. */
+  alike?: boolean;
+  /** The tool that is called. */
+  tool?: string;
+  /** A description of the call, or of the subagent, for people. */
+  description?: string;
+  /** The command that the call runs; see `step/begin`. */
+  command?: string;
+  /** With `callEnd`, the files that it wrote; see `step/end`. */
+  files?: string[];
+  /** What relative paths in `files` are relative to; see `step/end`. */
+  directory?: string;
+  /** With `callEnd`, whether what the call started goes on. */
+  background?: boolean;
+  /** With `callBegin`, whether the agent begins a call that may write only when the last such call is over. */
+  sequential?: boolean;
+  /** With `callBegin`, the step that it is a part of. */
+  parentStepId?: string;
+  /** The subagent that begins or ends, or that makes the call. */
+  subagentId?: string;
+  /** The session that started this one: a call is a part of the only subagent at work there. */
+  parentSessionId?: string;
+  /** The agent does not say whose a call is: it is a part of the only subagent at work, if there is one. */
+  unnamedSubagents?: boolean;
+  /** The steps do not depend on this connection; see `step/begin`. */
+  detached?: boolean;
+  /** With `detached`, who works in a step; see `step/begin`. */
+  process?: AgentProcess;
+}
+
+/** The result of `agent/report`. */
+export interface AgentReportResult {
+  /** The step that began, or else that ended. Absent if none did. */
+  stepId?: string;
+  /** The snapshot on which that step began. */
+  hash?: TreeHash;
+  /** With `news`, what `session/news` would answer. Absent if the session is unknown. */
+  news?: SessionNewsResult;
+  /** Those of `files` that are not in the workspace. */
+  outside?: string[];
+}
+
 /** The params of `step/begin`. */
 export interface StepBeginParams extends RequestParams {
   /** The session. */
@@ -1942,6 +2008,7 @@ export interface Requests {
   "session/apply": { params: SessionApplyParams; result: SessionApplyResult };
   "session/handover": { params: SessionHandoverParams; result: SessionHandoverResult };
   "session/takeover": { params: SessionTakeoverParams; result: SessionTakeoverResult };
+  "agent/report": { params: AgentReportParams; result: AgentReportResult };
   "step/begin": { params: StepBeginParams; result: StepBeginResult };
   "step/end": { params: StepEndParams; result: StepEndResult };
   "step/find": { params: StepFindParams; result: StepFindResult };
@@ -2006,6 +2073,7 @@ export const IDEMPOTENT: Readonly<Record<keyof Requests, boolean | string>> = {
   "session/apply": false,
   "session/handover": false,
   "session/takeover": false,
+  "agent/report": false,
   "step/begin": false,
   "step/end": true,
   "step/find": true,

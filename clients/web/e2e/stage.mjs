@@ -9,7 +9,7 @@ import { Server } from "./server.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
 
-/** @typedef {{ readOnly?: boolean }} Setting */
+/** @typedef {{ readOnly?: boolean, startsToday?: boolean }} Setting `startsToday`: the page stays where it begins. */
 
 const AXE = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -42,7 +42,9 @@ export class Stage {
       const browser = await Browser.start(world);
       const page = await browser.open(server.url);
       await page.locator(".page").waitFor();
-      return new Stage(world, server, browser, page, shots);
+      const stage = new Stage(world, server, browser, page, shots);
+      if (!setting.startsToday) await stage.goTo("#/all");
+      return stage;
     } catch (error) {
       await world.end();
       throw error;

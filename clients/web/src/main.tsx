@@ -4,7 +4,9 @@ import { render } from "preact";
 import { bringToken } from "./api/login";
 import { followAddress, route } from "./store/route";
 import { loadReview } from "./store/review";
+import { loadToday } from "./store/today";
 import { goLive } from "./store/live";
+import { followViewed } from "./store/viewed";
 import { showAnyScope, showScope } from "./store/timeline";
 import { noted } from "./store/troubles";
 import { App } from "./view/app";
@@ -23,7 +25,9 @@ async function start(): Promise<void> {
     if (route.value.page === "timeline") showScope(route.value.scope);
     else showAnyScope();
     if (route.value.page === "review") void loadReview();
+    if (route.value.page === "today") void loadToday();
   });
+  followViewed();
   goLive();
   render(<App />, place);
 }

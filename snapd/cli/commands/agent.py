@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
+from snapd.cli.parsing.command import Answer, Command, common, family
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.errors import as_json, readable
 from snapd.cli.terminal.filenames import shell_name
@@ -19,10 +20,13 @@ from snapd.model.errors import InvalidParams
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
+    from typing import Annotated
 
     from snapd.agents.install import Done
     from snapd.agents.status import State
     from snapd.agents.table import Agent
+    from snapd.cli.parsing.command import Error
+    from snapd.cli.parsing.usage import Parser
 
 _SAID = {
     "created": ("created", "would create"),
@@ -33,11 +37,84 @@ _SAID = {
 }
 
 
-def agent(options: argparse.Namespace) -> int:
-    """Installs, uninstalls or tells the state, as the action says."""
-    if options.action == "status":
-        return _status(options)
-    from snapd.agents.install import install, uninstall
+class SettingsFile(Answer):
+    """What `agent install` or `agent uninstall` did with one file, or would do."""
+
+    agent: Annotated[str, "The agent whose file it is."]
+    file: Annotated[str, "Its path."]
+    did: Annotated[
+        str,
+        "`created` or `removed`: the file itself; `changed`: hooks in it; `nothing`; `failed`: it is as it was, and "
+        "`error` says why.",
+    ]
+    diff: Annotated[str | None, "With `--dry-run`, the change as a unified diff."] = None
+    error: Annotated[Error | None, "What is wrong."] = None
+
+
+class SettingsFiles(Answer):
+    """What `agent install` or `agent uninstall` did."""
+
+    files: Annotated[list[SettingsFile], "The files of all agents that were named."]
+
+
+class AgentState(Answer):
+    """The state of an agent and its hooks."""
+
+    name: Annotated[str, "What snapd calls it."]
+    title: Annotated[str, "What its makers call it."]
+    found: Annotated[bool, "Whether it is on this machine."]
+    installed: Annotated[bool, "Whether it has hooks of snapd's."]
+    working: Annotated[bool, "Whether it has hooks, nothing is wrong with them that snapd can see, and they run."]
+    settings: Annotated[str, "The file with the hooks, or the one that an install would write."]
+    scopes: Annotated[list[str], "Where it has hooks: `user`, `project`, `plugin`."]
+    problem: Annotated[str | None, "What is wrong."] = None
+    hint: Annotated[str | None, "What to do about it."] = None
+    tested: Annotated[str | None, "The version with which its hooks were run for real; absent if never."] = None
+    last_event_at: Annotated[str | None, "When it last reported an event, as RFC 3339; absent if it never did."] = None
+
+
+class AgentStates(Answer):
+    """The state of agents and their hooks."""
+
+    agents: Annotated[list[AgentState], "All agents that snapd supports."]
+
+
+family("agent", "connect agents", "connect agents to snapd by their own hooks, and see whether that works")
+
+
+def _install_arguments(parser: Parser, everything: str = "all agents that are on this machine") -> None:
+    common(parser, asks=False)
+    parser.flag("--all", help=everything)
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", help="such as claude or codex; 'snapd agent status' lists them"
+    )
+    parser.flag("--project", help="the settings of this project, not those of the user")
+    parser.flag("-n", "--dry-run", help="only show the diff of what would be done")
+
+
+@Command("agent install", "connect agents", _install_arguments, answer="SettingsFiles", example="agent install codex")
+def install(options: argparse.Namespace) -> int:
+    """Write snapd's hooks into the settings of agents.
+
+    Each of their steps is recorded then. Everything else in these files stays as it is.
+    """
+    return _install_or_uninstall(options)
+
+
+def _uninstall_arguments(parser: Parser) -> None:
+    _install_arguments(parser, "all agents that snapd supports")
+
+
+@Command(
+    "agent uninstall", "connect agents", _uninstall_arguments, answer="SettingsFiles", example="agent uninstall codex"
+)
+def uninstall(options: argparse.Namespace) -> int:
+    """Take snapd's hooks out of the settings of agents."""
+    return _install_or_uninstall(options)
+
+
+def _install_or_uninstall(options: argparse.Namespace) -> int:
+    from snapd.agents import install as hooks
     from snapd.agents.settings_file import Records
     from snapd.agents.styles import program
 
@@ -48,9 +125,9 @@ def agent(options: argparse.Namespace) -> int:
     root = os.path.realpath(folder_of(options)) if options.project else None
     records = Records(Locations.from_environment(environment))
     if options.action == "install":
-        done = install(agents, program(), records, environment, root, dry_run=options.dry_run)
+        done = hooks.install(agents, program(), records, environment, root, dry_run=options.dry_run)
     else:
-        done = uninstall(agents, records, environment, root, dry_run=options.dry_run)
+        done = hooks.uninstall(agents, records, environment, root, dry_run=options.dry_run)
     return _tell(options, agents, missing, list(done))
 
 
@@ -128,7 +205,16 @@ def _as_json(done: Done, *, dry_run: bool) -> dict[str, Any]:
     return {**told, "diff": done.diff} if dry_run else told
 
 
-def _status(options: argparse.Namespace) -> int:
+@Command(
+    "agent status",
+    "connect agents",
+    lambda parser: common(parser, asks=False),
+    answer="AgentStates",
+    example="agent status",
+    plays=False,
+)
+def status(options: argparse.Namespace) -> int:
+    """Show which agents are connected, and what keeps their hooks from working."""
     from snapd.agents.status import Looking
     from snapd.agents.styles import program
     from snapd.agents.table import AGENTS

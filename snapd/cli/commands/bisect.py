@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import sys
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
+from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend, pages
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import all_sessions, find_session, latest_session
@@ -20,14 +22,17 @@ from snapd.model.errors import InvalidParams
 from snapd.model.paths import absolute, from_uri, to_uri
 from snapd.worktree.export import Scratch
 
-from .bisect_command import Command
+from .bisect_command import TrialCommand
 from .bisect_trials import Change, Found, Trial, changes_of, find, span
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Sequence
+    from typing import Annotated, Literal
 
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
+    from snapd.wire.session import Step
+    from snapd.wire.values import FileDiff, TreeHash
 
     from .bisect_trials import Verdict
 
@@ -36,8 +41,109 @@ _FOR_EXAMPLE = "for example: snapd bisect -- make test"
 _CODES = {"found": DONE, "unclear": NOT_ALL}
 
 
+class Suspect(Answer):
+    """A change that broke a command, or may have broken it."""
+
+    before: Annotated[TreeHash, "The snapshot before it."]
+    after: Annotated[TreeHash, "The snapshot after it."]
+    steps: Annotated[
+        list[Step],
+        "The steps that were open then and changed any of the files: of the session, or of others at the same time. "
+        "Empty if somebody else changed the files.",
+    ]
+    prompts: Annotated[list[str], "The prompts of these steps, where there are any."]
+    files: Annotated[list[FileDiff], "What differs between the two snapshots; `before` and `after` are empty."]
+    others: Annotated[list[str], "Those of these files that none of the steps changed: somebody else did, meanwhile."]
+
+
+class Run(Answer):
+    """A run of a command on a snapshot."""
+
+    hash: Annotated[TreeHash, "The snapshot."]
+    exit_code: Annotated[int, "The exit code; for a command that a signal ended, 128 and the number of the signal."]
+    verdict: Annotated[Literal["good", "bad", "skip", "abort"], "What the code says."]
+
+
+class Bisected(Answer):
+    """What `bisect` found."""
+
+    session_id: Annotated[str, "The session."]
+    outcome: Annotated[
+        Literal["found", "unclear", "badBefore", "goodAfter", "untested", "aborted"],
+        '`"found"`, or why not. `"unclear"`: the command skipped the snapshots between several suspects. '
+        '`"badBefore"`: it is bad before the first step. `"goodAfter"`: it is good after the last one. `"untested"`: '
+        'it skipped one of these two. `"aborted"`: its exit code was over 127.',
+    ]
+    exit_code: Annotated[int, "The exit code of the command where it is first bad, or where the outcome showed."]
+    suspects: Annotated[
+        list[Suspect],
+        "What broke it: one change if it was found, all that may have if that is unclear, the earliest first; else "
+        "none.",
+    ]
+    trials: Annotated[list[Run], "All runs, in their order."]
+
+
+def _arguments(parser: Parser) -> None:
+    common(parser)
+    parser.set_defaults(session=None)
+    parser.flag(
+        "--reuse",
+        help="keep files that the command makes, such as build results, from run to run; files that a snapshot has "
+        "are put right all the same",
+    )
+    parser.add_argument(
+        "words",
+        metavar="[SESSION] -- COMMAND",
+        nargs=argparse.REMAINDER,
+        action=_Split,
+        help="the session: its id or the beginning of it (default: the one with the latest change); the command and "
+        "its arguments",
+    )
+
+
+class _Split(argparse.Action):
+    """Takes the session, and the options behind it, from in front of the `--`."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,  # noqa: ARG002 - argparse's
+    ) -> None:
+        words = [str(value) for value in values or ()]
+        at = words.index("--") if "--" in words else len(words)
+        own = words[:at]
+        if own and namespace.session is not None:
+            parser.error(f"{own[0]!r} is one argument too many before the --")
+        if own:
+            namespace.session = own[0]
+        if own[1:]:
+            parser.parse_args([*own[1:], *words[at:]], namespace)
+        else:
+            namespace.words = words[at + 1 :]
+
+
+@Command(
+    "bisect",
+    "try and commit",
+    _arguments,
+    usage="snapd bisect [options] [SESSION] -- COMMAND ...",
+    answer="Bisected",
+    example="bisect -- grep -q sum.=.0 src/basket.py",
+)
 def bisect(options: argparse.Namespace) -> int:
-    """Finds the step that broke a command; says so, or what kept it from being found."""
+    """Find the step that broke a command.
+
+    Finds the step of a session that broke a command, such as a test. The command runs on snapshots before,
+    between and after the steps, in a temporary folder outside of the project ($TMPDIR), which is removed in the
+    end; the project is not touched. The command's exit code says what it found, as for 'git bisect run': 0 is
+    good, 125 skips the snapshot, another one up to 127 is bad, and a higher one stops the search. Ignored files
+    and .git are in no snapshot: if the command needs installed packages, have it install them, and --reuse
+    keeps them. It gets no input and no terminal, its output goes to standard error, and what it leaves running
+    is ended. Steps of other sessions that ran at the same time are tried by themselves; steps that were undone
+    are not tried.
+    """
     words = _command(options)
     folder = os.path.realpath(folder_of(options))
     with backend(options) as found:
@@ -84,7 +190,7 @@ def _search(
             field="TMPDIR",
         )
     painter = Painter(options, sys.stderr)
-    with Command(words) as command:
+    with TrialCommand(words) as command:
         scratch = Scratch(above, os.path.basename(root) or b"project")
         exports = Exports(found, root, scratch, reuse=options.reuse)
 

@@ -22,7 +22,7 @@ _NOT_EXECUTABLE = 126
 _BY_SIGNAL = 128
 
 
-class Command:
+class TrialCommand:
     """A command that is run several times. It has no terminal and no input, so that each run finds the same.
 
     A context manager, within which Ctrl-C, SIGTERM and SIGHUP raise `KeyboardInterrupt`, once, and only where that is
@@ -40,7 +40,7 @@ class Command:
         self._is_interruptible = False
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Command:
+    def __enter__(self) -> TrialCommand:
         for number in _STOPPING:
             # what is ignored stays so: nohup
             if signal.getsignal(number) is not signal.SIG_IGN:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import Command
 from snapd.cli.parsing.parser import build_parser
 from snapd.cli.parsing.usage import subcommands
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
+
+    from snapd.cli.parsing.usage import Parser
 
 _BASH = r"""
 # completes the words of snapd in bash, by eval "$(snapd completion bash)"
@@ -70,22 +73,43 @@ SCRIPTS = {"bash": _BASH.lstrip(), "zsh": _ZSH.lstrip(), "fish": _FISH.lstrip()}
 """The script of each shell."""
 
 
+def _completion_arguments(parser: Parser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"), help="the shell")
+
+
+@Command(
+    "completion",
+    "snapd itself",
+    _completion_arguments,
+    without_json="it prints a program for a shell",
+    example="completion bash > ~/.local/share/bash-completion/completions/snapd",
+    plays=False,
+    shows=True,
+)
 def completion(options: argparse.Namespace) -> int:
-    """Prints the completion script of a shell."""
+    """Print the completion script of a shell."""
     if options.shell in SCRIPTS:
         print(SCRIPTS[options.shell], end="")
     else:
         import shtab
 
-        print(shtab.complete(build_parser(), shell=options.shell))
+        parser = build_parser()
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                # it goes into nothing but a dict
+                action.choices = dict(action.choices)
+        print(shtab.complete(parser, shell=options.shell))
     return DONE
 
 
-def complete(options: argparse.Namespace) -> int:
-    """Prints what the command line may go on with, one on a line; nothing after any trouble: the user has not asked.
+def _complete_arguments(parser: Parser) -> None:
+    parser.add_argument("shell")
+    parser.add_argument("words", nargs=argparse.REMAINDER)
 
-    A candidate that is a whole word ends with a blank. For zsh and fish, a tab and a description follow.
-    """
+
+@Command("complete", "", _complete_arguments)
+def complete(options: argparse.Namespace) -> int:
+    """Print what a command line may go on with."""
     with suppress(Exception):
         sys.stdout.write("".join(_lines(options.shell, options.words)))
     return DONE
@@ -104,13 +128,27 @@ def _lines(shell: str, words: list[str]) -> Iterator[str]:
     return (f"{candidate}\t{description}\n" for candidate, description in candidates(parser, words))
 
 
+def _help_arguments(parser: Parser) -> None:
+    parser.flag("--all", help="list all commands, not only those of every day")
+    parser.add_argument("words", metavar="COMMAND", nargs="*", help="such as undo, or step begin")
+
+
+@Command(
+    "help",
+    "snapd itself",
+    _help_arguments,
+    without_json="it prints a text for people",
+    example="help undo",
+    plays=False,
+    shows=True,
+)
 def help(options: argparse.Namespace) -> int:  # noqa: A001 - the command's name
-    """Prints what `--help` prints for the same words."""
+    """List the commands, or show the options of one."""
     parser = build_parser()
     for word in options.words:
         below = subcommands(parser)
         if word not in below:
             parser.refuse("COMMAND", word, list(below))
         parser = below[word]
-    parser.print_help()
+    print(parser.full_help() if options.all and not options.words else parser.format_help(), end="")
     return DONE

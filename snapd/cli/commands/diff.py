@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from itertools import islice
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd.backend import file_bytes
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import SNAPSHOT, Answer, Command, common, looking
 from snapd.cli.requests.connection import TAKE_ONE, ask, backend, in_folder, pages
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.snapshots import find_sides, find_snapshot, split_file, suggesting
@@ -23,11 +25,14 @@ from snapd.model.errors import InvalidParams
 from snapd.wire.words import reason_text
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
     from datetime import datetime
+    from typing import Annotated
 
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
+    from snapd.wire.session import Step
+    from snapd.wire.snapshot import TakenSnapshot
 
 _WIDE = 60
 """Columns from which on the number of files is shown."""
@@ -50,8 +55,14 @@ _OPERATIONS = {
 }
 
 
+def _track_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.repeated("--force", "PATH", "force", "capture this path although it is ignored")
+
+
+@Command("track", "space and secrets", _track_arguments, answer="TrackResult", example="track")
 def track(options: argparse.Namespace) -> int:
-    """Takes a snapshot; prints its hash alone, so that scripts can take it, and what was skipped beside."""
+    """Take a snapshot and print its hash."""
     with backend(options) as found:
         force = options.force and [in_folder(options, path) for path in options.force]
         result = ask(found, "snapshot/track", {"force": force})
@@ -66,8 +77,24 @@ def track(options: argparse.Namespace) -> int:
     return DONE
 
 
+_OTHER = "another snapshot (default: the files as they are; for a step alone: as the step left them)"
+
+
+def _patch_arguments(parser: Parser) -> None:
+    looking(parser)
+    parser.add_argument("hash", metavar="SNAPSHOT", help=SNAPSHOT)
+    parser.add_argument("to", metavar="TO", nargs="?", help=_OTHER)
+    parser.add_argument(
+        "--renames",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="whether to show a moved file as one entry (default: yes)",
+    )
+
+
+@Command("patch", "look closer", _patch_arguments, answer="Patch", example="patch {first}", shows=True)
 def patch(options: argparse.Namespace) -> int:
-    """Lists what changed, with counts."""
+    """List what changed since a snapshot, with counts."""
     with backend(options) as found:
         hash_, to = find_sides(found, options.hash, options.to)
         if options.json:
@@ -79,8 +106,16 @@ def patch(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _diff_arguments(parser: Parser) -> None:
+    looking(parser)
+    parser.add_argument("hash", metavar="SNAPSHOT", help=SNAPSHOT)
+    parser.add_argument("to", metavar="TO", nargs="?", help=_OTHER)
+    parser.repeated("--file", "FILE", "files", "only this file")
+
+
+@Command("diff", "look closer", _diff_arguments, answer="DiffResult", example="diff last", shows=True)
 def diff(options: argparse.Namespace) -> int:
-    """Shows what changed as a unified diff."""
+    """Show what changed since a snapshot as a unified diff."""
     with backend(options) as found:
         files = options.files and [in_folder(options, path) for path in options.files]
         hash_, to = find_sides(found, options.hash, options.to)
@@ -93,8 +128,25 @@ def diff(options: argparse.Namespace) -> int:
     return DONE
 
 
+class ShownStep(Answer):
+    """A step, as `show` prints it."""
+
+    step: Annotated[Step, "The step."]
+    diff: Annotated[str, "What it changed, as a unified diff."]
+
+
+def _show_arguments(parser: Parser) -> None:
+    looking(parser)
+    parser.add_argument(
+        "what",
+        metavar="FILE@SNAPSHOT | STEP",
+        help="a file and the snapshot to read it from, such as a.py@last or a.py@@2h; or a step that 'snapd log' shows",
+    )
+
+
+@Command("show", "every day", _show_arguments, answer="FileAtResult | ShownStep", example="show {step}", shows=True)
 def show(options: argparse.Namespace) -> int:
-    """Prints a file as it was, byte for byte; or shows a step."""
+    """Show a step and its diff, or print a file as it was."""
     named = split_file(options.what)
     if named is None:
         from .log import show_step
@@ -117,8 +169,23 @@ def show(options: argparse.Namespace) -> int:
     return DONE
 
 
+class FileNames(Answer):
+    """The files of a snapshot."""
+
+    files: Annotated[
+        list[str], "The names, relative to the folder. A name that is not valid UTF-8 is given as its `file:` URI."
+    ]
+
+
+def _files_arguments(parser: Parser) -> None:
+    looking(parser)
+    parser.add_argument("hash", metavar="SNAPSHOT", help=SNAPSHOT)
+    parser.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help="list only names that start with this")
+
+
+@Command("files", "look closer", _files_arguments, answer="FileNames", example="files {first}", shows=True)
 def files(options: argparse.Namespace) -> int:
-    """Lists the files of a snapshot."""
+    """List the files of a snapshot."""
     with backend(options) as found:
         params = {"hash": find_snapshot(found, options.hash), "prefix": options.prefix}
         names = list(pages(found, "snapshot/listFiles", params, "files"))
@@ -136,8 +203,15 @@ def files(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _export_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument("hash", metavar="SNAPSHOT", help=SNAPSHOT)
+    parser.add_argument("to", metavar="DIR", help="a folder outside of the project that is empty or does not exist")
+
+
+@Command("export", "try and commit", _export_arguments, answer="ExportResult", example="export {step} ../before")
 def export(options: argparse.Namespace) -> int:
-    """Writes a snapshot to another folder."""
+    """Write the files of a snapshot to another folder, as plain files."""
     with backend(options) as found:
         params = {"hash": find_snapshot(found, options.hash), "directory": in_folder(options, options.to)}
         result = ask(found, "snapshot/export", params)
@@ -148,8 +222,22 @@ def export(options: argparse.Namespace) -> int:
     return DONE
 
 
+class Snapshots(Answer):
+    """The snapshots of the folder."""
+
+    snapshots: Annotated[list[TakenSnapshot], "The latest first."]
+
+
+def _snapshots_arguments(parser: Parser) -> None:
+    looking(parser)
+    parser.add_argument(
+        "-n", dest="number", metavar="N", type=int, default=25, help="how many to show (default: 25; 0: all)"
+    )
+
+
+@Command("snapshots", "look closer", _snapshots_arguments, answer="Snapshots", example="snapshots", shows=True)
 def snapshots(options: argparse.Namespace) -> int:
-    """Lists the snapshots, the latest first."""
+    """List the snapshots: when, and why."""
     if options.number < 0:
         raise InvalidParams("-n: expected a number of snapshots, or 0 for all", field="-n")
     with backend(options) as found:

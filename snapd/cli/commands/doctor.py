@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapd._version import __version__
 from snapd.cli.exit_codes import DONE, FAILED
+from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of, former_words, others_with
 from snapd.cli.terminal.errors import readable
@@ -23,6 +24,7 @@ from .fsck import check_folder
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
+    from typing import Annotated
 
 _ASIDE = re.compile(r"\.snapd-tmp-[0-9a-f]{16}")
 """What an operation that was killed may leave in the folder; see `snapd.worktree.snapshot.classifier`."""
@@ -30,8 +32,24 @@ _TOLD = 3
 _FOLDER_FILE = ".snapd.toml"
 
 
+class Finding(Answer):
+    """What one check of `doctor` found."""
+
+    check: Annotated[str, "Its name."]
+    ok: Annotated[bool, "Whether all is well."]
+    found: Annotated[str, "What it found, in words."]
+    hint: Annotated[str | None, "What to do about it; present unless all is well."] = None
+
+
+class Findings(Answer):
+    """What `doctor` found."""
+
+    checks: Annotated[list[Finding], "All of them, the first to look at first."]
+
+
+@Command("doctor", "snapd itself", common, answer="Findings", example="doctor")
 def doctor(options: argparse.Namespace) -> int:
-    """Runs every check, also after one has failed."""
+    """Check this installation and this folder."""
     locations = Locations.from_environment(os.environ)
     socket = os.path.abspath(options.socket) if options.socket else locations.socket
     of_folder = _of_folder(options)
@@ -43,6 +61,7 @@ def doctor(options: argparse.Namespace) -> int:
         "daemon": lambda: machine.daemon(socket),
         "daemons": lambda: machine.other_daemons(locations, socket),
         "agents": lambda: machine.agents(locations),
+        "hooks": lambda: machine.hooks(locations),
         **of_folder,
     }
     results = {}
@@ -73,7 +92,7 @@ def _of_folder(options: argparse.Namespace) -> dict[str, Callable[[], str]]:
         "overlaps": lambda: _overlaps(folder),
         "history": lambda: _history(options),
         "watches": lambda: machine.watches(sum(1 for _ in _listed(folder, []))),
-        "leftovers": lambda: _leftovers(folder),
+        "leftovers": lambda: leftovers(folder),
         "store": lambda: _store(options, folder),
     }
 
@@ -166,7 +185,8 @@ def _history(options: argparse.Namespace) -> str:
     return "the folder has no history under a former name"
 
 
-def _leftovers(folder: str) -> str:
+def leftovers(folder: str) -> str:
+    """What cut-off work left in a folder, in words; empty if nothing."""
     closed: list[str] = []
     found = [os.path.join(above, name) for above, names in _listed(folder, closed) for name in names]
     left = [os.path.relpath(path, folder) for path in found if _ASIDE.fullmatch(os.path.basename(path))]

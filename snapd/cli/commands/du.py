@@ -6,22 +6,64 @@ import os
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import TAKE_ONE
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import fit, one_line, terminal_width
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.locations import Locations, stores_directory
 from snapd.model.errors import InvalidParams, SnapdError
 
 if TYPE_CHECKING:
     import argparse
-    from typing import Any
+    from typing import Annotated, Any
 
+    from snapd.cli.parsing.usage import Parser
     from snapd.store.usage.usage import Found, Usage
 
 
+class SessionSize(Answer):
+    """The space that one session takes."""
+
+    session_id: Annotated[str, "The session."]
+    agent: Annotated[str | None, "Its agent."] = None
+    title: Annotated[str | None, "Its title, or else its first prompt."] = None
+    bytes: Annotated[int, "What only this session needs, in bytes."]
+
+
+class StoreSize(Answer):
+    """The space that a store takes, in bytes, by what needs it; or why that is not known."""
+
+    folder: Annotated[str | None, "The folder that it belongs to, or null if the store does not say."]
+    store: Annotated[str, "Its directory."]
+    missing: Annotated[bool, "Whether the folder no longer exists."]
+    bytes: Annotated[int | None, "All of it."] = None
+    sessions: Annotated[list[SessionSize] | None, "What single sessions need, the largest first."] = None
+    no_session: Annotated[int | None, "Snapshots outside of any session."] = None
+    shared: Annotated[int | None, "What several of these need."] = None
+    unused: Annotated[int | None, "What `snapd gc` frees."] = None
+    linked: Annotated[int | None, "What the project's own git has too, which takes no extra space."] = None
+    other: Annotated[int | None, "Indexes, timeline and the cached state of the folder."] = None
+    error: Annotated[str | None, "What went wrong."] = None
+    hint: Annotated[str | None, "What to do about it."] = None
+
+
+class StoreSizes(Answer):
+    """The space that stores take."""
+
+    stores: Annotated[list[StoreSize], "The store of the folder, or all stores of the user."]
+    bytes: Annotated[int, "All of them together."]
+
+
+def _arguments(parser: Parser) -> None:
+    common(parser, asks=False)
+    parser.flag("--all", help="for all folders of this user")
+
+
+@Command("du", "space and secrets", _arguments, answer="StoreSizes", example="du", shows=True)
 def du(options: argparse.Namespace) -> int:
-    """Reads the stores from outside: it opens and changes nothing."""
+    """Show how much space the snapshots take, by session."""
     from snapd.store.usage.usage import usage
 
     rows: list[dict[str, Any]] = []
@@ -66,9 +108,14 @@ def _stores(options: argparse.Namespace) -> list[Found]:
 
 
 def _row(found: Usage) -> dict[str, Any]:
+    sessions = []
+    for session_id, count in sorted(found.sessions.items(), key=lambda item: -item[1]):
+        agent, title = found.names[session_id]
+        named = {name: text for name, text in (("agent", agent), ("title", title)) if text}
+        sessions.append({"sessionId": session_id, **named, "bytes": count})
     return {
         "bytes": found.total,
-        "sessions": [{"sessionId": name, "bytes": count} for name, count in found.sessions.items()],
+        "sessions": sessions,
         "noSession": found.no_session,
         "shared": found.shared,
         "unused": found.unused,
@@ -86,7 +133,7 @@ def _print(painter: Painter, row: dict[str, Any], briefly: bool) -> None:
     print(f"{painter.paint(size(row['bytes']).rjust(_WIDTH), 'yellow')}  {name}")
     if briefly:
         return
-    parts = [(f"session {printable(each['sessionId'])}", each["bytes"]) for each in row["sessions"]]
+    parts = [(_name_of(each), each["bytes"]) for each in row["sessions"]]
     parts += [
         ("snapshots outside of any session", row["noSession"]),
         ("shared by several of these", row["shared"]),
@@ -97,3 +144,9 @@ def _print(painter: Painter, row: dict[str, Any], briefly: bool) -> None:
     for what, count in parts:
         if count:
             print(f"{size(count).rjust(_WIDTH)}    {what}")
+
+
+def _name_of(session: dict[str, Any]) -> str:
+    """The session's id, its agent and its title."""
+    words = [f"session {printable(session['sessionId'])}", *(one_line(session.get(key)) for key in ("agent", "title"))]
+    return fit("  ".join(filter(None, words)), terminal_width() - _WIDTH - len("    "))

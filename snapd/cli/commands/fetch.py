@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import REMOTE, Command, changing, common
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.folder import known_around
 from snapd.cli.requests.names import find_session_or_step
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
 
 
 def _tell_fetched(options: argparse.Namespace, result: dict[str, Any], nothing: str) -> int:
@@ -56,30 +58,87 @@ def _signed(painter: Painter, signature: dict[str, Any]) -> str:
     return painter.paint(signature_words(signature), STYLES[signature["state"]])
 
 
+def _fetch_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument("remote", metavar="REMOTE", help=REMOTE)
+    parser.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions (default: all that are there)")
+    parser.flag("-n", "--dry-run", help="only show what would come, and keep none of it")
+
+
+@Command("fetch", "other machines", _fetch_arguments, answer="SessionFetchResult", example="fetch origin", plays=False)
 def fetch(options: argparse.Namespace) -> int:
-    """Fetches sessions, and says which are new."""
+    """Fetch sessions from a git repository; the folder is not touched."""
     params = {"remote": remote_of(options), "sessionIds": options.sessions or None}
     with backend(options) as found:
         result = ask(found, "session/fetch", {**params, "dryRun": options.dry_run})
     return _tell_fetched(options, result, "nothing new there")
 
 
+def _unbundle_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument("file", metavar="FILE", help="a file that 'snapd bundle' wrote")
+
+
+@Command(
+    "unbundle",
+    "other machines",
+    _unbundle_arguments,
+    answer="SessionFetchResult",
+    example="unbundle ../parser.bundle",
+    plays=False,
+)
 def unbundle(options: argparse.Namespace) -> int:
-    """Takes the sessions of a file, and says which are new."""
+    """Take the sessions of a file, as if they had been fetched; the folder is not touched."""
     with backend(options) as found:
         result = ask(found, "session/import", {"file": in_folder(options, options.file)})
     return _tell_fetched(options, result, "nothing new in it")
 
 
+def _takeover_arguments(parser: Parser) -> None:
+    changing(parser, "what to do with files that changed on both machines (default: merge)")
+    parser.add_argument("remote", metavar="REMOTE", nargs="?", help=REMOTE)
+    parser.add_argument("--file", metavar="FILE", help="read it from a file instead")
+    parser.add_argument("--name", metavar="NAME", help="of the handover (default: the one that nobody took over yet)")
+
+
+@Command(
+    "takeover",
+    "other machines",
+    _takeover_arguments,
+    answer="SessionTakeoverResult",
+    example="takeover origin --dry-run",
+    plays=False,
+)
 def takeover(options: argparse.Namespace) -> int:
-    """Takes over what another machine handed over."""
+    """Take over what another machine handed over: its files and its sessions go on here."""
     params = {**carrier_of(options), "name": options.name}
     with backend(options) as found:
         return operate(options, found, "session/takeover", params, sure=options.yes)
 
 
+def _apply_arguments(parser: Parser) -> None:
+    changing(parser, "what to do with files that are not as the steps found them (default: merge)")
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="DIR",
+        help="the steps are those of another work tree or clone on this machine, and need not be fetched",
+    )
+    parser.add_argument(
+        "names", metavar="SESSION|STEP", nargs="+", help="a session, or steps of one session: fetched, or of DIR"
+    )
+
+
+@Command(
+    "apply",
+    "other machines",
+    _apply_arguments,
+    answer="SessionApplyResult",
+    example="apply 7c1e90b2 --dry-run",
+    plays=False,
+)
 def apply(options: argparse.Namespace) -> int:
-    """Takes in what fetched steps changed, or those of another folder."""
+    """Take in what fetched steps changed, as a step that can be undone; or steps of another folder."""
     if options.source is None:
         with backend(options) as found:
             return operate(options, found, "session/apply", _which(found, options.names), sure=options.yes)

@@ -7,9 +7,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, FAILED, NOT_ALL
+from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.filenames import shell_name
+from snapd.cli.terminal.layout import at_most
 from snapd.cli.terminal.output import Painter, print_json, printable, size
 from snapd.folders.root import folder_of_store
 from snapd.locations import Locations, project_id, store_path
@@ -18,20 +20,39 @@ from snapd.refusal import canonical_root
 
 if TYPE_CHECKING:
     import argparse
+    from typing import Annotated
 
+    from snapd.cli.parsing.command import Error
+    from snapd.cli.parsing.usage import Parser
     from snapd.settings.table import Settings
+    from snapd.wire.check import CheckResult
 
 _MANY = 12
 _LOST = ("lostRecord", "lostEvent")
 
 
-def fsck(options: argparse.Namespace) -> int:
-    """Runs the command.
+class UncheckedStore(Answer):
+    """A store that could not be checked."""
 
-    Returns:
-        `DONE` where nothing is wrong, or all was repaired; `FAILED` where something is; `NOT_ALL` where a repair could
-        not get everything back.
-    """
+    store: Annotated[str, "Its directory."]
+    error: Annotated[Error, "Why."]
+
+
+class CheckedStores(Answer):
+    """What `fsck --all` found."""
+
+    stores: Annotated[list[CheckResult | UncheckedStore], "All stores of the user."]
+
+
+def _arguments(parser: Parser) -> None:
+    common(parser)
+    parser.flag("--repair", help="recover what can be recovered, and keep what is replaced")
+    parser.flag("--all", help="check the stores of all folders")
+
+
+@Command("fsck", "snapd itself", _arguments, answer="CheckResult | CheckedStores", example="fsck")
+def fsck(options: argparse.Namespace) -> int:
+    """Check every object of this folder's store."""
     if not options.all:
         answer = check_folder(options, folder_of(options), repair=options.repair)
         _print(options, [answer])
@@ -144,13 +165,13 @@ def _tell(painter: Painter, answer: dict[str, Any]) -> None:
 
 def _tell_problem(painter: Painter, word: str, style: str, problem: dict[str, Any]) -> None:
     print(f"{painter.paint(word, style)} {printable(problem['message'])}")
-    for touched in problem["files"][:_MANY]:
+    for touched in problem["files"][: at_most(_MANY)]:
         name = shell_name(touched["file"]) if touched["file"] else "(the whole folder)"
         print(f"           {name}  in {_hashes(touched['snapshots'])}")
     _tell_rest(len(problem["files"]), "files")
     if problem["snapshots"]:
         print(f"           {_hashes(problem['snapshots'])}")
-    for step in problem["steps"][:_MANY]:
+    for step in problem["steps"][: at_most(_MANY)]:
         words = [f"{name} {printable(step[key])}" for key, name in _STEP_WORDS.items() if step.get(key)]
         print(f"           {', '.join(words)}")
     _tell_rest(len(problem["steps"]), "steps")
@@ -160,7 +181,7 @@ _STEP_WORDS = {"stepId": "step", "operationId": "operation", "sessionId": "sessi
 
 
 def _tell_rest(count: int, what: str) -> None:
-    if count > _MANY:
+    if count > at_most(_MANY):
         print(f"           and {count - _MANY} more {what}; --json names all")
 
 

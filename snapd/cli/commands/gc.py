@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend, daemon_at, settings_of
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.asking import confirmed, declined
@@ -19,14 +20,47 @@ from snapd.model.errors import InvalidParams, IoError, SnapdError, StoreLocked
 
 if TYPE_CHECKING:
     import argparse
-    from typing import Any
+    from typing import Annotated, Any
 
+    from snapd.cli.parsing.usage import Parser
     from snapd.settings.table import Settings
     from snapd.store.usage.usage import Found
 
 
+class CleanedStore(Answer):
+    """A store that was cleaned up, or why it was not."""
+
+    folder: Annotated[str | None, "The folder that it belongs to, or null if the store does not say."]
+    store: Annotated[str, "Its directory."]
+    missing: Annotated[bool, "Whether the folder no longer exists."]
+    removed: Annotated[int | None, "The number of removed snapshots."] = None
+    freed_bytes: Annotated[int | None, "By how many bytes it shrank."] = None
+    gone: Annotated[bool | None, "True if the store itself was removed."] = None
+    moved_to: Annotated[str | None, "The path that the missing folder has now: its history is kept."] = None
+    error: Annotated[str | None, "What went wrong."] = None
+    hint: Annotated[str | None, "What to do about it."] = None
+
+
+class CleanedStores(Answer):
+    """What `gc --all` did."""
+
+    stores: Annotated[list[CleanedStore], "All stores of the user."]
+
+
+def _gc_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument(
+        "--older-than", metavar="DAYS", type=float, help="drop snapshots older than this (default: the setting; 0: all)"
+    )
+    parser.flag("-n", "--dry-run", help="only show what would be dropped")
+    parser.flag("-y", "--yes", help="do not ask before all snapshots are dropped")
+    parser.flag("--all", help="for all folders of this user")
+    parser.flag("--missing", help="as --all, and also remove the snapshots of folders that no longer exist")
+
+
+@Command("gc", "space and secrets", _gc_arguments, answer="CleanupResult | CleanedStores", example="gc")
 def gc(options: argparse.Namespace) -> int:
-    """Drops what the settings do not keep, packs the rest, and prints how much space this freed."""
+    """Drop snapshots that the settings do not keep, and pack the rest."""
     if options.older_than is not None and not 0 <= options.older_than < math.inf:
         raise InvalidParams("--older-than: expected a number of days, at least 0", field="--older-than")
     if options.older_than == 0 and not (options.yes or options.dry_run or _is_wanted()):
@@ -42,8 +76,28 @@ def gc(options: argparse.Namespace) -> int:
     return DONE
 
 
+class Adopted(Answer):
+    """The history that `adopt` took."""
+
+    folder: Annotated[str, "The former path."]
+    store: Annotated[str, "The directory that the history has now."]
+    kept: Annotated[bool, "Whether the folder had a history by now, which is kept as a former one."]
+
+
+def _adopt_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument(
+        "old", metavar="OLD", nargs="?", help="the former path, or the directory of the store (default: the only one)"
+    )
+
+
+@Command("adopt", "space and secrets", _adopt_arguments, answer="Adopted", example="adopt ~/old-name", plays=False)
 def adopt(options: argparse.Namespace) -> int:
-    """Ends the daemon, which has the stores open, and gives the folder a former history; what comes next starts it."""
+    """Take the history of a folder that was renamed, or that was here before.
+
+    snapd notices when a folder was renamed or moved. This command gives it its history back. What the folder
+    has by now is kept, and a second 'snapd adopt' exchanges the two. It restarts the daemon.
+    """
     from snapd.folders.former import adopt as take
     from snapd.folders.root import store_of
 

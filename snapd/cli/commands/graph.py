@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad
+from snapd.cli.terminal.layout import UNLIMITED, aligned, columns, fit, fit_title, one_line, pad
 from snapd.cli.terminal.naming import beginning, prompt_of, said_of, short, step_name
 from snapd.cli.terminal.output import count_words, letter_of, printable
 from snapd.cli.terminal.plans import operation_name
@@ -32,8 +32,6 @@ _TEXT = 16
 """Columns that are left beside the lanes, at least."""
 _FILES = 6
 """Files that are shown of one entry."""
-_ALIGNED = 40
-"""Columns of a name up to which the counts of several files stand below each other."""
 _LEAST = 4
 """Columns that a file's name has at least."""
 
@@ -319,20 +317,20 @@ class _Picture:
         return line.rstrip()
 
     def _file_lines(self, files: _Files, lanes: int) -> list[str]:
-        shown = files.rows if len(files.rows) <= _FILES else files.rows[: _FILES - 1]
+        is_all = len(files.rows) <= _FILES or self._width >= UNLIMITED
+        shown = files.rows if is_all else files.rows[: _FILES - 1]
         told = [_counts(row, self._sharing(row)) for row in shown]
         widest = max(sum(len(text) for text, _ in parts) for parts in told)
         indent = _NAME if self._is_roomy(lanes) else _INDENT
         left = self._left(lanes) - indent
         room = max(_LEAST, left - len("M ") - len("  ") - widest)
         names = [fit_title(row, room) for row in shown]
-        # a long name does not push away what the others have
-        aligned = max((columns(name) for name in names if columns(name) <= _ALIGNED), default=0)
+        column = aligned(names)
         start = self._graph("", files.cells, lanes) + " " * indent
         lines = []
         for name, row, parts in zip(names, shown, told, strict=True):
             letter, style = letter_of(row)
-            texts = [(letter, style), (f" {pad(name, aligned)}  ", ""), *parts]
+            texts = [(letter, style), (f" {pad(name, column)}  ", ""), *parts]
             lines.append(start + self._fitted([(text, files.style or style) for text, style in texts], left))
         if len(shown) < len(files.rows):
             more = fit(f"… and {len(files.rows) - len(shown)} more files", left)

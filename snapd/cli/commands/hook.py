@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import FOLDER, Command, socket_option
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
 from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
-    import argparse
-
     from snapd.backend import RemoteBackend
+    from snapd.cli.parsing.usage import Parser
 
 _LOG = "SNAPD_LOG"
 
 
-def acp(options: argparse.Namespace) -> int:
-    """Runs the agent until it or its editor ends; its exit code is that of the agent.
+def _acp_arguments(parser: Parser) -> None:
+    socket_option(parser)
+    parser.add_argument(
+        "words", metavar="AGENT", nargs=argparse.REMAINDER, help="the agent's command and its arguments"
+    )
 
-    Raises:
-        InvalidParams: there is no agent to run.
+
+@Command(
+    "acp",
+    "connect agents",
+    _acp_arguments,
+    usage="snapd acp [options] -- AGENT ...",
+    without_json="standard input and output carry the protocol between editor and agent",
+    example="acp -- claude-agent-acp",
+    plays=False,
+)
+def acp(options: argparse.Namespace) -> int:
+    """Run an agent of the Agent Client Protocol for an editor, and record what it does.
+
+    Stand between an editor and an agent that speak the Agent Client Protocol: each prompt becomes a step, each
+    tool call that can write a part of it, and /undo, /redo and /steps work in the conversation. What changes
+    files shows its plan and asks. In the editor's settings, put 'snapd acp --' before the agent's command. With
+    SNAPD_LOG=info, snapd logs what it does to standard error.
     """
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     if not words:
@@ -61,8 +80,26 @@ def _log() -> None:
         logging.basicConfig(stream=sys.stderr, level=level if isinstance(level, int) else logging.INFO, format=told)
 
 
+def _mcp_arguments(parser: Parser) -> None:
+    parser.add_argument("-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help=FOLDER)
+    parser.flag("--here", help="use this very folder, not the one around it that has snapshots of it")
+    socket_option(parser)
+
+
+@Command(
+    "mcp",
+    "connect agents",
+    _mcp_arguments,
+    without_json="it speaks the Model Context Protocol",
+    example="mcp",
+    plays=False,
+)
 def mcp(options: argparse.Namespace) -> int:
-    """Serves the Model Context Protocol until standard input ends."""
+    """Let an agent see and undo steps, by the Model Context Protocol.
+
+    A Model Context Protocol server on standard input and output, for agents to start. It works on the folder in
+    CLAUDE_PROJECT_DIR, if that is set, or else on this one, unless -C names another.
+    """
     from snapd.mcp.server import serve
 
     if options.directory == ".":
@@ -75,8 +112,26 @@ def mcp(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _hook_arguments(parser: Parser) -> None:
+    parser.add_argument("name", metavar="AGENT", nargs="?", help="the agent (default: recognized by the event)")
+
+
+@Command(
+    "hook",
+    "connect agents",
+    _hook_arguments,
+    without_json="it answers an agent, in the form that the agent reads",
+    example="hook < event.json",
+    plays=False,
+)
 def hook(options: argparse.Namespace) -> int:
-    """Records the event on standard input."""
+    """Record an event of an agent, from its hooks.
+
+    Reads one event of an agent as JSON on standard input, and records it: a prompt is a message, a call of a
+    tool is a step. It exits with 0, whatever happens, and prints JSON for the agent, or nothing. It takes two
+    seconds at most ($SNAPD_HOOK_SECONDS). What it passes over is in hook.log, in the directory of the daemon's
+    socket, and with $SNAPD_LOG on standard error.
+    """
     from snapd.hook.main import main
 
     return main(options.name)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import SNAPSHOT, Command, changing, common
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import file_of, find_session, find_step
@@ -21,10 +22,25 @@ if TYPE_CHECKING:
     import argparse
 
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
 
 
+def _keep_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument(
+        "what", metavar="FILE | STEP", nargs="*", help="files or directories; or a step: the beginning of its id"
+    )
+    parser.flag("--all", help="accept all pending changes")
+    parser.add_argument(
+        "--session", metavar="S", help="accept the changes of this session: its id or the beginning of its id"
+    )
+    parser.flag("-p", "--patch", help="ask about each hunk")
+    parser.flag("-y", "--yes", help="with -p, accept all hunks")
+
+
+@Command("keep", "choose what stays", _keep_arguments, answer="ReviewListResult", example="keep src/discount.py")
 def keep(options: argparse.Namespace) -> int:
-    """Accepts pending changes."""
+    """Accept what agents changed."""
     with backend(options) as found:
         before = pending(found)
         if options.patch:
@@ -81,8 +97,19 @@ def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, An
     return {"files": [file_of(row) for row in rows]}
 
 
+_CONFLICTS = "what to do with files that changed since the last snapshot (default: overwrite; a snapshot keeps them)"
+
+
+def _revert_arguments(parser: Parser) -> None:
+    changing(parser, _CONFLICTS)
+    parser.add_argument("hash", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT}; not with -p")
+    parser.add_argument("files", metavar="FILE", nargs="*", help="files or directories")
+    parser.flag("-p", "--patch", help="ask about each hunk that agents left pending in these files")
+
+
+@Command("revert", "choose what stays", _revert_arguments, answer="Outcome", example="revert {first} notes.txt --yes")
 def revert(options: argparse.Namespace) -> int:
-    """Brings some files back, or reverts pending changes hunk by hunk."""
+    """Bring files back from a snapshot, or with -p choose what agents changed."""
     if options.patch:
         return revert_pending(options)
     if not options.files:
@@ -92,17 +119,23 @@ def revert(options: argparse.Namespace) -> int:
             field="FILE",
         )
     with backend(options) as found:
-        tree = find_snapshot(found, options.hash)
+        tree = find_snapshot(found, options.hash, or_oldest=False)
         for path in options.files:
             _check_known(options, found, tree, path)
         params = {"patches": [{"hash": tree, "files": [in_folder(options, path) for path in options.files]}]}
         return operate(options, found, "snapshot/revert", params, sure=options.yes)
 
 
+def _restore_arguments(parser: Parser) -> None:
+    changing(parser, _CONFLICTS)
+    parser.add_argument("hash", metavar="SNAPSHOT", help=SNAPSHOT)
+
+
+@Command("restore", "choose what stays", _restore_arguments, answer="Outcome", example="restore {first} --dry-run")
 def restore(options: argparse.Namespace) -> int:
-    """Makes the folder what a snapshot was."""
+    """Make the folder match a snapshot."""
     with backend(options) as found:
-        params = {"hash": find_snapshot(found, options.hash)}
+        params = {"hash": find_snapshot(found, options.hash, or_oldest=False)}
         return operate(options, found, "snapshot/restore", params, sure=options.yes)
 
 

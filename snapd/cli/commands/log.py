@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import SESSION, Answer, Command, looking
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
 from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, listed_sessions
 from snapd.cli.requests.snapshots import first_second
 from snapd.cli.terminal import pager
-from snapd.cli.terminal.layout import columns, fit, one_line, pad, terminal_width
+from snapd.cli.terminal.layout import aligned, cell, columns, fit, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import beginning, changed, is_noise, prompt_of, said_of, short, step_name
 from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.reasons import STYLES, not_in_snapshots, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
-from snapd.model.errors import InvalidParams
+from snapd.model.errors import InvalidParams, UnknownStep
 
 from .graph import draw
 
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
     from datetime import datetime
+    from typing import Annotated
 
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
+    from snapd.wire.session import Session
 
 _HEADINGS = ("session", "agent", "title", "started", "steps", "undo", "redo", "")
 _TITLE = 2
@@ -54,8 +59,15 @@ _LEAST_SAID = 12
 # -- sessions
 
 
+class Sessions(Answer):
+    """The sessions of the folder."""
+
+    sessions: Annotated[list[Session], "In the order in which they were first started."]
+
+
+@Command("sessions", "look closer", looking, answer="Sessions", example="sessions", shows=True)
 def sessions(options: argparse.Namespace) -> int:
-    """Lists the sessions, the latest first."""
+    """List the sessions of agents."""
     with backend(options) as found:
         known = listed_sessions(found)
     if options.json:
@@ -91,7 +103,8 @@ def table(found: list[dict[str, Any]], painter: Painter, width: int, now: dateti
     if _TITLE in widths:
         widths[_TITLE] = min(widths[_TITLE], max(_LEAST, width - _least({**widths, _TITLE: 0})))
     widths[0] = min(widths[0], max(_LEAST, width - _least({**widths, 0: 0})))
-    return "\n".join(_table_line(painter, row, widths, is_heading=row is _HEADINGS) for row in rows)
+    padding = {at: aligned(row[at] for row in rows) for at in range(len(_HEADINGS))}
+    return "\n".join(_table_line(painter, row, widths, padding, is_heading=row is _HEADINGS) for row in rows)
 
 
 def _least(widths: dict[int, int]) -> int:
@@ -122,13 +135,15 @@ def _state(session: dict[str, Any]) -> str:
     return "ended" if "endedAt" in session else "open"
 
 
-def _table_line(painter: Painter, row: tuple[str, ...], widths: dict[int, int], *, is_heading: bool) -> str:
+def _table_line(
+    painter: Painter, row: tuple[str, ...], widths: dict[int, int], padding: dict[int, int], *, is_heading: bool
+) -> str:
     cells = []
     for at, width in widths.items():
         text = row[at]
         shown = fit(text, width)
         style = "dim" if is_heading else {0: "yellow", 3: "dim", 7: "green" if text == "open" else "dim"}.get(at)
-        blanks = " " * (width - columns(shown))
+        blanks = " " * (min(width, padding[at]) - columns(shown))
         painted = painter.paint(shown, style) if style and shown else shown
         cells.append(blanks + painted if at in _NUMBERS else painted + blanks)
     return "  ".join(cells).rstrip()
@@ -137,8 +152,56 @@ def _table_line(painter: Painter, row: tuple[str, ...], widths: dict[int, int], 
 # -- log
 
 
+_TIME = "90m, 2h or 3d ago, 14:30, 2026-11-20, '2026-11-20 14:30'"
+
+
+class LoggedEntry(Answer, base="Entry"):
+    """Something that happened in the folder."""
+
+    diff: Annotated[str | None, "With `-p`, what it changed, as a unified diff."] = None
+
+
+class Log(Answer):
+    """What happened in the folder."""
+
+    entries: Annotated[list[LoggedEntry], "The latest first."]
+
+
+def _log_arguments(parser: Parser) -> None:
+    looking(parser)
+    parser.add_argument("--session", metavar="S", help=f"only {SESSION}")
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="only what changed these files or folders; with --format: a commit, or a range such as main..HEAD "
+        "(default: HEAD)",
+    )
+    parser.add_argument("--since", metavar="TIME", help=f"only what began since then: {_TIME}")
+    parser.flag("-p", "--patch", help="show the diff of each entry")
+    parser.flag("--oneline", help="show each entry on one line, without the graph")
+    parser.add_argument(
+        "-n",
+        dest="number",
+        metavar="N",
+        type=int,
+        help="how many entries to show (default: 25, with --since all; 0: all)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("agent-trace", "git-ai"),
+        help="print who wrote the lines that a commit of the project's git brought, in this format",
+    )
+
+
+@Command("log", "every day", _log_arguments, answer="Log", example="log", shows=True)
 def log(options: argparse.Namespace) -> int:
-    """Shows what happened, the latest first; or, in a format of other tools, who wrote the lines of commits."""
+    """Show what happened: steps, undos, and what you changed.
+
+    Show what happened in the folder, the latest first. With --format, print instead who wrote the lines that
+    commits of the project's git brought: agent-trace as JSON Lines, a record for each commit; git-ai as the
+    note of a commit, for 'git notes --ref=ai add -F -', and for a range as a stream for 'git fast-import'.
+    """
     if options.format is not None:
         from snapd.cli.commands.authorship import tell_authors
 
@@ -158,12 +221,15 @@ def log(options: argparse.Namespace) -> int:
         # afterwards: it has the session of every entry then
         known = {session["sessionId"]: session for session in all_sessions(found)}
         diffs = _diffs(found, shown, options) if options.patch else []
+        steps = [] if shown else [step for word in options.files for step in _steps_called(options, found, word)]
     if options.json:
         told = [{**entry, "diff": diff} for entry, diff in zip(shown, diffs, strict=True)] if options.patch else shown
         print_json({"entries": told})
         return DONE
     if not shown:
         print(f"snapd: {_nothing(options)}", file=sys.stderr)
+        for step in steps:
+            print(f"hint: {short(step['stepId'])} is a step: 'snapd show {short(step['stepId'])}'", file=sys.stderr)
         return DONE
     painter, width = Painter(options), terminal_width()
     if options.patch or options.oneline:
@@ -206,6 +272,16 @@ def _nothing(options: argparse.Namespace) -> str:
     what = f"changed {' or '.join(map(printable, options.files))}" if options.files else "happened"
     where = f"in session {printable(options.session)}" if options.session else "in this folder"
     return f"nothing has {what} {where} {f'since {printable(options.since)}' if options.since else 'yet'}"
+
+
+def _steps_called(options: argparse.Namespace, found: Backend, word: str) -> list[dict[str, Any]]:
+    """The step that a word means which is no file; an empty list if it means none."""
+    if os.path.lexists(os.path.join(options.directory, word)):
+        return []
+    try:
+        return [find_step(found, word)]
+    except (InvalidParams, UnknownStep):
+        return []
 
 
 def _diffs(found: Backend, entries: list[dict[str, Any]], options: argparse.Namespace) -> list[str]:
@@ -321,7 +397,7 @@ def entry_line(
     when = moment(entry["at"])
     clock = f"{when:%H:%M}" if when.date() == now.date() else f"{when.day} {when:%b}"
     start = [(pad(name, _NAME_ROOM), "yellow" if entry["kind"] == "step" else "dim"), (pad(clock, _WHEN), "dim")]
-    author = (pad(fit(who, _WHO), _WHO), "dim" if entry["kind"] in ("user", "message") else "cyan")
+    author = (cell(who, _WHO, width), "dim" if entry["kind"] in ("user", "message") else "cyan")
     count = (" ".join(f"{sign}{_total(entry, key)}" for sign, key in _COUNTED), "")
     counted = [count] if entry["files"] and not _is_counted(entry) else []
     # what a narrow terminal goes without: first who it was, then how much

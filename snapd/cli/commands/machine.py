@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from snapd._version import __version__
 from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.output import size
+from snapd.cli.terminal.output import counted, size
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.environment import spool_in
+from snapd.hook.log import NAME
 from snapd.hook.spool import said_of
 from snapd.launch import connect
 from snapd.locations import check_private, check_socket_path, store_path, stores_directory
@@ -25,6 +29,10 @@ _WATCHES = "/proc/sys/fs/inotify/max_user_watches"
 _QUEUES = "/proc/sys/fs/inotify/max_user_instances"
 _STOP = "run 'snapd stop': the next command starts the daemon again"
 _OTHER_DATA = "make it writable, or choose another directory with SNAPD_DATA_DIR"
+_RECENT_DAYS = 7
+_LOST = re.compile(r"(?:lost|passed over) an event|gave up")
+"""How lines of the log of hooks begin that are about an event which is not recorded."""
+_OUT_OF_TIME = "the time limit was over"
 # editors and other programs need watches, too
 _ROOM = 2
 
@@ -71,6 +79,28 @@ def agents(locations: Locations) -> str:
         f"{count} not recorded yet, first of {first['agent']} in {shell_name(first['folder'])}, {when}: {first['why']}"
     )
     raise Unwell(said, "remove the cause; they are recorded then, with the next event or command")
+
+
+def hooks(locations: Locations) -> str:
+    """Checks the log of hooks for events that were not recorded, and for hooks that ran out of time."""
+    path = os.path.join(locations.runtime, NAME)
+    since = time.strftime("%Y-%m-%d", time.gmtime(time.time() - _RECENT_DAYS * 86400))
+    lines = []
+    with suppress(FileNotFoundError), open(path, encoding="utf-8", errors="replace") as file:
+        lines = [line.split(" ", 1) for line in file if line[:10] >= since and " " in line]
+    lost = [(at, words.strip()) for at, words in lines if _LOST.match(words)]
+    slow = [at for at, words in lines if _OUT_OF_TIME in words]
+    problems = [f"{counted(len(lost), 'event')} not recorded, last {_ago(lost[-1][0])}: {lost[-1][1]}"] if lost else []
+    if slow:
+        problems.append(f"{counted(len(slow), 'hook')} ran out of time, last {_ago(slow[-1])}")
+    if problems:
+        longer = "; SNAPD_HOOK_SECONDS in the agent's environment gives hooks more time" if slow else ""
+        raise Unwell(f"in the last {_RECENT_DAYS} days: {'; '.join(problems)}", f"see {shell_name(path)}{longer}")
+    return f"no event was lost in the last {_RECENT_DAYS} days"
+
+
+def _ago(at: str) -> str:
+    return ago(moment(at), local_now())
 
 
 def runtime(locations: Locations, socket: str) -> str:

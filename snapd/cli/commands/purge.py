@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import Command, common
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_message
 from snapd.cli.terminal.asking import confirmed, declined
@@ -18,10 +19,23 @@ if TYPE_CHECKING:
     from typing import Any
 
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
 
 
+def _arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument("files", metavar="FILE", nargs="*", help="files or directories")
+    parser.repeated(
+        "--message", "ID", "messages", "remove the prompt of this message, and the descriptions of its steps"
+    )
+    parser.flag("--workspace", help="remove all snapshots and sessions of the folder instead")
+    parser.flag("-n", "--dry-run", help="only show what would be removed")
+    parser.flag("-y", "--yes", help="do not ask")
+
+
+@Command("purge", "space and secrets", _arguments, answer="PurgeResult", example="purge token.txt --dry-run")
 def purge(options: argparse.Namespace) -> int:
-    """Shows what would be removed, asks for confirmation, and removes it."""
+    """Remove files or prompts, such as a leaked secret, for good."""
     if options.workspace == bool(options.files or options.messages):
         what = "expected either files and messages or --workspace"
         raise InvalidParams(what, hint="see 'snapd purge --help'", field="FILE")

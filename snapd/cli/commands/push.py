@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import REMOTE, Command, common
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_session
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.filenames import file_name, printable
+from snapd.cli.terminal.layout import at_most
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, counted, print_json, size
 from snapd.model.errors import InvalidParams
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
 
 _WHY = {"secret": "may hold a secret", "large": "is large"}
 _LISTED = 20
@@ -135,11 +138,12 @@ def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[
         return
     yield f"{counted(len(files), 'file')} {'are' if len(files) > 1 else 'is'} in no commit that is there:"
     told = [file for file in files if "reason" in file]
-    for file in [*told, *files[len(told) : len(told) + _LISTED]]:
+    listed = at_most(_LISTED)
+    for file in [*told, *files[len(told) : len(told) + listed]]:
         reason = file.get("reason")
         line = f"  {size(file['size']):>10}  {file_name(file['file'], '')}"
         yield line if reason is None else painter.paint(f"{line}  {_WHY[reason]}", "red")
-    if (more := len(files) - len(told) - _LISTED) > 0:
+    if (more := len(files) - len(told) - listed) > 0:
         yield f"  and {more} more; --json lists all"
     if told:
         yield "--exclude leaves files out, and --redact what is in them wherever else it is."
@@ -164,8 +168,53 @@ def _readers(result: dict[str, Any]) -> str:
     return f"Whoever can read {where} can read all of it."
 
 
+def _push_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument("remote", metavar="REMOTE", help=REMOTE)
+    parser.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions (default: all of this folder)")
+    parser.flag("--delete", help="delete the sessions from there instead")
+    parser.flag(
+        "--prune",
+        help="delete old sessions from there instead: those of this folder, and those that this machine added to last",
+    )
+    parser.add_argument(
+        "--older-than", metavar="DAYS", type=float, help="with --prune: sessions that nobody added to for so long"
+    )
+    parser.flag("--all", help="with --prune: the sessions of everybody else, too")
+    _leaving_arguments(parser, "only show what would leave this machine, or be deleted")
+
+
+def _leaving_arguments(parser: Parser, dry_run: str = "only show what would leave this machine") -> None:
+    """Adds what all commands have that let something leave the machine."""
+    parser.repeated(
+        "--exclude", "PATTERN", "exclude", "leave these files out of what leaves this machine, as in a .gitignore"
+    )
+    parser.repeated("--redact", "FILE", "redact", "let nothing leave that this file ever was, under whatever name")
+    parser.flag("--no-prompts", help="leave out prompts, titles of sessions, and descriptions and commands of steps")
+    parser.flag("--sign", help="sign it with the ssh key that user.signingKey of your git names")
+    parser.add_argument(
+        "--signing-key", metavar="KEY", help="sign it with this ssh key: a file, or a public key that your agent has"
+    )
+    parser.flag("-n", "--dry-run", help=dry_run)
+    parser.flag("-y", "--yes", help="do not ask")
+
+
+@Command(
+    "push",
+    "other machines",
+    _push_arguments,
+    answer="SessionPushResult",
+    example="push origin --exclude '*.env'",
+    plays=False,
+)
 def push(options: argparse.Namespace) -> int:
-    """Shows what would leave the machine, asks, and pushes it; or deletes sessions from there."""
+    """Push sessions to a git repository, for other machines.
+
+    Push sessions of agents to a git repository, so that others can look at them, take them in or go on with
+    them. First it shows what would leave this machine: the sessions, how many bytes, the files that no commit
+    there has, and which of them may hold secrets. Nothing is pushed before you have said yes, and nothing is
+    ever pushed by itself.
+    """
     if options.prune:
         return prune(options)
     for name, is_given in (("--older-than", options.older_than is not None), ("--all", options.all)):
@@ -263,16 +312,38 @@ def _pruned_lines(plan: dict[str, Any]) -> Iterator[str]:
     """What would be deleted, in lines; the oldest sessions first."""
     sessions = plan["pruned"]
     yield f"{printable(plan['remote'])} has {counted(len(sessions), 'session')} so old, which would be deleted:"
-    for session in sessions[:_LISTED]:
+    listed = at_most(_LISTED)
+    for session in sessions[:listed]:
         # where nobody here knows its name, the end of its reference has to do
         name = session.get("sessionId") or session["reference"].rpartition("/")[2]
         yield f"  {session['lastAt'][:10]}  {printable(short(name))}  from {printable(session['host'])}"
-    if (more := len(sessions) - _LISTED) > 0:
+    if (more := len(sessions) - listed) > 0:
         yield f"  and {more} more; --json lists all"
 
 
+def _bundle_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument("file", metavar="FILE", help="the file to write, which must not exist")
+    parser.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions")
+    parser.flag("--all", help="all sessions of this folder")
+    _leaving_arguments(parser)
+
+
+@Command(
+    "bundle",
+    "other machines",
+    _bundle_arguments,
+    answer="SessionExportResult",
+    example="bundle ../parser.bundle 5f1c0a22 --dry-run",
+    plays=False,
+)
 def bundle(options: argparse.Namespace) -> int:
-    """Shows what would be in the file, asks, and writes it."""
+    """Write sessions to a file, for other machines.
+
+    Write sessions of agents to a file, a git bundle, so that others can look at them, take them in or go on
+    with them. First it shows what would be in the file, as 'snapd push' does. The file leaves out what a commit
+    of the project has that others are likely to have; 'git bundle verify' names it.
+    """
     if options.all == bool(options.sessions):
         raise InvalidParams(
             "expected sessions, or --all", hint="name the sessions after FILE, or give --all", field="SESSION"
@@ -289,8 +360,30 @@ def bundle(options: argparse.Namespace) -> int:
         )
 
 
+def _handover_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument("remote", metavar="REMOTE", nargs="?", help=REMOTE)
+    parser.add_argument("--file", metavar="FILE", help="write it to this file instead, which must not exist")
+    parser.add_argument("--name", metavar="NAME", help="its name there (default: of the folder and of this machine)")
+    parser.repeated("--include", "FILE", "include", "also this ignored file or folder")
+    _leaving_arguments(parser)
+
+
+@Command(
+    "handover",
+    "other machines",
+    _handover_arguments,
+    answer="SessionHandoverResult",
+    example="handover origin --dry-run",
+    plays=False,
+)
 def handover(options: argparse.Namespace) -> int:
-    """Shows what would leave the machine, asks, and hands over."""
+    """Hand this folder over to another machine, with its sessions and what is not committed.
+
+    Hand this folder over to another machine: all files as they are, the sessions of agents with their history,
+    and what is pending. There, 'snapd takeover' goes on with it. Nothing changes here. First it shows what
+    would leave this machine, as 'snapd push' does.
+    """
 
     def where(result: dict[str, Any]) -> str:
         return f"{printable(result['remote'])} as {result['name']}"

@@ -8,13 +8,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import SNAPSHOT, Answer, Command, looking
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import all_sessions, file_of, find_session
 from snapd.cli.requests.pending import as_a_whole, authors, named, pending
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.filenames import printable
-from snapd.cli.terminal.layout import fit, one_line, pad
+from snapd.cli.terminal.layout import cell, one_line, pad, terminal_width
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, summary
 from snapd.cli.terminal.times import ago, local_now, moment
@@ -22,8 +23,11 @@ from snapd.model.errors import InvalidParams, UnknownSession, os_errors
 
 if TYPE_CHECKING:
     import argparse
+    from typing import Annotated
 
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
+    from snapd.wire.review import PendingFile, ReviewFileResult
 
 _NEXT = "'snapd keep' accepts changes, 'snapd revert -p' takes them back"
 _LINES = re.compile(r"(?P<file>.+):(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?", re.DOTALL)
@@ -33,8 +37,25 @@ _DIGITS = 8
 """Of the hash of a commit: as many as short names of steps have."""
 
 
+class Pending(Answer):
+    """What agents changed and nobody has kept yet."""
+
+    files: Annotated[list[PendingFile | ReviewFileResult], "The files; with `-p`, each with its hunks."]
+
+
+def _review_arguments(parser: Parser) -> None:
+    looking(parser)
+    parser.add_argument("files", metavar="FILE", nargs="*", help="only these files or directories")
+    parser.flag("-p", "--patch", help="show the hunks, each with the agent that made it")
+    parser.add_argument(
+        "--session", metavar="S", help="only changes of this session: its id or the beginning of its id"
+    )
+    parser.add_argument("--agent", metavar="NAME", help="only changes of this agent")
+
+
+@Command("review", "every day", _review_arguments, answer="Pending", example="review", shows=True)
 def review(options: argparse.Namespace) -> int:
-    """Lists the files with pending changes, or shows their hunks."""
+    """List what agents changed and you have not kept yet."""
     with backend(options) as found:
         files = _wanted(options, found)
         shown = [ask(found, "review/file", {"file": file_of(row)}) for row in files] if options.patch else files
@@ -84,8 +105,22 @@ def _hunks(found: Backend, painter: Painter, shown: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
+def _blame_arguments(parser: Parser) -> None:
+    looking(parser)
+    parser.add_argument(
+        "file", metavar="FILE[:LINES]", help="a file, and which lines of it, such as a.py:12 or a.py:3-9"
+    )
+    parser.add_argument("hash", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT} (default: the file as it is)")
+
+
+@Command("blame", "look closer", _blame_arguments, answer="BlameResult", example="blame src/basket.py", shows=True)
 def blame(options: argparse.Namespace) -> int:
-    """Shows who wrote each line of a file."""
+    """Show who wrote each line of a file.
+
+    For lines that were there before snapd watched, this shows the commit and its author, as 'git blame' does, marked
+    'git'; or who wrote them by the commit's note of git-ai (refs/notes/ai). Lines from before that are not committed
+    are marked 'before'.
+    """
     file, lines = _split(options)
     with backend(options) as found:
         tree = None if options.hash is None else find_snapshot(found, options.hash)
@@ -139,7 +174,7 @@ def _table(painter: Painter, runs: list[dict[str, Any]], text: list[str]) -> str
         style = "dim" if run["author"] == "before" else "yellow" if run["author"] == "step" else "cyan"
         at = run.get("at") or run.get("commit", run.get("noted", {})).get("at")
         when = "" if at is None else ago(moment(at), now)
-        who = f"{painter.paint(pad(fit(_who(run), _WHO), _WHO), style)}  {painter.paint(pad(when, 16), 'dim')}"
+        who = f"{painter.paint(cell(_who(run), _WHO, terminal_width()), style)}  {painter.paint(pad(when, 16), 'dim')}"
         for line in range(run["start"], run["start"] + run["count"]):
             content = text[line - 1] if line <= len(text) else ""
             rows.append(f"{who}  {painter.paint(str(line).rjust(width), 'dim')}  {printable(content)}".rstrip())

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from snapd_client import ClientError
 
-from snapd.cli.requests.connection import connect_again, connected
+from snapd.cli.parsing.command import Command, common
+from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import find_step
 from snapd.cli.terminal.layout import fit_name, terminal_width
@@ -26,13 +27,15 @@ from snapd.model.errors import InvalidParams, SnapdError
 from .recorder import Hooked, Recorder
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
     from types import FrameType
+
+    from snapd_client.protocol import Step
 
     from snapd.agents.one_run import OneRun
     from snapd.agents.table import Agent
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
 
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
@@ -48,10 +51,44 @@ _BURSTS = (
 )
 
 
-def run(options: argparse.Namespace) -> int:
-    """Runs the command; its exit code is that of the command, or 128 and the number of the signal that ended it.
+def _arguments(parser: Parser) -> None:
+    common(parser, alone=False)
+    parser.add_argument("--agent", metavar="NAME", help="the agent of the session (default: the name of the command)")
+    parser.add_argument("--title", metavar="TEXT", help="the title of the session (default: the command)")
+    parser.add_argument(
+        "--quiet",
+        metavar="SECONDS",
+        type=_seconds,
+        default=2.0,
+        help="end a step when nothing has changed for this long (default: 2)",
+    )
+    parser.flag("--require", help="do not run the command if its steps cannot be recorded")
+    parser.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the command and its arguments")
 
-    If snapd cannot record the command, the command runs all the same, unless `--require` is given.
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError("expected seconds, more than 0")
+    return number
+
+
+@Command(
+    "run",
+    "connect agents",
+    _arguments,
+    usage="snapd run [options] -- COMMAND ...",
+    without_json="standard output and standard error are those of the command that it runs; 'snapd log --json' "
+    "prints its steps",
+    example="run -- sh -c \"echo 'VAT = 0.2' > src/vat.py\"",
+)
+def run(options: argparse.Namespace) -> int:
+    """Run a command and record its changes as steps of a session.
+
+    Run a command and record what it does as steps of a session. An agent that can be given hooks for one run
+    gets them: its tool calls are the steps, and what else changes is yours. Of any other command, and with
+    --agent, --title, --here or --socket, each burst of changes is a step. Then all that changes meanwhile
+    counts as the command's, except what you save in an editor that is connected to snapd.
     """
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     if not words:
@@ -122,15 +159,14 @@ def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: On
         SnapdError, ClientError, OSError: nothing is recorded.
     """
     found, client = connected(options.socket, folder, _ANSWER_SECONDS)
-    again = partial(connect_again, client, options.socket)
     try:
         # the first snapshot takes as long as it takes: a daemon that has answered so far is alive
         client.timeout = None
         if hooks is not None:
-            hooked = Hooked(found, again, hooks.agent.name)
+            hooked = Hooked(found, hooks.agent.name)
             hooked.start()
             return hooked
-        recorder = Recorder(found, client, again, options.quiet)
+        recorder = Recorder(found, client, options.quiet)
         recorder.start(options.agent or os.path.basename(words[0]), options.title or shlex.join(words))
         return recorder
     except BaseException:
@@ -272,7 +308,7 @@ def tell_hooked(options: argparse.Namespace, hooked: Hooked, hooks: OneRun) -> N
     )
 
 
-def _tell_session(painter: Painter, session_id: str, every: list[dict[str, Any]], shared: list[str]) -> bool:
+def _tell_session(painter: Painter, session_id: str, every: list[Any], shared: list[str]) -> bool:
     """Prints the steps of a session; whether any changed something."""
     steps = [step for step in every if step.get("files")]
     name = short(session_id)
@@ -312,7 +348,7 @@ def _how_to_undo(session_id: str) -> str:
     return f"snapd undo --session {short(session_id)} undoes the last step, and with --all all of them"
 
 
-def _shared_files(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
+def _shared_files(found: Backend, steps: list[Step]) -> list[str]:
     """Says which files other steps may have written, too, and which steps these are."""
     files: dict[str, dict[str, None]] = {}
     for step in steps:
@@ -327,7 +363,7 @@ def _shared_files(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _step_line(painter: Painter, step: dict[str, Any]) -> str:
+def _step_line(painter: Painter, step: Any) -> str:
     files = step["files"]
     total = {key: sum(row[key] for row in files) for key in ("additions", "deletions")}
     room = (terminal_width() - 40) // min(len(files), _FILES)

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE, FAILED
+from snapd.cli.parsing.command import Command
 from snapd.environment import spool_in
 from snapd.heap import share_among_threads, staying
 from snapd.locations import Locations
@@ -17,12 +18,40 @@ from snapd.model.errors import InvalidParams
 if TYPE_CHECKING:
     import argparse
 
+    from snapd.cli.parsing.usage import Parser
     from snapd.daemon import Options
     from snapd.settings.in_force import Base
 
 
+def _arguments(parser: Parser) -> None:
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--stdio", action="store_true", help="serve one client on standard input and output")
+    way.add_argument("--socket", metavar="PATH", help="the Unix socket to serve (default: the user's own)")
+    way.add_argument("--tcp", metavar="HOST:PORT", help="serve TCP; clients need a token")
+    parser.add_argument("--token-file", metavar="PATH", help="the file that holds the token for --tcp")
+    parser.flag("--allow-remote", help="let --tcp listen beyond the loopback interface")
+    parser.add_argument(
+        "--idle-exit",
+        metavar="SECONDS",
+        type=float,
+        default=1800.0,
+        help="end after this long without a client (default: 1800; 0: never)",
+    )
+    parser.add_argument(
+        "--max-message", metavar="BYTES", type=int, default=64 << 20, help="refuse longer messages (default: 64 MiB)"
+    )
+
+
+@Command(
+    "serve",
+    "snapd itself",
+    _arguments,
+    without_json="it speaks the protocol itself",
+    example="serve --idle-exit 0",
+    plays=False,
+)
 def serve(options: argparse.Namespace) -> int:
-    """Runs the daemon until it is told to stop."""
+    """Run the daemon in the foreground."""
     share_among_threads()
     with staying():
         from snapd.rpc.transport.streams import take_stdout
@@ -98,7 +127,7 @@ def _socket(options: argparse.Namespace, locations: Locations) -> str:
 
 def _tcp(options: argparse.Namespace, locations: Locations) -> tuple[str, int, str]:
     """Host, port and token."""
-    host, port = _address(options.tcp, options.allow_remote)
+    host, port = address(options.tcp, options.allow_remote)
     return host, port, _token(options.token_file, locations)
 
 
@@ -117,7 +146,8 @@ def _announce(host: str, port: int) -> None:
     print(f"listening on {shown}:{port}", flush=True)
 
 
-def _address(text: str, allow_remote: bool) -> tuple[str, int]:
+def address(text: str, allow_remote: bool) -> tuple[str, int]:
+    """The host and port of `--tcp`."""
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
     if not colon or not host or not port.isdigit() or int(port) > 65535:

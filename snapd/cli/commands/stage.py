@@ -11,6 +11,7 @@ import attrs
 import pygit2
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.parsing.command import SESSION, STEP, Answer, Command, common
 from snapd.cli.requests.connection import ask, backend, pages
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import all_sessions, find_session_or_step
@@ -29,11 +30,13 @@ from snapd.staging.repository import Repository
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import TextIO
+    from typing import Annotated, TextIO
 
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
     from snapd.staging.changes import Owner
     from snapd.staging.planning import FilePlan, Plan
+    from snapd.wire.values import FileChange
 
 _DESCRIBED = 20
 """How many steps without a prompt the message may tell of."""
@@ -55,8 +58,47 @@ _LEFT_OUT = {
 }
 
 
+class LeftOut(Answer):
+    """A file that was not staged, though nothing is in conflict."""
+
+    file: Annotated[str, "Relative to the folder."]
+    uri: Annotated[str | None, "The exact `file:` URI. Present if the name is not valid UTF-8."] = None
+    reason: Annotated[
+        str, "Why: `ignored` (by git), `otherRepository`, or `changedSince` (by others, and the index has that)."
+    ]
+
+
+class StagedChanges(Answer):
+    """What `stage` put into the index. The counts are those of the index before and after."""
+
+    applied: Annotated[bool, "False for a dry run."]
+    repository: Annotated[str, "The root of the git work tree."]
+    files: Annotated[list[FileChange], "The files that changed in the index."]
+    left: Annotated[list[LeftOut], "The files that were left out."]
+    already_staged: Annotated[int, "How many other files the index has with changes: the commit has these, too."]
+    open_steps: Annotated[list[str], "The steps of the sessions that are open: what they change is not staged yet."]
+    message: Annotated[str, "A message for the commit, from the prompts of the steps that the last commit has not."]
+
+
+def _arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument("names", metavar="SESSION|STEP", nargs="+", help=f"{SESSION}; or {STEP}")
+    parser.repeated("--file", "FILE", "files", "only what they changed in this file or folder")
+    parser.flag("-n", "--dry-run", help="only show what would be staged")
+    parser.flag(
+        "--message", help="print the message that is proposed for the commit, and nothing else, on standard output"
+    )
+
+
+@Command("stage", "try and commit", _arguments, answer="StagedChanges", example="stage s1")
 def stage(options: argparse.Namespace) -> int:
-    """Puts the changes into the index, all or nothing."""
+    """Put what steps changed, and nothing else, into the git index for the next commit.
+
+    Put what steps changed into the index of the git repository, as 'git add' would if nobody else had changed
+    the files: what you and other agents changed in the same files is not staged, and neither is what was
+    undone. If the index has something else on the same lines, nothing is staged. The files of the folder are
+    not touched. 'git restore --staged' takes it back.
+    """
     with backend(options) as found:
         sessions, steps = _named(found, options.names)
         folder = os.path.realpath(os.fsencode(folder_of(options)))
@@ -74,7 +116,7 @@ def stage(options: argparse.Namespace) -> int:
         message = proposed(list(_prompts(found, owners)), _otherwise(found, sessions, owners))
     if not options.dry_run:
         planner.carry_out(plan)
-    answer = Answer(
+    answer = StageResult(
         plan=plan,
         contents=contents,
         folder=folder,
@@ -181,7 +223,7 @@ def _otherwise(found: Backend, session_ids: Iterable[str], owners: Iterable[Owne
 
 
 @attrs.frozen
-class Answer:
+class StageResult:
     """What was staged, or would be.
 
     Attributes:
@@ -237,7 +279,7 @@ class Answer:
         )
 
 
-def _tell(options: argparse.Namespace, answer: Answer, stream: TextIO) -> None:
+def _tell(options: argparse.Namespace, answer: StageResult, stream: TextIO) -> None:
     """Tells people what was staged.
 
     Args:

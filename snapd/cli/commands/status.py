@@ -7,10 +7,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import ask, backend
 from snapd.cli.requests.folder import folder_of, former_words, others_with
 from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.layout import aligned, one_line
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import Painter, print_json, printable, settings, size, watching
 from snapd.cli.terminal.times import ago, lasting, local_now, moment
@@ -21,10 +22,27 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
     from datetime import datetime
+    from typing import Annotated
 
 
+class Waiting(Answer):
+    """An event of an agent that the daemon has not recorded yet."""
+
+    agent: Annotated[str, "Whose it is."]
+    folder: Annotated[str, "Where the agent works, absolute."]
+    at: Annotated[str, "When it happened, as RFC 3339 in UTC with milliseconds."]
+    why: Annotated[str, "Why it is not recorded, in words."]
+
+
+class Status(Answer, base="StatusResult"):
+    """The state of a folder."""
+
+    waiting: Annotated[list[Waiting], "What agents reported in the folder and is not recorded yet, oldest first."]
+
+
+@Command("status", "every day", common, answer="Status", example="status", shows=True)
 def status(options: argparse.Namespace) -> int:
-    """Shows what is known of the folder."""
+    """Show the state of the folder's snapshots and settings."""
     try:
         with backend(options) as found:
             result = ask(found, "snapshot/status", {})
@@ -84,7 +102,7 @@ def _rows(painter: Painter, folder: str, result: dict[str, Any]) -> dict[str, li
 
 
 def _table(painter: Painter, rows: list[tuple[str, str, str]]) -> list[str]:
-    widths = [max((len(row[at]) for row in rows), default=0) for at in range(2)]
+    widths = [aligned(row[at] for row in rows) for at in range(2)]
     # what somebody has set is what somebody looks for
     return [
         f"{name.ljust(widths[0])}  {painter.paint(value.ljust(widths[1]), 'dim' if source == 'default' else 'bold')}"

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import SESSION, STEP, Answer, Command, common, family
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import all_sessions, find_session, step_id
 from snapd.cli.terminal.naming import short
@@ -14,16 +15,85 @@ from snapd.model.errors import InvalidParams, SnapdError, UnknownSession
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
+    from typing import Annotated
 
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
+    from snapd.wire.session import StepEndResult
 
 _SHOWN = 3
 _DONE = {"begin": "begun", "end": "ended"}
 
 
-def step(options: argparse.Namespace) -> int:
-    """Begins a step or ends one; a hook that must not stop its agent says `--best-effort`."""
-    act = _begin if options.action == "begin" else _end
+class BegunStep(Answer, base="StepBeginResult"):
+    """A step that was begun."""
+
+    session_id: Annotated[str, "Its session, which was started if there was none."]
+
+
+class EndedSteps(Answer):
+    """The steps that `step end --all` ended."""
+
+    steps: Annotated[list[StepEndResult], "In the order in which they were ended."]
+
+
+family("step", "connect agents", "begin or end a step, from the hooks of an agent")
+
+
+def _shared_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.flag("--best-effort", help="exit with 0 even after an error, and print the error")
+
+
+def _begin_arguments(parser: Parser) -> None:
+    _shared_arguments(parser)
+    parser.add_argument(
+        "--session",
+        metavar="S",
+        help="the session of the step; started if there is none with that id (default: a new one)",
+    )
+    parser.add_argument("--agent", metavar="NAME", help="the agent of a new session")
+    parser.add_argument("--tool", metavar="NAME", help="the tool that the step uses")
+    parser.add_argument("--description", metavar="TEXT", help="what the step does")
+    parser.add_argument("--message", metavar="ID", help="the message that the step belongs to")
+    parser.add_argument("--part", metavar="ID", help="the part of that message")
+    parser.add_argument("--parent", metavar="STEP", help="the step that this one is a part of")
+
+
+@Command(
+    "step begin",
+    "connect agents",
+    _begin_arguments,
+    answer="BegunStep",
+    example="step begin --session s1 --agent bot --tool Write",
+)
+def begin(options: argparse.Namespace) -> int:
+    """Begin a step and print its id."""
+    return _with_effort(options, _begin)
+
+
+def _end_arguments(parser: Parser) -> None:
+    _shared_arguments(parser)
+    parser.add_argument("step", metavar="STEP", nargs="?", help=STEP)
+    parser.flag("--all", help="end all open steps, such as those of agents that crashed")
+    parser.repeated("--file", "FILE", "files", "a file that the agent wrote; the step then owns no others")
+
+
+@Command(
+    "step end",
+    "connect agents",
+    _end_arguments,
+    answer="StepEndResult | EndedSteps",
+    example="step end {step} --file src/discount.py",
+)
+def end(options: argparse.Namespace) -> int:
+    """End a step and show what changed."""
+    return _with_effort(options, _end)
+
+
+def _with_effort(options: argparse.Namespace, act: Callable[[argparse.Namespace], int]) -> int:
+    """Runs `act`, which fails only if the hook that called does not say `--best-effort`."""
     if not options.best_effort:
         return act(options)
     try:
@@ -128,8 +198,17 @@ def _ended(found: Backend, step: str, named: dict[str, str] | None = None) -> An
     return result
 
 
+family("session", "connect agents", "end a session, from the hooks of an agent")
+
+
+def _session_arguments(parser: Parser) -> None:
+    common(parser)
+    parser.add_argument("session", metavar="SESSION", help=SESSION)
+
+
+@Command("session end", "connect agents", _session_arguments, answer="SessionEndResult", example="session end s1")
 def session(options: argparse.Namespace) -> int:
-    """Ends a session; one that has ended stays so."""
+    """End a session and its open steps."""
     with backend(options) as found:
         result = ask(found, "session/end", {"sessionId": find_session(found, options.session)["sessionId"]})
     if options.json:

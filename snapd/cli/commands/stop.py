@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import Answer, Command, socket_option
 from snapd.cli.requests.connection import daemon_at, own_settings
 from snapd.cli.terminal.output import print_error, print_json
 from snapd.launch import connect as reach
@@ -21,16 +22,32 @@ from snapd.model.errors import InvalidParams, IoError
 
 if TYPE_CHECKING:
     import argparse
+    from typing import Annotated
+
+    from snapd.cli.parsing.usage import Parser
 
 _CHUNK = 1 << 16
-_STOP_SECONDS = 9.0
+STOP_SECONDS = 9.0
 """A daemon that can still do anything ends before that."""
-_KILL_SECONDS = 1.0
+KILL_SECONDS = 1.0
 _POLL_SECONDS = 0.02
 
 
+def _connect_arguments(parser: Parser) -> None:
+    socket_option(parser)
+    parser.flag("--stdio", help="ignored: editors append it")
+
+
+@Command(
+    "connect",
+    "snapd itself",
+    _connect_arguments,
+    without_json="it carries the protocol",
+    example="connect",
+    plays=False,
+)
 def connect(options: argparse.Namespace) -> int:
-    """Carries bytes both ways until the daemon has said its last."""
+    """Connect standard input and output to the daemon, starting it if needed."""
     locations, path = daemon_at(options.socket)
     try:
         own_settings(locations)
@@ -68,8 +85,20 @@ def _upstream(connection: socket.socket) -> None:
         return
 
 
+class Stopped(Answer):
+    """What `stop` did."""
+
+    stopped: Annotated[bool, "Whether a daemon was running."]
+
+
+def _stop_arguments(parser: Parser) -> None:
+    socket_option(parser)
+    parser.flag("--json", help="print the answer as JSON")
+
+
+@Command("stop", "snapd itself", _stop_arguments, answer="Stopped", example="stop")
 def stop(options: argparse.Namespace) -> int:
-    """Ends the daemon in order and waits until it is gone."""
+    """End the daemon."""
     stopped = end_daemon(daemon_at(options.socket)[1])
     if options.json:
         print_json({"stopped": stopped})
@@ -88,10 +117,10 @@ def end_daemon(path: str) -> bool:
     # kept open: the number may become that of another process
     descriptor = os.pidfd_open(process) if sys.platform == "linux" else None
     os.kill(process, signal.SIGTERM)
-    if not _ends(process, descriptor, _STOP_SECONDS):
+    if not _ends(process, descriptor, STOP_SECONDS):
         print("snapd: the daemon does not end by itself: killing it; nothing is lost", file=sys.stderr)
         os.kill(process, signal.SIGKILL)
-        if not _ends(process, descriptor, _KILL_SECONDS):
+        if not _ends(process, descriptor, KILL_SECONDS):
             raise IoError(
                 "the daemon waits for a disk, so that nothing can end it",
                 hint="check the disks and network file systems of its folders; it ends when they answer",

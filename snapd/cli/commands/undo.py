@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from snapd.cli.parsing.command import SESSION, STEP, Command, changing, positive
 from snapd.cli.requests.connection import ask, backend, in_folder
 from snapd.cli.requests.names import find_message, find_session, find_step, latest_session, step_id
 from snapd.cli.requests.operation import operate
@@ -16,10 +17,32 @@ if TYPE_CHECKING:
     import argparse
 
     from snapd.backend import Backend
+    from snapd.cli.parsing.usage import Parser
 
 
+_CONFLICTS = "what to do with files that changed after the step (default: merge)"
+
+
+def _undo_arguments(parser: Parser) -> None:
+    changing(parser, _CONFLICTS)
+    parser.add_argument("step", metavar="STEP", nargs="?", help=f"{STEP} (default: whatever was done last)")
+    parser.add_argument("files", metavar="FILE", nargs="*", help="undo only what the step changed in these files")
+    parser.add_argument(
+        "--message", metavar="ID", help="undo all steps of a turn: the beginning of its message's id, or 'last'"
+    )
+    parser.add_argument("--to", metavar="STEP", help="go back to right after this step of its session")
+    _which(parser)
+
+
+def _which(parser: Parser) -> None:
+    parser.add_argument("--session", metavar="S", help=f"only steps of {SESSION}")
+    parser.add_argument("--count", metavar="N", type=positive, help="how many, one after the other (default: 1)")
+    parser.flag("--all", help="all steps of the session (default: of the one with the latest change)")
+
+
+@Command("undo", "every day", _undo_arguments, answer="StepsOutcome | Outcome", example="undo {step} --yes")
 def undo(options: argparse.Namespace) -> int:
-    """Takes back what was done last; or some steps wherever they are, or what one of them changed in some files."""
+    """Undo what was done last, or a step, wherever it is."""
     _check_one(options, "step", "count", "message", "to", "all")
     with backend(options) as found:
         if options.step is not None and options.files:
@@ -33,8 +56,14 @@ def undo(options: argparse.Namespace) -> int:
         return code
 
 
+def _redo_arguments(parser: Parser) -> None:
+    changing(parser, _CONFLICTS)
+    _which(parser)
+
+
+@Command("redo", "every day", _redo_arguments, answer="StepsOutcome", example="redo --yes")
 def redo(options: argparse.Namespace) -> int:
-    """Redoes what was undone last."""
+    """Redo what was undone last."""
     _check_one(options, "count", "all")
     with backend(options) as found:
         if options.all:
@@ -79,8 +108,24 @@ def _check_one(options: argparse.Namespace, *names: str) -> None:
         )
 
 
+def _hunk_arguments(parser: Parser) -> None:
+    changing(parser, _CONFLICTS)
+    parser.add_argument("step", metavar="STEP", help=STEP)
+    parser.add_argument("file", metavar="FILE", help="a file that the step changed")
+    parser.add_argument(
+        "hunks",
+        metavar="HUNK",
+        type=positive,
+        nargs="*",
+        help="the numbers of the hunks, from 1 (default: ask about each)",
+    )
+
+
+@Command(
+    "revert-hunk", "choose what stays", _hunk_arguments, answer="Outcome", example="revert-hunk {step} src/basket.py 1"
+)
 def revert_hunk(options: argparse.Namespace) -> int:
-    """Reverts the hunks that the command names, or that the user chooses one by one."""
+    """Revert some of the hunks that a step changed in a file."""
     with backend(options) as found:
         about = {"stepId": step_id(found, options.step), "file": in_folder(options, options.file)}
         answer = ask(found, "step/hunks", about)

@@ -13,6 +13,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
+from snapd.cli.parsing.command import Answer, Command, socket_option
 from snapd.cli.requests.connection import daemon_at
 from snapd.cli.terminal.asking import confirmed, declined
 from snapd.cli.terminal.errors import as_json, readable
@@ -27,7 +28,10 @@ from .stop import end_daemon
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
+    from typing import Annotated
 
+    from snapd.cli.parsing.command import Error
+    from snapd.cli.parsing.usage import Parser
     from snapd.locations import Locations
     from snapd.store.usage.usage import Found
 
@@ -77,8 +81,43 @@ class _Removal:
         self.add(what, path, error)
 
 
+class RemovedThing(Answer):
+    """Something that `uninstall` took away, or why it could not."""
+
+    what: Annotated[str, "What it is."]
+    path: Annotated[str, "Where it is: for hooks and completion, the file that they were in."]
+    error: Annotated[Error | None, "Why it is still there."] = None
+
+
+class LeftProgram(Answer):
+    """What `uninstall` leaves."""
+
+    program: Annotated[str, "The path of the program."]
+    remove: Annotated[str, "The command that removes it."]
+
+
+class Uninstalled(Answer):
+    """What `uninstall` took away, or would."""
+
+    removed: Annotated[list[RemovedThing], "In the order of the removal."]
+    left: Annotated[LeftProgram, "What is still to be removed."]
+
+
+def _arguments(parser: Parser) -> None:
+    parser.flag("--keep-data", help="keep the snapshots, the sessions and the settings")
+    parser.flag("-n", "--dry-run", help="only show what would be removed")
+    parser.flag("-y", "--yes", help="do not ask")
+    socket_option(parser)
+    parser.flag("--json", help="print the answer as JSON")
+
+
+@Command("uninstall", "snapd itself", _arguments, answer="Uninstalled", example="uninstall --dry-run", plays=False)
 def uninstall(options: argparse.Namespace) -> int:
-    """Takes away hooks, completion, the daemon and, unless it is to be kept, the data."""
+    """Remove hooks, the daemon and all data from this machine.
+
+    Takes snapd's hooks out of the settings of all agents, ends the daemon, and deletes all snapshots, sessions
+    and settings. It says what is left, and how to remove the program.
+    """
     locations, socket = daemon_at(options.socket)
     chosen = data_dir(locations.config_file)
     directories = list(dict.fromkeys(each for each in (locations.data, chosen) if each is not None))

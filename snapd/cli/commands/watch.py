@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from snapd_client import ClientError
-from snapd_client.notifications import DISCONNECTED
+from snapd_client.notifications import DISCONNECTED, RECONNECTED, UNREACHABLE
 
-from snapd.cli.requests.connection import connect_again, connected
+from snapd.cli.parsing.command import Command, common
+from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
-from snapd.cli.terminal.layout import columns, fit, fit_title, one_line, pad, terminal_width
+from snapd.cli.terminal.layout import UNLIMITED, cell, columns, fit, fit_title, one_line, terminal_width
 from snapd.cli.terminal.naming import changed, learn, said_of, short, step_name
 from snapd.cli.terminal.output import Painter, count_words, counts, letter_of, print_error, printable
 from snapd.cli.terminal.times import local_now
@@ -22,17 +20,16 @@ from snapd.model.errors import IoError, SnapdError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from snapd_client import Client
+    from snapd_client import Client, Notification
+    from snapd_client.protocol import OpenStep
 
     from snapd.backend import RemoteBackend
+    from snapd.cli.parsing.usage import Parser
 
 _HEARD = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didRevert", "session/didChange"})
-_AGAIN_SECONDS = 0.5
-_NEVER = 1 << 52
-"""A number that no notification has."""
 _WHO, _SHORT_WHO = 10, 6
 _ROOMY = 60
 """Columns from which on a line has the seconds, and room for long names of agents."""
@@ -55,98 +52,73 @@ _BY_STEPS = frozenset({"undo", "redo"})
 """Operations that their steps tell of."""
 
 
-def watch(options: argparse.Namespace) -> NoReturn:
-    """Shows a line for each thing that happens, until Ctrl-C; changes nothing, and takes no snapshot.
+def _arguments(parser: Parser) -> None:
+    common(parser, alone=False)
+    parser.flag("--json", help="print each notification of the daemon as a line of JSON")
 
-    Raises:
-        KeyboardInterrupt: the user has seen enough.
-        SnapdError: the folder cannot be opened, or is gone.
-    """
+
+@Command("watch", "look closer", _arguments, answer="ToldNotification", example="watch", plays=False, shows=True)
+def watch(options: argparse.Namespace) -> NoReturn:
+    """Show what agents and you do in this folder while it happens."""
     folder = folder_of(options)
     found, client = connected(options.socket, folder, None)
     try:
-        _Watch(options, found, client, partial(connect_again, client, options.socket)).run(folder)
+        Watch(options, found, client).run(folder)
     finally:
         found.close()
 
 
-class _Watch:
+class Watch:
     """Listens to the daemon, also to one that was started anew.
 
     Args:
         options: of the command; `json` and `color` are read.
         found: who answers.
         client: its connection.
-        again: connects to the daemon again.
     """
 
-    def __init__(
-        self, options: argparse.Namespace, found: RemoteBackend, client: Client, again: Callable[[], None]
-    ) -> None:
+    def __init__(self, options: argparse.Namespace, found: RemoteBackend, client: Client) -> None:
         self._json = options.json
         self._found = found
-        self._again = again
         self._subscription = client.subscribe(_HEARD)
         self._happening = Happening(Painter(options))
-        self._seq = 0
 
     def run(self, folder: str) -> NoReturn:
         """Tells what is heard, without end."""
-        # what was told before is over; this is no number yet, so it tells the latest alone
-        self._seq = self._found.request("snapshot/events", {"since": _NEVER})["latest"]
         self._look_around()
         print(f"snapd: watching {printable(folder)}; Ctrl-C ends it", file=sys.stderr)
         while True:
             heard = self._subscription.get()
             assert heard is not None, "only `close` ends the subscription"
-            if heard.method in _HEARD:
-                self._tell(heard.method, heard.params)
-            elif heard.method == DISCONNECTED and not self._found.is_open:
-                self._connect_again()
+            self.hear(heard)
 
-    def _tell(self, method: str, params: dict[str, Any]) -> None:
-        if params["seq"] <= self._seq:
-            # told when it was caught up with
-            return
-        self._seq = params["seq"]
+    def hear(self, heard: Notification) -> None:
+        """Prints what a notification reports."""
+        if heard.method in _HEARD:
+            self._tell(heard.method, heard.params)
+        elif heard.method == DISCONNECTED:
+            print("snapd: the daemon has ended; connecting again", file=sys.stderr)
+        elif heard.method == UNREACHABLE:
+            print_error(heard.params["error"], "no daemon yet: ")
+        elif heard.method == RECONNECTED:
+            with suppress(IoError):
+                # where it is lost once more, it is connected once more
+                self._look_around()
+            print("snapd: connected again", file=sys.stderr)
+
+    def _tell(self, method: str, params: Any) -> None:
         if self._json:
             print(json.dumps({"method": method, "params": params}, ensure_ascii=False), flush=True)
             return
         # a daemon that has just ended is found out below, and ids are shown whole
         with suppress(SnapdError):
             learn(self._found, params)
-        for line in self._happening.lines(method, params, local_now(), terminal_width(unlimited=True)):
+        for line in self._happening.lines(method, params, local_now(), terminal_width()):
             print(line, flush=True)
 
     def _look_around(self) -> None:
         """Finds out which steps are open: their beginning was not heard."""
         self._happening.go_on(self._found.request("snapshot/status", {})["openSteps"])
-
-    def _connect_again(self) -> None:
-        print("snapd: the daemon has ended; connecting again", file=sys.stderr)
-        trouble = ""
-        while True:
-            try:
-                self._again()
-                break
-            except (IoError, ClientError, OSError) as error:
-                # said once: it is tried again for as long as it takes
-                if str(error) != trouble:
-                    print_error(error, "no daemon yet: ")
-                trouble = str(error)
-            time.sleep(_AGAIN_SECONDS)
-        self._catch_up()
-        self._look_around()
-        print("snapd: connected again", file=sys.stderr)
-
-    def _catch_up(self) -> None:
-        """Tells what was missed, where the daemon is the same and still knows it."""
-        missed = self._found.request("snapshot/events", {"since": self._seq})
-        if "reset" in missed:
-            self._seq = missed["latest"]
-            return
-        for event in missed["events"]:
-            self._tell(event["method"], event["params"])
 
 
 class Happening:
@@ -164,7 +136,7 @@ class Happening:
         self._clock = ""
         self._width = 0
 
-    def go_on(self, steps: Iterable[dict[str, Any]]) -> None:
+    def go_on(self, steps: Iterable[OpenStep]) -> None:
         """Takes in which steps are open, as `snapshot/status` tells them."""
         self._open = {step["stepId"] for step in steps}
         self._told = {}
@@ -230,7 +202,7 @@ class Happening:
             f"{params['kind']} to {short(params['after'])}",
             "1 file" if len(files) == 1 else f"{len(files)} files",
         )
-        for row in files[:_FILES]:
+        for row in files[: self._most]:
             yield self._line("", "", f"{row['outcome'].ljust(9)} {printable(row['file'])}", clock=False)
         yield from self._more(len(files))
 
@@ -246,18 +218,22 @@ class Happening:
         elif news:
             yield self._line(who, mark, changed(news))
             yield from self._rows(news)
-        for file in back[:_FILES]:
+        for file in back[: self._most]:
             yield self._line(who, mark, f"{printable(file)} is as it was")
 
     # -- lines
 
+    @property
+    def _most(self) -> int:
+        return _FILES if self._width < UNLIMITED else UNLIMITED
+
     def _rows(self, files: list[dict[str, Any]]) -> Iterator[str]:
-        for row in files[:_FILES]:
+        for row in files[: self._most]:
             yield self._line("", "", "", clock=False, file=row)
         yield from self._more(len(files))
 
     def _more(self, count: int) -> Iterator[str]:
-        if count > _FILES:
+        if count > self._most:
             yield self._line("", "", f"… and {count - _FILES} more files", clock=False)
 
     def _line(
@@ -274,7 +250,7 @@ class Happening:
         sign, style = _MARKS[mark]
         time = self._painter.paint(self._clock, "dim") if clock else " " * len(self._clock)
         room = _WHO if self._width >= _ROOMY else _SHORT_WHO
-        author = self._painter.paint(pad(fit(who, room), room), "dim")
+        author = self._painter.paint(cell(who, room, self._width), "dim")
         left = self._width - len(self._clock) - room - len("    ") - 1 - (2 + columns(end) if end else 0)
         if file is None:
             said = fit(text, left)

@@ -12,6 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
+from snapd.cli.parsing.command import Answer, Command, common
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
 from snapd.locations import Locations
@@ -20,18 +21,54 @@ from snapd.model.errors import InvalidParams
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
+    from typing import Annotated
 
     from snapd_client import Client
 
     from snapd.backend import RemoteBackend
+    from snapd.cli.parsing.usage import Parser
 
 
+_PORT = 7627
+"""SNAP on the keys of a telephone: always the same, so that links to a step can be kept."""
+
+
+class Address(Answer):
+    """Where `web` serves. It is printed once requests are answered."""
+
+    url: Annotated[str, "The address for the browser, with the token in its fragment."]
+    token: Annotated[str, "What programs send as `Authorization: Bearer TOKEN`."]
+
+
+def _web_arguments(parser: Parser) -> None:
+    common(parser, alone=False)
+    parser.add_argument(
+        "--port",
+        metavar="N",
+        type=int,
+        default=_PORT,
+        help=f"listen on this port (default: {_PORT}; 0: any that is free)",
+    )
+    parser.flag("--open", help="open the page in the browser")
+    parser.flag("--read-only", help="show everything, and refuse to change anything")
+    parser.flag("--json", help="print address and token as JSON, on one line")
+    parser.add_argument(
+        "--host",
+        metavar="H",
+        default="127.0.0.1",
+        help="listen on this address of the machine, for others too; needs --i-know, --cert and --key",
+    )
+    parser.flag("--i-know", help="let --host listen beyond this machine: whoever has the token can undo")
+    parser.add_argument("--cert", metavar="FILE", help="the certificate for TLS, in PEM")
+    parser.add_argument("--key", metavar="FILE", help="the key of the certificate, in PEM")
+
+
+@Command("web", "look closer", _web_arguments, answer="Address", example="web --open", plays=False)
 def web(options: argparse.Namespace) -> int:
-    """Serves the folder until Ctrl-C or SIGTERM.
+    """Serve a page with all of this to the browser, and an HTTP API.
 
-    Raises:
-        InvalidParams: the options do not go together.
-        SnapdError: the port is taken, the daemon cannot be reached, or the folder cannot be opened.
+    A page in the browser that shows sessions, steps and diffs live, and undoes them; and an HTTP API for
+    programs. It answers only those who have the token of the address that it prints.
     """
     from snapd.web.server import Options, serve
 
@@ -153,12 +190,18 @@ def _opened(url: str, locations: Locations) -> Iterator[None]:
             os.unlink(path)
 
 
+@Command(
+    "ui",
+    "look closer",
+    lambda parser: common(parser, alone=False),
+    without_json="it draws on the terminal",
+    example="ui",
+    plays=False,
+)
 def ui(options: argparse.Namespace) -> int:
-    """Shows the sessions of the folder until the user leaves.
+    """See sessions, steps and diffs live, and undo by key.
 
-    Raises:
-        InvalidParams: there is no terminal.
-        SnapdError: the daemon cannot be reached, or the folder cannot be opened.
+    A terminal view of sessions, steps, files and hunks, and of what is to review.
     """
     if not (os.isatty(0) and os.isatty(2)):
         raise InvalidParams("the terminal view needs a terminal", hint="'snapd log' prints the same", field="ui")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from snapd.cli.requests.folder import folder_of, is_known
 from snapd.cli.requests.names import find_step
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from snapd.backend import Backend
 
-_SECONDS = 1.0
+SECONDS = 1.0
 """How long the user waits for an answer of the daemon."""
 _SHOWN = 30
 _LOOKED_AT = 100
@@ -151,7 +151,7 @@ class Known:
         from snapd.backend import RemoteBackend
         from snapd.backend import connect as connect_client
 
-        return RemoteBackend(connect_client(path, _SECONDS), folder, {})
+        return RemoteBackend(connect_client(path, SECONDS), folder, {})
 
 
 _AGO = [("@10m ", "ten minutes ago"), ("@1h ", "an hour ago"), ("@1d ", "a day ago")]
@@ -165,8 +165,7 @@ def _below(folder: str, directory: str) -> str:
 
 def _files_in(found: Backend, tree: str, below: str, word: str) -> Iterator[Candidate]:
     """Files of a snapshot in the directory `below`, relative to that."""
-    params = {"hash": tree, "prefix": below + word, "limit": _NAMES}
-    names = found.request("snapshot/listFiles", params)["files"]
+    names = found.request("snapshot/listFiles", {"hash": tree, "prefix": below + word, "limit": _NAMES})["files"]
     # a name that is no UTF-8 comes as its URI, and nobody can type it
     return next_parts([name[len(below) :] for name in names if not name.startswith("file:///")], word)
 
@@ -186,10 +185,8 @@ def _steps(found: Backend, word: str) -> Iterator[Candidate]:
 
 def _hashes(found: Backend, word: str) -> Iterator[Candidate]:
     now = local_now()
-    params: dict[str, Any] = {"limit": _SNAPSHOTS, "counts": False}
-    if len(word) >= _LEAST:
-        params["prefix"] = word
-    snapshots = found.request("snapshot/list", params)["snapshots"]
+    prefix = word if len(word) >= _LEAST else None
+    snapshots = found.request("snapshot/list", {"limit": _SNAPSHOTS, "counts": False, "prefix": prefix})["snapshots"]
     learn(found, snapshots)
     for taken in snapshots:
         name = short(taken["hash"])

@@ -1,4 +1,4 @@
-"""A parser whose errors say what to do next, and the options that several commands share."""
+"""A parser whose errors say what to do next, and whose help begins with what is used every day."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 _CHOICE = re.compile(
     r"argument (?P<what>[^:]+): invalid choice: '(?P<given>.*)' \(choose from (?P<choices>.*)\)", re.DOTALL
 )
-FOLDER = "where to begin (default: here): the folder around it that has a history, or is the root of a git work tree"
 
 
 class WrongUsage(SnapdError):
@@ -40,6 +39,14 @@ class Parser(argparse.ArgumentParser):
     """
 
     groups: Mapping[str, Sequence[str]] | None = None
+
+    def flag(self, *names: str, help: str) -> None:  # noqa: A002 - argparse's name
+        """Adds an option without a value."""
+        self.add_argument(*names, action="store_true", help=help)
+
+    def repeated(self, name: str, metavar: str, dest: str, help: str) -> None:  # noqa: A002 - argparse's name
+        """Adds an option that may be given several times."""
+        self.add_argument(name, action="append", metavar=metavar, dest=dest, help=f"{help} (repeatable)")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The options that the words say; raises `WrongUsage`, by the command that it is about."""
@@ -77,19 +84,33 @@ class Parser(argparse.ArgumentParser):
         return f"'{self.prog} --help' says more"
 
     def format_help(self) -> str:
-        """The help, with the commands in their groups."""
-        if self.groups is None:
-            return super().format_help()
+        """The help; where there are commands, those of every day."""
+        return super().format_help() if self.groups is None else self._help(everything=False)
+
+    def full_help(self) -> str:
+        """The help with all commands, in their groups."""
+        return self._help(everything=True)
+
+    def _help(self, *, everything: bool) -> str:
+        assert self.groups is not None
         formatter = self._get_formatter()
-        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_usage("snapd [-C DIR] COMMAND ...", (), ())
         formatter.add_text(self.description)
         commands = _subparsers(self)
-        lines = {line.dest: line for line in commands._choices_actions} if commands is not None else {}
-        options = [action for action in self._actions if action is not commands]
+        assert commands is not None
+        lines = {line.dest: line for line in commands._choices_actions}
         for title, names in self.groups.items():
-            _add_section(formatter, title, [lines[name] for name in names if name in lines])
-        _add_section(formatter, "options", options)
-        formatter.add_text(self.epilog)
+            _add_section(formatter, title, [lines[name] for name in names])
+            if not everything:
+                _add_section(formatter, "to begin", [lines["agent"], lines["run"]])
+                break
+        if everything:
+            _add_section(formatter, "options", [action for action in self._actions if action is not commands])
+            formatter.add_text(self.epilog)
+        formatter.add_text(
+            "'snapd help COMMAND' explains a command"
+            + ("" if everything else ", and 'snapd help --all' lists all of them")
+        )
         return formatter.format_help()
 
 
@@ -119,56 +140,3 @@ def wants_json(words: Sequence[str]) -> bool:
     """Whether the words of a command ask for JSON, which has to be known before they are understood."""
     own = words[: words.index("--")] if "--" in words else words
     return "--json" in own
-
-
-def common(*, alone: bool = True, asks: bool = True) -> argparse.ArgumentParser:
-    """The options of every command that works on a folder.
-
-    Args:
-        alone: whether the command can do without the daemon.
-        asks: whether the command sends requests; otherwise it reads the stores itself.
-    """
-    shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help=FOLDER)
-    shared.add_argument(
-        "--here", action="store_true", help="use this very folder, not the one around it that has snapshots of it"
-    )
-    if asks:
-        shared.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
-    if alone and asks:
-        shared.add_argument("--no-daemon", action="store_true", help="do the work in this process")
-    if alone:
-        shared.add_argument("--json", action="store_true", help="print the answer as JSON")
-    shared.add_argument(
-        "--color",
-        choices=("auto", "always", "never"),
-        default="auto",
-        help="when to use colour (default: on a terminal)",
-    )
-    return shared
-
-
-def looking() -> argparse.ArgumentParser:
-    """The options of the commands that show something, which may be long."""
-    shared = common()
-    shared.add_argument("--no-pager", action="store_true", help="do not show the output in a pager")
-    return shared
-
-
-def changing(conflicts: str) -> argparse.ArgumentParser:
-    """The options of the commands that change the folder.
-
-    Args:
-        conflicts: the help of `--on-conflict`.
-    """
-    shared = common()
-    shared.add_argument("-n", "--dry-run", action="store_true", help="only show what would be done")
-    shared.add_argument("-y", "--yes", action="store_true", help="do not ask")
-    shared.add_argument(
-        "--expect", metavar="PLAN", help="do not ask, but do only just this: the `plan` that --dry-run --json printed"
-    )
-    shared.add_argument("--on-conflict", choices=("overwrite", "merge", "fail", "keep"), help=conflicts)
-    shared.add_argument(
-        "--all-files", action="store_true", help="show all files of the plan, even if they do not fit on the screen"
-    )
-    return shared

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snapd.agents.table import AGENTS
 from snapd.wire.generate import outputs
+from snapd.wire.words import AgentWords
 
 from . import answers, markdown
 
@@ -56,8 +58,9 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
 
 def _texts(root: Path, *, quick: bool) -> Iterator[tuple[str, str]]:
     """The path in the repository and the text of each generated file."""
-    yield from outputs().items()
+    yield from outputs({agent.name: AgentWords(agent.title, agent.colour) for agent in AGENTS.values()}).items()
     yield CONFIGURATION, markdown.with_settings((root / CONFIGURATION).read_text("utf-8"))
+    yield "snapd/cli/parsing/index.py", answers.index()
     yield "docs/cli.schema.json", answers.text()
     yield "docs/design/evidence.md", markdown.evidence((root / EVIDENCE).read_text("utf-8"))
     if not quick:

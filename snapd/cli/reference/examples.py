@@ -1,22 +1,25 @@
-"""The examples of `docs/cli.md`: real commands in a made-up project, in the order in which they are typed.
+"""The examples of `docs/cli.md`: real commands in a made-up project.
 
-`python -m snapd.cli.reference.examples` plays them, and prints for each command what was typed and what came back.
+`python -m snapd.cli.reference.examples` runs them, and prints the document.
 """
 
 from __future__ import annotations
 
-import json
 import re
+import shlex
 import sys
 import tempfile
 from typing import TYPE_CHECKING
 
+from snapd.cli.parsing.command import COMMANDS
 from snapd.sharing.sessions import SHORTEST
 
-from .scene import Scene
+from . import markdown
+from .answers import load_all
+from .demo_project import DemoProject
 
 if TYPE_CHECKING:
-    Played = dict[str, tuple[str, str]]
+    from .markdown import Played
 
 _BASKET = """def total(items):
     sum = 0
@@ -27,127 +30,99 @@ _BASKET = """def total(items):
 _BETTER = """def total(items):
     return sum(item.price * item.count for item in items)
 """
-_WIRING = ("agent install", "agent uninstall")
-_RUN_NAME = re.compile(r"\b[0-9a-f]{6,}\b")
+_STEP = "step begin --session s1 --agent bot --tool Edit"
+_RANDOM_NAME = re.compile(r"\b[0-9a-f]{6,}\b")
+_LATER = (
+    *("keep", "export", "bisect", "undo", "redo", "stage", "revert-hunk", "revert", "restore", "session end", "purge"),
+    *("status", "du", "gc", "doctor", "fsck", "agent install", "agent uninstall", "run", "stop"),
+)
+"""The commands whose examples change the project, or sum up what the others did, in this order."""
+_SIZES_OF_STORES = frozenset({"status", "du", "gc", "doctor", "fsck"})
+"""The commands that show sizes which depend on libraries and the file system."""
 
 
 class _Player:
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, project: DemoProject) -> None:
+        self.project = project
         self.played: Played = {}
+        self.names: dict[str, str] = {}
 
-    def show(self, words: str, typed: str, *, sizes: bool = True) -> str:
-        """Runs what is typed, as the example of a command; gives what it printed."""
-        alone = [] if words in ("du", "stop", *_WIRING) else ["--no-daemon"]
-        own, *command = typed.partition(" -- ")
-        said = self.scene.run(*own.split(), *alone, *"".join(command).split(), sizes=sizes)
-        self.played[words] = (f"snapd {typed}", said)
-        self.scene.later()
-        return said
+    def show(self, words: str) -> str:
+        """Runs the example of a command; returns what it printed."""
+        command = COMMANDS[words]
+        if not command.plays:
+            self.played[words] = (f"snapd {command.example}", "")
+            return ""
+        typed = command.example.format(**self.names)
+        printed = self.run(typed, sizes=words not in _SIZES_OF_STORES)
+        self.played[words] = (f"snapd {typed}", printed)
+        return printed
 
-    def step(self, tool: str, name: str, text: str | None) -> str:
-        """A step of the agent; gives its name."""
-        begun = self.show("step begin", f"step begin --session s1 --agent bot --tool {tool}").strip()
-        self.scene.write(name, text)
-        self.show("step end", f"step end {begun[:SHORTEST]} --file {name}")
-        return begun[:SHORTEST]
+    def run(self, typed: str, *, sizes: bool = True) -> str:
+        """Runs a command; where it can do without a daemon, it does."""
+        words = shlex.split(typed)
+        options = markdown.options_of(words)
+        at = words.index("--") if "--" in words else len(words)
+        alone = ["--no-daemon"] if "--no-daemon" in options else []
+        printed = self.project.run(*words[:at], *alone, *words[at:], sizes=sizes)
+        self.project.later()
+        return printed
 
 
-def play(scene: Scene) -> Played:
+def play(project: DemoProject) -> Played:
     """Plays all examples.
 
     Args:
-        scene: where nothing has happened yet.
+        project: where nothing has happened yet.
 
     Returns:
         What was typed and what was printed, by the words of the command.
     """
-    player = _Player(scene)
-    show = player.show
-    scene.write("src/basket.py", _BASKET)
-    scene.write("notes.txt", "ask about discounts\n")
-    scene.write("token.txt", "a secret\n")
-    first = show("track", "track").strip()
-    step = player.step("Edit", "src/basket.py", _BETTER)
-    player.step("Write", "src/discount.py", "RATE = 0.9\n")
-    scene.write("notes.txt", "discounts: 10 %\n")
-    scene.later(20)
-    show("log", "log")
-    show("sessions", "sessions")
-    show("show", f"show {step}")
-    show("diff", "diff last")
-    show("patch", f"patch {first}")
-    show("files", f"files {first}")
-    show("snapshots", "snapshots")
-    show("review", "review")
-    show("blame", "blame src/basket.py")
-    show("keep", "keep src/discount.py")
-    show("export", f"export {step} ../before")
-    show("bisect", "bisect -- grep -q sum.=.0 src/basket.py")
-    show("undo", f"undo {step} --yes")
-    show("redo", "redo --yes")
-    with scene.repository({"src/basket.py": _BASKET}):
-        show("stage", "stage s1")
-    show("revert-hunk", f"revert-hunk {step} src/basket.py 1")
-    show("revert", f"revert {first} notes.txt --yes")
-    show("restore", f"restore {first} --dry-run")
-    show("session end", "session end s1")
-    scene.write("token.txt", None)
-    show("purge", "purge token.txt --dry-run")
-    show("status", "status", sizes=False)
-    show("du", "du", sizes=False)
-    show("gc", "gc", sizes=False)
-    show("doctor", "doctor", sizes=False)
-    show("fsck", "fsck", sizes=False)
-    # by this folder, it is found
-    scene.write("../home/.codex/config.toml", 'model = "gpt-5.5"\n')
-    show("agent install", "agent install codex")
-    show("agent uninstall", "agent uninstall codex")
-    return player.played | _with_daemon(scene) | _UNPLAYED
+    every = load_all()
+    player = _Player(project)
+    project.write("src/basket.py", _BASKET)
+    project.write("notes.txt", "ask about discounts\n")
+    project.write("token.txt", "a secret\n")
+    player.names["first"] = player.show("track").strip()
+    step = player.run(_STEP).strip()[:SHORTEST]
+    project.write("src/basket.py", _BETTER)
+    player.run(f"step end {step} --file src/basket.py")
+    player.names["step"] = player.show("step begin").strip()[:SHORTEST]
+    project.write("src/discount.py", "RATE = 0.9\n")
+    player.show("step end")
+    player.names["step"] = step
+    project.write("notes.txt", "discounts: 10 %\n")
+    project.later(20)
+    for words, command in every.items():
+        if command.example and words not in (*player.played, *_LATER):
+            player.show(words)
+    for words in _LATER:
+        _prepare(project, words)
+        if words == "stage":
+            with project.repository({"src/basket.py": _BASKET}):
+                player.show(words)
+        else:
+            player.show(words)
+    # a daemon lives in real time and makes names of its own
+    typed, printed = player.played["run"]
+    return {**player.played, "run": (typed, _RANDOM_NAME.sub("7c1e90", printed))}
 
 
-def _with_daemon(scene: Scene) -> Played:
-    """The examples that need a daemon, which lives in real time and makes names of its own."""
-    said = scene.run("run", "--", "sh", "-c", "echo 'VAT = 0.2' > src/vat.py")
-    scene.run("stop")
-    return {
-        "run": ("snapd run -- sh -c \"echo 'VAT = 0.2' > src/vat.py\"", _RUN_NAME.sub("7c1e90", said)),
-        "stop": ("snapd stop", ""),
-    }
-
-
-_UNPLAYED: Played = {
-    "adopt": ("snapd adopt ~/old-name", ""),
-    "uninstall": ("snapd uninstall --dry-run", ""),
-    "hook": ("snapd hook < event.json", ""),
-    "push": ("snapd push origin --exclude '*.env'", ""),
-    "fetch": ("snapd fetch origin", ""),
-    "bundle": ("snapd bundle ../parser.bundle 5f1c0a22 --dry-run", ""),
-    "unbundle": ("snapd unbundle ../parser.bundle", ""),
-    "handover": ("snapd handover origin --dry-run", ""),
-    "takeover": ("snapd takeover origin --dry-run", ""),
-    "apply": ("snapd apply 7c1e90b2 --dry-run", ""),
-    "watch": ("snapd watch", ""),
-    "acp": ("snapd acp -- claude-agent-acp", ""),
-    "mcp": ("snapd mcp", ""),
-    "agent status": ("snapd agent status", ""),
-    "ui": ("snapd ui", ""),
-    "web": ("snapd web --open", ""),
-    "serve": ("snapd serve --idle-exit 0", ""),
-    "connect": ("snapd connect", ""),
-    "completion": ("snapd completion bash > ~/.local/share/bash-completion/completions/snapd", ""),
-    "help": ("snapd help undo", ""),
-}
-"""Examples that print nothing, or what this document says anyway."""
+def _prepare(project: DemoProject, words: str) -> None:
+    if words == "purge":
+        project.write("token.txt", None)
+    elif words == "agent install":
+        # a folder that makes it look installed
+        project.write("../home/.codex/config.toml", 'model = "gpt-5.5"\n')
 
 
 def main() -> None:
-    """Plays them in this process, whose clock and names are those of the scene from then on."""
+    """Plays them in this process, whose clock and names are those of the project from then on."""
     output = sys.stdout
     with tempfile.TemporaryDirectory(prefix="snapd-docs-", ignore_cleanup_errors=True) as scratch:
-        scene = Scene(scratch)
-        scene.begin()
-        json.dump(play(scene), output)
+        project = DemoProject(scratch)
+        project.begin()
+        output.write(markdown.document(play(project)))
 
 
 if __name__ == "__main__":

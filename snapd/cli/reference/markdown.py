@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import subprocess
 import sys
 import tomllib
 from typing import TYPE_CHECKING
 
-from snapd.cli.parsing.parser import GROUPS, build_parser
-from snapd.cli.parsing.usage import common, subcommands
+from snapd.cli.parsing.command import COMMANDS, common
+from snapd.cli.parsing.parser import build_parser, grouped
+from snapd.cli.parsing.usage import Parser, subcommands
 from snapd.settings.table import SETTINGS, Setting
 from snapd.wire.generate.classes import BANNER
 
-from .answers import WITHOUT_JSON
+from .answers import load_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from .examples import Played
+    from snapd.cli.parsing.command import Command
+
+    Played = dict[str, tuple[str, str]]
 
 _HEAD = f"""\
 <!-- {BANNER} -->
@@ -71,12 +73,15 @@ runs in a real editor or browser.
 
 
 def text() -> str:
-    """The text of the document; plays the examples, in a process of their own.
+    """The text of the document, for which a process of its own plays the examples.
 
     Raises:
         LookupError: a command has no example.
     """
-    return document(_played())
+    check_examples(load_all())
+    return subprocess.run(
+        [sys.executable, "-m", "snapd.cli.reference.examples"], stdout=subprocess.PIPE, check=True, encoding="utf-8"
+    ).stdout
 
 
 def document(played: Played) -> str:
@@ -84,16 +89,10 @@ def document(played: Played) -> str:
 
     Args:
         played: the examples, by the words of their commands.
-
-    Raises:
-        LookupError: a command has no example.
     """
     every = dict(commands(build_parser()))
-    missing = every.keys() - played.keys()
-    if missing:
-        raise LookupError(f"no example of {', '.join(sorted(missing))}: add one to snapd/cli/reference/examples.py")
     parts = [_HEAD, _contents(every)]
-    for group, names in GROUPS.items():
+    for group, names in grouped().items():
         parts.append(f"## {group.capitalize()}\n")
         for words, parser in every.items():
             if words.split()[0] in names:
@@ -107,21 +106,32 @@ def commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple
     if not below:
         yield words, parser
     # below a command, as they were added
-    order = [] if words else [name for names in GROUPS.values() for name in names]
+    order = [] if words else [name for names in grouped().values() for name in names]
     for name in sorted(below, key=lambda name: order.index(name) if name in order else len(order)):
         yield from commands(below[name], f"{words} {name}".strip())
 
 
-def _played() -> Played:
-    done = subprocess.run(
-        [sys.executable, "-m", "snapd.cli.reference.examples"], stdout=subprocess.PIPE, check=True, encoding="utf-8"
-    )
-    return {words: (typed, said) for words, (typed, said) in json.loads(done.stdout).items()}
+def check_examples(every: Mapping[str, Command]) -> None:
+    """Raises `LookupError` if a command has no example."""
+    for words, command in every.items():
+        if command.group and not command.example:
+            raise LookupError(f"no example of {words}: give its @Command one in {command.run.__module__}")
+
+
+def options_of(words: Sequence[str]) -> Collection[str]:
+    """The options of the command that some words call."""
+    parser: Parser = build_parser()
+    for word in words:
+        below = subcommands(parser)
+        if word not in below:
+            break
+        parser = below[word]
+    return parser._option_string_actions
 
 
 def _contents(every: dict[str, argparse.ArgumentParser]) -> str:
     rows = ["| to | commands |", "|---|---|"]
-    for group, names in GROUPS.items():
+    for group, names in grouped().items():
         links = [f"[{words}](#snapd-{words.replace(' ', '-')})" for words in every if words.split()[0] in names]
         rows.append(f"| {group} | {', '.join(links)} |")
     return "\n".join(rows) + "\n"
@@ -134,19 +144,14 @@ def _command(words: str, parser: argparse.ArgumentParser, typed: str, said: str)
     rows = [_row(action) for action in _own(parser)]
     if rows:
         lines += ["| argument | meaning |", "|---|---|", *rows, ""]
-    if words in WITHOUT_JSON:
-        lines.append(f"It has no `--json`: {WITHOUT_JSON[words]}.\n")
+    if COMMANDS[words].without_json:
+        lines.append(f"It has no `--json`: {COMMANDS[words].without_json}.\n")
     printed = said.rstrip("\n").split("\n") if said.strip() else []
     return "\n".join([*lines, "```console", f"$ {typed}", *printed, "```", ""])
 
 
 def _about(words: str) -> str:
-    *above, name = words.split()
-    parser: argparse.ArgumentParser = build_parser()
-    for word in above:
-        parser = subcommands(parser)[word]
-    action = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
-    return str(next(line.help for line in action._choices_actions if line.dest == name))
+    return COMMANDS[words].help
 
 
 def _synopsis(words: str, parser: argparse.ArgumentParser) -> str:
@@ -175,8 +180,14 @@ def _all(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 def _own(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     """The arguments of a command besides those that most commands have."""
-    shared = {(*action.option_strings, action.help) for action in common()._actions}
+    shared = {(*action.option_strings, action.help) for action in _common()}
     return [action for action in _all(parser) if (*action.option_strings, action.help) not in shared]
+
+
+def _common() -> list[argparse.Action]:
+    parser = Parser(add_help=False)
+    common(parser)
+    return parser._actions
 
 
 def _row(action: argparse.Action) -> str:
@@ -189,7 +200,7 @@ def _row(action: argparse.Action) -> str:
 
 def _shared() -> str:
     about = "Each command that works on a folder has these; `snapd COMMAND --help` lists exactly those that it has."
-    rows = [_row(action) for action in common()._actions]
+    rows = [_row(action) for action in _common()]
     head = ["## Options that most commands have\n", f"{about}\n", "| argument | meaning |", "|---|---|"]
     return "\n".join([*head, *rows, ""])
 

@@ -84,12 +84,11 @@ def connected(
         SnapdError: the folder cannot be opened, or a setting is wrong.
     """
     from snapd.backend import RemoteBackend, connect
-    from snapd.launch import ensure_daemon
 
     locations, path = daemon_at(socket)
     own = own_settings(locations)
     try:
-        ensure_daemon(locations, path).close()
+        client = connect(path, timeout, locations, _tell_start if sys.stderr.isatty() else None)
     except IoError as error:
         from snapd.settings.sources import read_file
 
@@ -100,20 +99,11 @@ def connected(
         from snapd.hook.main import catch_up
 
         catch_up(os.environ, _CATCH_UP_SECONDS)
-    client = connect(path, timeout)
     return RemoteBackend(client, folder, {**own, "onlyOpen": True} if only_open else own), client
 
 
-def connect_again(client: Client, socket: str | None) -> None:
-    """Connects to the daemon on a socket once more, which is started if it does not run.
-
-    Raises:
-        IoError, ClientError, OSError: it cannot be started or reached.
-    """
-    from snapd.launch import ensure_daemon
-
-    ensure_daemon(*daemon_at(socket)).close()
-    client.reconnect()
+def _tell_start() -> None:
+    print("snapd: starting the daemon...", file=sys.stderr)
 
 
 def own_settings(locations: Locations) -> dict[str, Any]:
@@ -156,15 +146,14 @@ def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
     return Settings.of(file)
 
 
-def ask(found: Backend, method: str, params: dict[str, Any]) -> Any:
+def ask(found: Backend, method: Any, params: Any) -> Any:
     """The result of a request; a long one shows a progress bar on a terminal.
 
     Raises:
         SnapdError: the error that answers the request.
     """
-    given = {name: value for name, value in params.items() if value is not None}
     with _bar() if sys.stderr.isatty() else nullcontext() as report:
-        answer = found.request(method, given, report)
+        answer = found.request(method, params, report)
     ANSWERS.append((found, answer))
     return answer
 

@@ -7,19 +7,21 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE, NOT_ALL
-from snapd.cli.terminal.asking import confirmed, declined
+from snapd.cli.terminal.asking import confirmed, decide, declined
 from snapd.cli.terminal.filenames import printable
-from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.naming import file_title, short
 from snapd.cli.terminal.output import Painter, counted, print_json
-from snapd.cli.terminal.plans import file_lines, room_for_files, total, unit_lines
-from snapd.cli.terminal.reasons import STYLES, excerpts, not_in_snapshots, signature_words, taken_away
+from snapd.cli.terminal.plans import changing_rows, file_lines, room_for_files, total, unit_lines
+from snapd.cli.terminal.reasons import STYLES, excerpt, excerpts, not_in_snapshots, signature_words, taken_away
 from snapd.model.errors import PlanChanged
 from snapd.wire.words import ELSEWHERE_REASONS
 
 from .connection import ask
+from .names import file_of
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
     from snapd.backend import Backend
 
@@ -76,7 +78,16 @@ def operate(
     if sure or options.expect is not None:
         return _show(options, painter, method, params, ask(found, method, params))
     plan = {"plan": agreed, "files": []} if agreed else ask(found, method, {**params, "dryRun": True})
+    decisions: dict[str, str] = {}
     while True:
+        if undecided := _undecided(options, plan, decisions):
+            answers = decide(Painter(options, sys.stderr), _questions(options, plan, undecided))
+            if answers is None:
+                return declined(options)
+            decisions |= zip(map(file_of, undecided), answers, strict=True)
+            params["decisions"] = {file: answer for file, answer in decisions.items() if answer != "skip"} or None
+            plan = ask(found, method, {**params, "dryRun": True})
+            continue
         expecting = {**params, "expect": plan["plan"]}
         try:
             if not _confirmed(options, found, method, expecting, plan):
@@ -87,12 +98,32 @@ def operate(
             print("snapd: something changed meanwhile, so this is what would be done now:", file=sys.stderr)
 
 
+def _undecided(options: argparse.Namespace, plan: dict[str, Any], decisions: dict[str, str]) -> list[dict[str, Any]]:
+    """The files in conflict about which a person at the terminal can decide, and has not."""
+    if options.on_conflict is not None or not sys.stdin.isatty():
+        return []
+    return [row for row in plan["files"] if row["outcome"] == "conflict" and file_of(row) not in decisions]
+
+
+def _questions(
+    options: argparse.Namespace, plan: dict[str, Any], rows: Iterable[dict[str, Any]]
+) -> list[tuple[str, list[str]]]:
+    """The name of each file in conflict, and the lines that say why it is."""
+    painter = Painter(options, sys.stderr)
+
+    def why(row: dict[str, Any]) -> list[str]:
+        return excerpt(painter, plan, row["file"]) or file_lines(painter, {"files": [row]}, None, planned=True)
+
+    return [(file_title(row), why(row)) for row in rows]
+
+
 def _confirmed(
     options: argparse.Namespace, found: Backend, method: str, params: dict[str, Any], plan: dict[str, Any]
 ) -> bool:
     """Shows a plan and asks; raises `PlanChanged` if there is another one by the time that the diff is shown."""
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
-    if not touched:
+    changed = changing_rows(plan)
+    if not changed:
         return True
     # standard output is for the result alone
     painter = Painter(options, sys.stderr)
@@ -103,7 +134,7 @@ def _confirmed(
         diff = ask(found, method, asked)["details"].get("diff", "")
         print(painter.diff(diff).rstrip("\n") or "no file would change", file=sys.stderr)
 
-    would = f"this would change {counted(len(touched), 'file')}"
+    would = f"this would change {counted(len(changed), 'file')}"
     hint = "see them with --dry-run, then confirm with --yes"
     return confirmed("Go on? A snapshot keeps the files as they are now.", would, hint, lines, show)
 
@@ -120,8 +151,9 @@ def _planned(
     head = unit_lines(painter, plan, _PLANNED[method]) if method in _PLANNED else []
     head += _signed(painter, method, params, plan)
     tail = [*excerpts(painter, plan), total(painter, plan), *_lost(painter, method, plan)]
-    if options.on_conflict == "overwrite":
-        tail = [*taken_away(painter, plan), *tail]
+    overwritten = {file for file, decision in (params.get("decisions") or {}).items() if decision == "overwrite"}
+    if options.on_conflict == "overwrite" or overwritten:
+        tail = [*taken_away(painter, plan, overwritten), *tail]
     # two lines for the question and what was typed before
     room = room_for_files(len(head) + len(tail) + 2, everything=options.all_files, terminal=terminal)
     return [*head, *file_lines(painter, plan, room, planned=True), *tail]
@@ -143,7 +175,8 @@ def _show(
             print(line, file=sys.stderr)
     if not options.dry_run and not result["applied"]:
         return NOT_ALL
-    as_asked = {*_AS_ASKED, "kept"} if options.on_conflict == "keep" else _AS_ASKED
+    is_kept_as_asked = options.on_conflict == "keep" or params.get("decisions")
+    as_asked = {*_AS_ASKED, "kept"} if is_kept_as_asked else _AS_ASKED
     is_done = all(row["outcome"] in as_asked for row in result["files"]) and not _is_elsewhere(result)
     return DONE if is_done and _is_turned(method, result) else NOT_ALL
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from contextlib import contextmanager
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -55,14 +56,19 @@ class Found(NamedTuple):
     step: dict[str, Any] | None = None
 
 
-def find_snapshot(found: Backend, word: str) -> str:
+def find_snapshot(found: Backend, word: str, *, or_oldest: bool = True) -> str:
     """The hash of the snapshot that a word stands for.
+
+    Args:
+        found: who answers.
+        word: of the command line.
+        or_oldest: whether a time before the first snapshot stands for that one.
 
     Raises:
         UnknownSnapshot, UnknownStep: there is none.
         InvalidParams: several match, or no snapshot can be called that.
     """
-    return _find(found, word).hash
+    return _find(found, word, or_oldest=or_oldest).hash
 
 
 def find_sides(found: Backend, word: str, other: str | None) -> tuple[str, str | None]:
@@ -99,11 +105,11 @@ def _is_name(word: str) -> bool:
     return "last".startswith(word) or set(word.removesuffix("+")) <= _HEXADECIMAL
 
 
-def _find(found: Backend, word: str) -> Found:
+def _find(found: Backend, word: str, *, or_oldest: bool = True) -> Found:
     if word == "last":
         return Found(_last(found))
     if word.startswith("@"):
-        return Found(_at(found, word))
+        return Found(_at(found, word, or_oldest=or_oldest))
     name, is_after = word.removesuffix("+"), word.endswith("+")
     if not (name and set(name) <= _HEXADECIMAL and len(name) <= (_STEP if is_after else _HASH)):
         raise _not_a_name(word)
@@ -128,18 +134,26 @@ def _last(found: Backend) -> str:
     return str(last)
 
 
-def _at(found: Backend, word: str) -> str:
+def _at(found: Backend, word: str, *, or_oldest: bool) -> str:
     now = local_now()
     until = last_second(word, now)
     before = until.astimezone(UTC).isoformat(timespec="seconds")
     taken = ask(found, "snapshot/list", {"before": before, "limit": 1, "counts": False})["snapshots"]
-    if not taken:
-        raise UnknownSnapshot(
-            f"there is no snapshot from {clock(until, now)} or before", hint="'snapd snapshots -n 0' lists all of them"
-        )
-    # a time is not exact: say what it was taken for
-    print_once(f"snapd: {word} is the snapshot {short(taken[0]['hash'])} from {clock(moment(taken[0]['at']), now)}")
-    return str(taken[0]["hash"])
+    if taken:
+        # a time is not exact: say what it was taken for
+        print_once(f"snapd: {word} is {_described(taken[0], now)}")
+        return str(taken[0]["hash"])
+    oldest = deque(pages(found, "snapshot/list", {"counts": False}, "snapshots"), maxlen=1)
+    nothing = f"there is no snapshot from {clock(until, now)} or before"
+    if not oldest or not or_oldest:
+        hint = f"the oldest is {_described(oldest[0], now)}" if oldest else TAKE_ONE
+        raise UnknownSnapshot(nothing, hint=hint)
+    print_once(f"snapd: {nothing}; using the oldest, {_described(oldest[0], now)}")
+    return str(oldest[0]["hash"])
+
+
+def _described(taken: dict[str, Any], now: datetime) -> str:
+    return f"the snapshot {short(taken['hash'])} from {clock(moment(taken['at']), now)}"
 
 
 def _steps(found: Backend, name: str) -> list[dict[str, Any]]:

@@ -25,10 +25,24 @@ a - {verb} this hunk and all later ones in the file
 d - leave this hunk and all later ones in the file
 ? - show this help
 """
+_CONFLICT_HELP = """\
+o - overwrite it, with what changed since; a snapshot keeps the file as it is now
+k - keep it as it is, and count it as done
+s - skip it: it stays as it is and in conflict, and you can try again
+O, K, S - the same for this file and all later ones
+q - stop, and change nothing
+? - show this help
+"""
+_DECISIONS = {"o": "overwrite", "k": "keep", "s": "skip"}
 
 
 def confirmed(
-    question: str, would: str, hint: str, lines: Iterable[str] = (), show: Callable[[], None] | None = None
+    question: str,
+    would: str,
+    hint: str,
+    lines: Iterable[str] = (),
+    show: Callable[[], None] | None = None,
+    explanation: str = "",
 ) -> bool:
     """Whether somebody says yes; standard output is for what was done.
 
@@ -38,6 +52,7 @@ def confirmed(
         hint: of that error.
         lines: what they should know first.
         show: shows more for the answer "d", after which the question is asked again; None where there is no more.
+        explanation: what yes means, for the answer "?"; default: to do what was shown.
 
     Raises:
         InvalidParams: it cannot be asked.
@@ -47,12 +62,16 @@ def confirmed(
     for line in lines:
         print(line, file=sys.stderr)
     while True:
-        print(f"{question} [{'y/N' if show is None else 'y/N/d'}] ", end="", file=sys.stderr, flush=True)
+        print(f"{question} [{'y/N/?' if show is None else 'y/N/d/?'}] ", end="", file=sys.stderr, flush=True)
         check_asked()
         answer = sys.stdin.readline().strip().lower()
-        if show is None or answer not in ("d", "diff"):
+        if answer in ("?", "h", "help"):
+            print(f"y - {explanation or 'do what is shown above'}\nn - change nothing (default)", file=sys.stderr)
+            print(*([] if show is None else ["d - show the diff"]), "? - show this help", sep="\n", file=sys.stderr)
+        elif show is not None and answer in ("d", "diff"):
+            show()
+        else:
             return answer in ("y", "yes")
-        show()
 
 
 def declined(options: argparse.Namespace) -> int:
@@ -120,6 +139,37 @@ def choose(options: argparse.Namespace, title: str, hunks: Sequence[dict[str, An
         if answer == "y":
             chosen.append(hunk["index"])
     return Chosen(chosen)
+
+
+def decide(painter: Painter, conflicts: Sequence[tuple[str, Iterable[str]]]) -> list[str] | None:
+    """Has a person decide about each file in conflict.
+
+    Args:
+        painter: colours.
+        conflicts: the names of the files as they are shown, and the lines that say why.
+
+    Returns:
+        `overwrite`, `keep` or `skip` for each; None where the person stops, as at the end of the input.
+    """
+    decisions: list[str] = []
+    for at, (name, lines) in enumerate(conflicts):
+        print(*lines, sep="\n", file=sys.stderr)
+        question = f"({at + 1}/{len(conflicts)}) {name} is in conflict: overwrite, keep or skip it [o,k,s,q,?]? "
+        answer = ""
+        while answer not in _DECISIONS:
+            print(painter.paint(question, "cyan"), end="", file=sys.stderr, flush=True)
+            check_asked()
+            line = sys.stdin.readline()
+            answer = line.strip()
+            if not line or answer in ("q", "Q"):
+                return None
+            if answer in ("O", "K", "S"):
+                return [*decisions, *[_DECISIONS[answer.lower()]] * (len(conflicts) - at)]
+            answer = answer[:1] if answer in _DECISIONS.values() else answer
+            if answer not in _DECISIONS:
+                print(painter.paint(_CONFLICT_HELP, "dim"), end="", file=sys.stderr)
+        decisions.append(_DECISIONS[answer])
+    return decisions
 
 
 def _answer(painter: Painter, question: str, verb: str) -> str:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import shutil
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 from unicodedata import combining, east_asian_width
 
 from .filenames import printable
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _NARROWEST = 40
-_UNLIMITED = 1 << 20
+UNLIMITED = 1 << 20
+"""The width where nothing says one, as in a pipe: there, nothing is cut."""
+_ALIGNED = 40
+"""Columns of a name up to which what follows it stands below what follows the others."""
 _MOVED = " → "
 
 
-def terminal_width(*, unlimited: bool = False) -> int:
-    """The columns that there are, 40 at least.
+def terminal_width() -> int:
+    """The columns of the terminal, 40 at least; `UNLIMITED` without one, unless COLUMNS says how many."""
+    return max(_NARROWEST, shutil.get_terminal_size((UNLIMITED, 24)).columns)
 
-    Args:
-        unlimited: whether there is no limit where nobody says, for what programs may read too; else it is 80.
-    """
-    return max(_NARROWEST, shutil.get_terminal_size((_UNLIMITED if unlimited else 80, 24)).columns)
+
+def at_most(number: int) -> int:
+    """So many rows of a list on a terminal, and all of them elsewhere."""
+    return number if sys.stdout.isatty() else UNLIMITED
 
 
 def columns(text: str) -> int:
@@ -30,6 +38,16 @@ def columns(text: str) -> int:
 def pad(text: str, room: int) -> str:
     """Fills a text up with blanks to a width in columns; a longer one stays as it is."""
     return text + " " * (room - columns(text))
+
+
+def cell(text: str, room: int, width: int) -> str:
+    """A text in a column so wide; where the whole width is unlimited, a longer one is not cut."""
+    return pad(text if width >= UNLIMITED else fit(text, room), room)
+
+
+def aligned(names: Iterable[str]) -> int:
+    """The columns of the widest of some names, but for long ones, which push away nothing of the others."""
+    return max((width for width in map(columns, names) if width <= _ALIGNED), default=0)
 
 
 def fit(text: str, room: int) -> str:

@@ -38,7 +38,7 @@ def said_of(step: dict[str, Any]) -> str:
     return " ".join(filter(None, (one_line(step.get("tool")), one_line(step.get("description")))))
 
 
-def prompt_of(message: dict[str, Any]) -> str:
+def prompt_of(message: Any) -> str:
     """The prompt of a message on one line; of one whose text is not kept, what it is."""
     return one_line(message.get("text")) or "a prompt"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import errors
 from .filenames import STYLE
 from .filenames import printable as printable
-from .layout import columns, fit_title, one_line, pad, terminal_width
+from .layout import aligned, columns, fit_title, one_line, pad, terminal_width
 from .naming import short, step_name
 from .streams import Text
 
@@ -87,16 +87,16 @@ def summary(painter: Painter, diffs: Iterable[dict[str, Any]], width: int | None
         width: columns that there are; default: those of the terminal, and without one as many as names need.
     """
     rows = list(diffs)
-    width = width or terminal_width(unlimited=True)
+    width = width or terminal_width()
     most = max((row["additions"] + row["deletions"] for row in rows), default=0)
     widest = max((sum(len(text) for text, _ in count_words(row)) for row in rows), default=0)
     room = max(_LEAST, width - len("M ") - len("  ") - widest)
     names = [fit_title(row, room) for row in rows]
-    aligned = max(map(columns, names), default=0)
-    bar = max(0, min(_BAR_WIDTH, room - aligned - 1))
+    column = aligned(names)
     lines = []
     for row, name in zip(rows, names, strict=True):
-        start = f"{painter.paint(*letter_of(row))} {pad(name, aligned)}  "
+        start = f"{painter.paint(*letter_of(row))} {pad(name, column)}  "
+        bar = max(0, min(_BAR_WIDTH, room - max(column, columns(name)) - 1))
         line = f"{start}{counts(painter, row)} {_bar(painter, row, bar, most)}"
         lines.append(line.rstrip())
     added, deleted = (sum(row[key] for row in rows) for key in ("additions", "deletions"))
@@ -159,13 +159,13 @@ def watching(status: dict[str, Any]) -> str:
     return f"{status['watcher']} ({reason})" if reason else str(status["watcher"])
 
 
-_printed: set[str] = set()
+printed: set[str] = set()
 
 
 def print_once(line: str) -> None:
     """Prints a line to standard error, unless this command printed it already."""
-    if line not in _printed:
-        _printed.add(line)
+    if line not in printed:
+        printed.add(line)
         print(line, file=sys.stderr)
 
 

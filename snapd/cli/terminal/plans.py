@@ -34,6 +34,7 @@ _WOULD = {
     "skipped": "would skip",
 }
 _TOTALS = {"restored": "restore", "merged": "merge", "deleted": "delete", "kept": "keep", "skipped": "skip"}
+_CHANGING = frozenset({"restored", "deleted", "merged"})
 _DONE, _PLANNED = 9, 13
 """Columns of the words for what was done, and for what would be."""
 _LEAST = 3
@@ -62,9 +63,7 @@ def file_lines(painter: Painter, result: dict[str, Any], most: int | None, *, pl
         most: lines, at most; None for all.
         planned: whether it would be done.
     """
-    sources = {row["renamedFrom"] for row in result["files"] if "renamedFrom" in row}
-    # a file that is moved is one line, for both of its names
-    rows = [row for row in result["files"] if row["outcome"] != "deleted" or row["file"] not in sources]
+    rows = rows_of(result)
     contested = reasons(result)
     more: list[str] = []
     if most is not None and len(rows) > most:
@@ -73,6 +72,17 @@ def file_lines(painter: Painter, result: dict[str, Any], most: int | None, *, pl
         rows = rows[: most - 1]
         more = [painter.paint(f"… and {left} more files; --all-files shows them", "dim")]
     return [*(_file(painter, row, contested, planned=planned) for row in rows), *more]
+
+
+def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The files of an operation; one that is moved is one, for both of its names."""
+    sources = {row["renamedFrom"] for row in result["files"] if "renamedFrom" in row}
+    return [row for row in result["files"] if row["outcome"] != "deleted" or row["file"] not in sources]
+
+
+def changing_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those of them that the operation changes."""
+    return [row for row in rows_of(result) if row["outcome"] in _CHANGING]
 
 
 def reasons(result: dict[str, Any]) -> dict[str, str]:
@@ -93,13 +103,13 @@ def _file(painter: Painter, row: dict[str, Any], contested: dict[str, str], *, p
     told = contested.get(row["file"]) if outcome in ("conflict", "kept") else None
     reason = f"({told or reason_text(row['reason'], row.get('branch'))})"
     # a reason that does not fit stands below; names are whole, however long they are
-    fits = len(word) + 1 + columns(name) + 2 + columns(reason) <= terminal_width(unlimited=True)
+    fits = len(word) + 1 + columns(name) + 2 + columns(reason) <= terminal_width()
     return line + ("  " if fits else "\n" + " " * (len(word) + 1)) + reason
 
 
 def total(painter: Painter, result: dict[str, Any]) -> str:
     """What would be done in all: "would restore 3 files, delete 1: +12 -40"."""
-    outcomes = [row["outcome"] for row in result["files"]]
+    outcomes = [row["outcome"] for row in rows_of(result)]
     counted = [(verb, outcomes.count(outcome), "") for outcome, verb in _TOTALS.items()]
     counted.append(("leave", outcomes.count("conflict"), " in conflict"))
     parts: list[str] = []

@@ -12,7 +12,7 @@ from .naming import short
 from .times import clock, local_now, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from datetime import datetime
 
     from .output import Painter
@@ -99,30 +99,41 @@ def excerpts(painter: Painter, result: dict[str, Any]) -> list[str]:
         painter: colours.
         result: an answer with `details`.
     """
-    lines: list[str] = []
-    width = terminal_width()
-    shown = [row for row in _in_conflict(result) if "dispute" in row][:_FILES]
-    names = {step["stepId"]: f"step {short(step['stepId'])}" for step in result.get("steps", ())}
-    for row in shown:
-        dispute = row["dispute"]
-        name = names.get(row["name"], "it")
-        sides = {
-            "now": (dispute["now"], "green"),
-            f"left by {name}": (dispute["left"], "red"),
-            "before that": (dispute["wanted"], ""),
-        }
-        room = max(map(len, sides))
-        lines.append(f"{painter.paint(printable(row['file']), 'bold')}, line {dispute['line']}: {why(row)}")
-        for title, (side, style) in sides.items():
-            lines += _side(painter, title.ljust(room), side, style, width)
+    shown = [row["file"] for row in _in_conflict(result) if "dispute" in row][:_FILES]
+    return [line for file in shown for line in excerpt(painter, result, file)]
+
+
+def excerpt(painter: Painter, result: dict[str, Any], file: str) -> list[str]:
+    """Why a file is in conflict, and the lines in question, if it is about lines."""
+    row = next((row for row in _in_conflict(result) if row["file"] == file), None)
+    if row is None or "dispute" not in row:
+        return [] if row is None else [f"{painter.paint(printable(file), 'bold')}: {why(row)}"]
+    dispute = row["dispute"]
+    ids = {step["stepId"] for step in result.get("steps", ())}
+    name = f"step {short(row['name'])}" if row["name"] in ids else "it"
+    sides = {
+        "now": (dispute["now"], "green"),
+        f"left by {name}": (dispute["left"], "red"),
+        "before that": (dispute["wanted"], ""),
+    }
+    room = max(map(len, sides))
+    lines = [f"{painter.paint(printable(file), 'bold')}, line {dispute['line']}: {why(row)}"]
+    for title, (side, style) in sides.items():
+        lines += _side(painter, title.ljust(room), side, style, terminal_width())
     return lines
 
 
-def taken_away(painter: Painter, plan: dict[str, Any]) -> list[str]:
-    """Whose work an undo would write over that was told to; a line for each, with the files."""
+def taken_away(painter: Painter, plan: dict[str, Any], overwritten: Collection[str] = ()) -> list[str]:
+    """Whose work an undo that overwrites files takes away; a line for each, with the files.
+
+    Args:
+        painter: colours.
+        plan: of the undo.
+        overwritten: the files that it overwrites; empty for all in conflict.
+    """
     files: dict[str, list[str]] = {}
     for row in plan.get("details", {}).get("contested", ()):
-        if row.get("reason") == "unsavedInEditor":
+        if row.get("reason") == "unsavedInEditor" or (overwritten and row.get("uri", row["file"]) not in overwritten):
             continue
         for each in row["by"] or [{"author": "user"}]:
             names = files.setdefault(whose(each), [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import attrs
@@ -12,7 +12,7 @@ from snapd.core.answers import FormerHistory, MessageView, News, Page, StepView
 from snapd.core.operations.writer import Writer
 from snapd.core.seams import Policy
 from snapd.model.call import Call
-from snapd.model.snapshot import ObjectId, RelPath
+from snapd.model.snapshot import ObjectId, RelPath, Snapshot
 from snapd.model.timeline import (
     Edited,
     Event,
@@ -61,18 +61,23 @@ class Messages:
             UnknownSession: there is no such session, or it has ended.
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not recorded.
         """
-        kept = self._sessions.kept_text(text)
         with self._writer.turn(call):
-            self._sessions.going_on(session_id)
-            latest = self._timeline.last_message(session_id)
-            known = self._timeline.message(session_id, message_id)
-            if known is not None and known == latest and kept in (None, known.text):
-                return
-            self._writer.work_tree.check_present()
-            snapshot = self._sessions.newest(call) if late else self._writer.capture_now(call)
-            self._writer.track(snapshot, MessageSent(session_id, message_id, kept), call)
-            self._writer.edits.drop(session_id=session_id)
-            self._sessions.notify(session_id, None)
+            capture = self._sessions.newest if late else self._sessions.capture
+            self.record(session_id, message_id, text, lambda: capture(call), call)
+
+    def record(
+        self, session_id: SessionId, message_id: str, text: str | None, capture: Callable[[], Snapshot], call: Call
+    ) -> None:
+        """Records a message as `send` does, on what `capture` gives; the caller has the right to write."""
+        kept = self._sessions.kept_text(text)
+        self._sessions.going_on(session_id)
+        latest = self._timeline.last_message(session_id)
+        known = self._timeline.message(session_id, message_id)
+        if known is not None and known == latest and kept in (None, known.text):
+            return
+        self._writer.track(capture(), MessageSent(session_id, message_id, kept), call)
+        self._writer.edits.drop(session_id=session_id)
+        self._sessions.notify(session_id, None)
 
     def page(
         self, session_id: SessionId | None, prefix: str, call: Call, after: int | None, limit: int | None
@@ -129,6 +134,24 @@ class _Told:
 
 
 @attrs.frozen
+class NewsLook:
+    """What the work tree was like when the news of a session was asked for.
+
+    Attributes:
+        told: when the agent was last told; None if never.
+        events: those since then, oldest first.
+        latest: what changed since the last of them.
+        now: what the agent is told until.
+    """
+
+    session_id: SessionId
+    told: _Told | None
+    events: Sequence[Event]
+    latest: Span | None
+    now: _Told
+
+
+@attrs.frozen
 class SessionNews:
     """Says what others did to the work of a session, if the policy has agents told.
 
@@ -153,20 +176,31 @@ class SessionNews:
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
-            self._writer.work_tree.check_present()
-            snapshot = self._writer.capture_now(call)
-            self._writer.record_look(snapshot)
-            told, events = self._since(session_id)
-            latest = self._writer.span(self._store.identify(snapshot))
-            last = self._store.timeline.next_seq - 1
+            look = self.look(session_id, self._writer.record_look(self._sessions.capture(call)))
+        return self.since(look, call)
+
+    def look(self, session_id: SessionId, snapshot: Snapshot) -> NewsLook:
+        """Notes what `since` compares; the caller has the right to write.
+
+        Args:
+            session_id: the session, which is known.
+            snapshot: the work tree as it is now, which is recorded, or about to be.
+        """
+        told, events = self._since(session_id)
+        latest = self._writer.span(self._store.identify(snapshot))
+        return NewsLook(session_id, told, events, latest, _Told(self._store.timeline.next_seq - 1, snapshot.tree))
+
+    def since(self, look: NewsLook, call: Call) -> News:
+        """Says what others did until a look, and notes that the agent knows it now; raises as `tell`."""
+        session_id, told = look.session_id, look.told
         news = News()
         if told is not None and self._policy.tells_agents:
-            touched = self._touched_by_others(session_id, told, events, latest, call)
-            undone, redone = self._turned(session_id, events, call)
-            news = News(undone, redone, self._changed(session_id, told.tree, snapshot.tree, touched, call))
+            touched = self._touched_by_others(session_id, told, look.events, look.latest, call)
+            undone, redone = self._turned(session_id, look.events, call)
+            news = News(undone, redone, self._changed(session_id, told.tree, look.now.tree, touched, call))
         if session_id not in self._told and self._policy.tells_agents:
             news = attrs.evolve(news, former=tuple(self._former()))
-        self._told[session_id] = _Told(last, snapshot.tree)
+        self._told[session_id] = look.now
         return news
 
     def _since(self, session_id: SessionId) -> tuple[_Told | None, list[Event]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 
 import attrs
@@ -89,7 +89,7 @@ class SessionNotices(SessionViews):
         super().__init__(timeline, step_changes)
         self._writer = writer
 
-    def _notify_end(self, ended: EndedStep, call: Call) -> None:
+    def notify_end(self, ended: EndedStep, call: Call) -> None:
         """Notifies that a step ended where another began; if that fails, the other step has begun all the same."""
         try:
             self._notify_after_turn(ended, call)
@@ -202,20 +202,29 @@ class Sessions(SessionNotices):
         """
         name = session_id if session_id is not None else secrets.token_hex(16)
         with self._writer.turn(call):
-            attendance = self._writer.attendance
-            silent = [
-                step.step_id
-                for step in self._timeline.open_steps()
-                if step.session_id != name
-                and attendance.may_have_ended(step)
-                and self.known(step.session_id).agent == agent
-            ]
-            if silent:
-                self._writer.append_event(StepsLeft(tuple(silent)))
-                attendance.leave(silent)
-            self._writer.append_event(SessionStarted(name, agent, title))
-            self.notify(name, None)
+            self.record_start(name, agent, title)
         return name
+
+    def record_start(self, name: SessionId, agent: str | None, title: str | None) -> None:
+        """Starts or resumes a session as `start` does; the caller has the right to write."""
+        attendance = self._writer.attendance
+        silent = [
+            step.step_id
+            for step in self._timeline.open_steps()
+            if step.session_id != name
+            and attendance.may_have_ended(step)
+            and self.known(step.session_id).agent == agent
+        ]
+        if silent:
+            self._writer.append_event(StepsLeft(tuple(silent)))
+            attendance.leave(silent)
+        self._writer.append_event(SessionStarted(name, agent, title))
+        self.notify(name, None)
+
+    def capture(self, call: Call) -> Snapshot:
+        """Captures the work tree, if it is still there; the caller has the right to write."""
+        self._writer.work_tree.check_present()
+        return self._writer.capture_now(call)
 
     def end(self, session_id: SessionId, call: Call) -> None:
         """Ends a session and its open steps; has no effect on a session that has ended.
@@ -225,15 +234,19 @@ class Sessions(SessionNotices):
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the session goes on.
         """
         with self._writer.turn(call):
-            if self.known(session_id).ended is not None:
-                return
-            for step in reversed(self._timeline.open_steps()):
-                if step.begun.session_id == session_id:
-                    self.notify_ended(self.end_open(step, WITH_OTHERS, call))
-            self._writer.see_recent_edits(call)
-            self._writer.edits.drop(session_id=session_id)
-            self._writer.append_event(SessionEnded(session_id))
-            self.notify(session_id, None)
+            self.record_end(session_id, call)
+
+    def record_end(self, session_id: SessionId, call: Call) -> None:
+        """Ends a session as `end` does; the caller has the right to write."""
+        if self.known(session_id).ended is not None:
+            return
+        for step in reversed(self._timeline.open_steps()):
+            if step.begun.session_id == session_id:
+                self.notify_ended(self.end_open(step, WITH_OTHERS, call))
+        self._writer.see_recent_edits(call)
+        self._writer.edits.drop(session_id=session_id)
+        self._writer.append_event(SessionEnded(session_id))
+        self.notify(session_id, None)
 
     # -- steps
 
@@ -249,46 +262,67 @@ class Sessions(SessionNotices):
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: no step was begun, and none has ended.
         """
         with self._writer.turn(call):
-            session = self.going_on(session_id)
-            message_id = new.message_id
-            if message_id is None:
-                latest = self._timeline.last_message(session_id)
-                message_id = None if latest is None else latest.message_id
-            known = None if new.part_id is None else self._timeline.step_of_part(session_id, message_id, new.part_id)
-            if known is not None:
-                return known
-            if new.parent is not None:
-                self.known_step(new.parent)
-            before = None if new.ends is None else self._to_end(new.ends, session_id, new.parent)
-            self._writer.work_tree.check_present()
-            snapshot = self._writer.capture_now(call) if new.began is None or before is not None else self.newest(call)
-            step_id = secrets.token_hex(16)
-            begun = StepBegun(
-                step_id=step_id,
-                session_id=session_id,
-                index=session.step_count,
-                parent=new.parent,
-                message_id=message_id,
-                part_id=new.part_id,
-                tool=new.tool,
-                description=new.description,
-                detached=new.client is None,
-                began=new.began,
-                command=self.kept_text(new.command),
-            )
-            ended = self._begin_on(snapshot, before, begun, call)
-            self._writer.edits.drop(session_id=session_id)
-            if new.client is not None:
-                self._writer.attendance.attend(step_id, new.client)
-            step = self.known_step(step_id)
-            self.notify(session_id, self._step_changes.view(step, session.agent, call))
+            step, ended = self.record_begin(session_id, new, lambda: self.capture(call), call)
         if ended is not None:
-            self._notify_end(ended, call)
+            self.notify_end(ended, call)
         return step
+
+    def record_begin(
+        self, session_id: SessionId, new: NewStep, capture: Callable[[], Snapshot], call: Call
+    ) -> tuple[Step, EndedStep | None]:
+        """Begins a step as `begin` does; the caller has the right to write, and calls `notify_end` afterwards.
+
+        Args:
+            session_id: the session.
+            new: the step.
+            capture: captures the work tree, if that is needed.
+            call: the request.
+
+        Returns:
+            The step, and the one that ended where it began.
+        """
+        session = self.going_on(session_id)
+        message_id = new.message_id
+        if message_id is None:
+            latest = self._timeline.last_message(session_id)
+            message_id = None if latest is None else latest.message_id
+        known = None if new.part_id is None else self._timeline.step_of_part(session_id, message_id, new.part_id)
+        if known is not None:
+            return known, None
+        if new.parent is not None:
+            self.known_step(new.parent)
+        before = None if new.ends is None else self._to_end(new.ends, session_id, new.parent)
+        snapshot = capture() if new.began is None or before is not None else self.newest(call)
+        step_id = secrets.token_hex(16)
+        begun = StepBegun(
+            step_id=step_id,
+            session_id=session_id,
+            index=session.step_count,
+            parent=new.parent,
+            message_id=message_id,
+            part_id=new.part_id,
+            tool=new.tool,
+            description=self._kept_description(new),
+            detached=new.client is None,
+            began=new.began,
+            command=self.kept_text(new.command),
+        )
+        ended = self._begin_on(snapshot, before, begun, call)
+        self._writer.edits.drop(session_id=session_id)
+        if new.client is not None:
+            self._writer.attendance.attend(step_id, new.client)
+        step = self.known_step(step_id)
+        self.notify(session_id, self._step_changes.view(step, session.agent, call))
+        return step, ended
 
     def kept_text(self, text: str | None) -> str | None:
         """Cuts a prompt or a command to the part that is kept; None if the settings keep none."""
         return text[:TEXT_LENGTH] if text and self._policy.keeps_prompts else None
+
+    def _kept_description(self, new: NewStep) -> str | None:
+        """Leaves out a description that is the command, or its beginning, if that is not kept."""
+        is_command = (new.description or "").strip("` …") in (new.command or "")
+        return new.description if not is_command or self._policy.keeps_prompts else None
 
     def _begin_on(self, snapshot: Snapshot, before: Step | None, begun: StepBegun, call: Call) -> EndedStep | None:
         """Records that a step begins on a snapshot, and that the step before it ends there, if that is open."""
@@ -304,6 +338,7 @@ class Sessions(SessionNotices):
 
     def newest(self, call: Call) -> Snapshot:
         """Gives the newest snapshot that there is, or takes one if there is none; raises as `begin`."""
+        self._writer.work_tree.check_present()
         tree = self._store.last
         return self._writer.capture_now(call) if tree is None else self._store.find(tree)
 
@@ -352,20 +387,31 @@ class Sessions(SessionNotices):
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the step is still open.
         """
         with self._writer.turn(call):
-            step = self.known_step(step_id)
-            ended = None
-            if step.state == "open":
-                ending = Ending(not is_left, None if claims is None else tuple(claims), description)
-                ended = self.end_open(step, ending, call)
-                if lingers and ending.claims:
-                    author = Author(step.session_id, frozenset(ending.claims), step.begun.parent)
-                    self._writer.edits.add(step_id, author)
-            elif step_id in self._writer.edits.recent:
-                self._writer.see_recent_edits(call)
-                self._writer.edits.drop([step_id])
+            ending = Ending(not is_left, None if claims is None else tuple(claims), description)
+            ended = self.record_finish(step_id, ending, lambda: self.capture(call), call, lingers=lingers)
         if ended is None:
             return self.shown(self.known_step(step_id), call)
         return self._notify_after_turn(ended, call)
+
+    def record_finish(
+        self, step_id: StepId, ending: Ending, capture: Callable[[], Snapshot], call: Call, *, lingers: bool = False
+    ) -> EndedStep | None:
+        """Ends a step as `finish` does; the caller has the right to write, and calls `notify_end` afterwards.
+
+        Returns:
+            The step; None if it had ended before.
+        """
+        step = self.known_step(step_id)
+        if step.state == "open":
+            ended = self._end_on(capture(), step, ending, call)
+            if lingers and ending.claims:
+                author = Author(step.session_id, frozenset(ending.claims), step.begun.parent)
+                self._writer.edits.add(step_id, author)
+            return ended
+        if step_id in self._writer.edits.recent:
+            capture()
+            self._writer.edits.drop([step_id])
+        return None
 
     def end_open(self, step: Step, ending: Ending, call: Call) -> EndedStep:
         """Ends an open step; the caller has the right to write, and calls `notify_ended` afterwards.
@@ -378,8 +424,7 @@ class Sessions(SessionNotices):
         Raises:
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the step is still open.
         """
-        self._writer.work_tree.check_present()
-        return self._end_on(self._writer.capture_now(call), step, ending, call)
+        return self._end_on(self.capture(call), step, ending, call)
 
     def _end_on(
         self,

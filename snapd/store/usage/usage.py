@@ -15,7 +15,7 @@ import attrs
 
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId
-from snapd.model.timeline import SessionStarted
+from snapd.model.timeline import MessageSent, SessionStarted
 from snapd.store.files.durable import files_below, names_if_there
 from snapd.store.files.lock import Ownership
 from snapd.store.maintenance.erase import erase_noted, note_erasing
@@ -42,6 +42,7 @@ class Usage:
         unused: of unreachable objects: the next maintenance removes them.
         linked: of the objects in files that the user's own git has too: they take no additional space.
         other: of everything else: indexes of packs, the timeline's database, the journal, the state of the work tree.
+        names: the agent of each session, and its title or else its first prompt, by its id.
     """
 
     total: int
@@ -51,6 +52,7 @@ class Usage:
     unused: int
     linked: int
     other: int
+    names: dict[str, tuple[str | None, str | None]]
 
 
 def usage(path: str) -> Usage:
@@ -80,6 +82,7 @@ def usage(path: str) -> Usage:
         unused=unused,
         linked=linked,
         other=max(0, total - counted),
+        names=owners.sessions,
     )
 
 
@@ -91,13 +94,13 @@ _SHARED = _Shared()
 
 
 class _Owners:
-    """The owners of the objects of a store: `of` has that of each reachable one, `sessions` all of them."""
+    """The owners of the objects of a store: `of` has that of each reachable one, `sessions` the names of all."""
 
     def __init__(self, path: str) -> None:
         self._objects = os.path.join(path, "objects")
         self._packs = PackIndexes(os.path.join(self._objects, "pack"))
         self.of: dict[ObjectId, Owner | _Shared] = {}
-        self.sessions: list[str] = []
+        self.sessions: dict[str, tuple[str | None, str | None]] = {}
         named: dict[ObjectId, set[Owner]] = {}
         heads = {name: head for name, head in read_references(path).whole().items() if name.startswith(CHAINS)}
         # those of snapshots last: what a session names is the session's
@@ -107,9 +110,11 @@ class _Owners:
     def _take_chain(self, name: str, head: ObjectId, named: dict[ObjectId, set[Owner]]) -> None:
         links = list(walk(name, head, self._read))
         first = links[-1].event.what
-        owner = first.session_id if isinstance(first, SessionStarted) else None
-        if owner is not None:
-            self.sessions.append(owner)
+        owner = None
+        if isinstance(first, SessionStarted):
+            owner = first.session_id
+            prompts = (link.event.what.text for link in reversed(links) if isinstance(link.event.what, MessageSent))
+            self.sessions[owner] = first.agent, first.title or next(filter(None, prompts), None)
         for link in links:
             trees = {snapshot.tree for snapshot in snapshots(link.event).values()}
             owners: set[Owner] = {owner}

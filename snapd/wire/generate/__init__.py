@@ -5,18 +5,23 @@ from __future__ import annotations
 from .markdown import protocol_markdown
 from .python import methods_python, protocol_python
 from .typescript import protocol_typescript
-from .words import words_lua, words_typescript
+from .words import Agents, agent_words_python, words_lua, words_typescript
 
 __all__ = ["outputs", "protocol_markdown", "protocol_python", "protocol_typescript"]
 
 
-def outputs() -> dict[str, str]:
-    """The text of each generated file, by its path in the repository."""
+def outputs(agents: Agents) -> dict[str, str]:
+    """The text of each generated file, by its path in the repository.
+
+    Args:
+        agents: what people call them; their table is above the wire.
+    """
     return {
         "docs/protocol.md": protocol_markdown(),
         "clients/typescript/src/protocol.ts": protocol_typescript(),
-        "clients/typescript/src/words.ts": words_typescript(),
-        "clients/neovim/lua/snapd/words.lua": words_lua(),
+        "snapd/wire/agent_words.py": agent_words_python(agents),
+        "clients/typescript/src/words.ts": words_typescript(agents),
+        "clients/neovim/lua/snapd/words.lua": words_lua(agents),
         "clients/python/snapd_client/protocol.py": protocol_python(),
         "clients/python/snapd_client/methods.py": methods_python(),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -21,7 +22,6 @@ _MAPS = (
     ("SIGNATURES", words.SIGNATURES),
     ("SNAPSHOT_KINDS", words.SNAPSHOT_KINDS),
     ("ERROR_TITLES", words.ERROR_TITLES),
-    ("AGENTS", words.AGENTS),
 )
 _LISTS = (
     ("WRITTEN_OUTCOMES", words.WRITTEN_OUTCOMES),
@@ -172,9 +172,24 @@ return M
 """
 
 
-def words_typescript() -> str:
+Agents = dict[str, words.AgentWords]
+
+
+def agent_words_python(agents: Agents) -> str:
+    """The text of `snapd/wire/agent_words.py`."""
+    rows = "".join(f'    "{name}": ("{words.title}", "{words.colour}"),\n' for name, words in agents.items())
+    return f'''# {BANNER}
+"""What people call each agent, and its colour: from the rows of `snapd/agents/table.py`."""
+
+TITLES_AND_COLOURS = {{
+{rows}}}
+'''
+
+
+def words_typescript(agents: Agents) -> str:
     """The text of `clients/typescript/src/words.ts`."""
-    tables = [f"export const {name}: {_TYPES.get(name, _MAP)} = {{\n{_rows(table)}\n}};" for name, table in _MAPS]
+    maps = (*_MAPS, ("AGENTS", agents))
+    tables = [f"export const {name}: {_TYPES.get(name, _MAP)} = {{\n{_rows(table)}\n}};" for name, table in maps]
     tables += [
         f"export const {name}: {_TYPES.get(name, 'readonly string[]')} = [{_members(values)}];"
         for name, values in _LISTS
@@ -182,9 +197,10 @@ def words_typescript() -> str:
     return _page("//", _TYPESCRIPT, tables)
 
 
-def words_lua() -> str:
+def words_lua(agents: Agents) -> str:
     """The text of `clients/neovim/lua/snapd/words.lua`."""
-    tables = [f"M.{name} = {{\n{_rows(table, ' =')}\n}}" for name, table in _MAPS]
+    maps = (*_MAPS, ("AGENTS", agents))
+    tables = [f"M.{name} = {{\n{_rows(table, ' =')}\n}}" for name, table in maps]
     tables += [f"M.{name} = {{{_members(values, ' =')}}}" for name, values in _LISTS]
     return _page("--", _LUA, tables)
 
@@ -193,8 +209,10 @@ def _page(comment: str, template: str, tables: list[str]) -> str:
     return f"{comment} {BANNER}\n" + template.lstrip().replace("{{tables}}", "\n\n".join(tables))
 
 
-def _rows(table: dict[str, Any], equals: str = ":") -> str:
-    return "\n".join(f"  {key}{equals} {_literal(value, equals)}," for key, value in table.items())
+def _rows(table: Mapping[str, Any], equals: str = ":") -> str:
+    # in Lua, "end" is a word of the language
+    names = {key: f'["{key}"]' if key == "end" and equals != ":" else key for key in table}
+    return "\n".join(f"  {names[key]}{equals} {_literal(value, equals)}," for key, value in table.items())
 
 
 def _members(values: tuple[Any, ...], equals: str = ":") -> str:

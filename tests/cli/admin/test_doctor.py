@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,26 +38,26 @@ def test_folders_that_cannot_be_listed_are_a_finding(tmp_path: Path, monkeypatch
         (tmp_path / name).mkdir(parents=True)
     closed(monkeypatch, PermissionError, tmp_path / "a/b", tmp_path / "d", tmp_path / ".git/hidden")
     with pytest.raises(Unwell) as caught:
-        doctor._leftovers(str(tmp_path))
+        doctor.leftovers(str(tmp_path))
     said = str(caught.value)
     assert said.startswith(("a/b, d: cannot be listed", "d, a/b: cannot be listed"))
     assert "hidden" not in said
     # and what is left elsewhere is told all the same
     (tmp_path / "a" / ".snapd-tmp-0123456789abcdef").touch()
     with pytest.raises(Unwell, match=r"^a/\.snapd-tmp-0123456789abcdef: left by an operation .*; .*cannot be listed"):
-        doctor._leftovers(str(tmp_path))
+        doctor.leftovers(str(tmp_path))
 
 
 def test_a_folder_that_has_just_gone_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").mkdir()
     closed(monkeypatch, FileNotFoundError, tmp_path / "a")
-    assert doctor._leftovers(str(tmp_path)) == "no operation left anything in the folder"
+    assert doctor.leftovers(str(tmp_path)) == "no operation left anything in the folder"
 
 
 def test_the_folder_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed(monkeypatch, PermissionError, tmp_path)
     with pytest.raises(Unwell, match=r"^\.: cannot be listed"):
-        doctor._leftovers(str(tmp_path))
+        doctor.leftovers(str(tmp_path))
 
 
 def bad(home: Home, cwd: str, *words: str) -> dict[str, tuple[str, str]]:
@@ -102,6 +103,27 @@ def test_a_second_daemon_is_found(own_home: Home) -> None:
     finally:
         own_home.run(other, "stop", "--socket", socket)
     assert bad(own_home, project) == {}
+
+
+def test_events_that_hooks_lost_and_hooks_that_ran_out_of_time(own_home: Home) -> None:
+    project = own_home.project("p", {"a": b"1"})
+    own_home.ok(project, "track")
+    assert bad(own_home, project) == {}
+    # the log begins with a line that is too old to matter
+    with open(own_home.at("run/hook.log"), "w", encoding="utf-8") as file:
+        file.write("2020-01-01T00:00:00Z lost an event: no room\n")
+        os.chmod(file.fileno(), 0o600)
+    assert bad(own_home, project) == {}
+    assert own_home.run(project, "hook", stdin=b"nonsense", env=own_home.env).code == 0
+    found, hint = bad(own_home, project)["hooks"]
+    assert found.startswith("in the last 7 days: 1 event not recorded, last now: passed over an event")
+    assert hint == f"see {own_home.at('run/hook.log')}"
+    with open(own_home.at("run/hook.log"), "a", encoding="utf-8") as file:
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        file.write(f"{now} keeps an event for later: gave up: the time limit was over\n")
+    found, hint = bad(own_home, project)["hooks"]
+    assert "; 1 hook ran out of time, last " in found
+    assert "SNAPD_HOOK_SECONDS" in hint
 
 
 @pytest.mark.parametrize("words", ["status", "run -- true", "du", "purge a"])

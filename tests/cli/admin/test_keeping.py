@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from snapd_client import Client
 
 from tests.cli.running import Home, Terminal
 from tests.cli.steps import put, take
@@ -105,8 +106,9 @@ def test_du_adds_up(own_home: Home) -> None:
         assert least <= found <= least + 4000
     assert 50_000 <= row["shared"] <= 54_000
     assert (row["unused"], row["linked"], row["missing"]) == (0, 0, False)
+    assert [each["sessionId"] for each in row["sessions"]] == ["one", "two"]
     text = own_home.ok(project, "du")
-    assert "session one" in text
+    assert text.index("session one") < text.index("session two")
     assert text.splitlines()[0].endswith(project)
     every = own_home.run(project, "du", "--all", "--json").json
     assert (every["bytes"], len(every["stores"])) == (row["bytes"], 1)
@@ -162,7 +164,7 @@ def test_dropping_all_snapshots_asks(own_home: Home) -> None:
     for answer, code in ((b"n\n", 1), (b"y\n", 0)):
         assert own_home.run(project, "files", first).code == 0
         terminal = Terminal(own_home, project, "gc", "--older-than", "0")
-        terminal.wait_for(b"[y/N]")
+        terminal.wait_for(b"[y/N/?]")
         terminal.type(answer)
         assert terminal.finish().code == code
     assert own_home.run(project, "files", first).code == 1
@@ -174,7 +176,7 @@ def test_purge_asks(own_home: Home) -> None:
     os.remove(os.path.join(project, "key"))
     for answer, code in ((b"n\n", 1), (b"y\n", 0)):
         terminal = Terminal(own_home, project, "purge", "key")
-        terminal.wait_for(b"[y/N]")
+        terminal.wait_for(b"[y/N/?]")
         terminal.type(answer)
         assert terminal.finish().code == code
     assert own_home.run(project, "purge", "key", "-y").code == 1
@@ -191,7 +193,7 @@ def test_purge_checks_before_it_asks(own_home: Home) -> None:
     ):
         terminal = Terminal(own_home, project, "purge", words)
         done = terminal.finish()
-        assert (done.code, "[y/N]" in done.err) == (code, False)
+        assert (done.code, "[y/N/?]" in done.err) == (code, False)
         assert said in done.err
         assert "hint: " in done.err
     os.remove(os.path.join(project, "my key"))
@@ -246,3 +248,19 @@ def test_adopt_ends_the_daemon_that_was_named_and_no_other(own_home: Home) -> No
     assert first in own_home.ok(new, "snapshots", "--json", *at)
     assert own_home.run(new, "stop", "--json").json["stopped"] is True
     assert own_home.run(new, "stop", "--json", *at).json["stopped"] is True
+
+
+def test_du_names_sessions_by_their_titles_or_first_prompts(own_home: Home) -> None:
+    project = own_home.project("p", {"a": b"1"})
+    own_home.ok(project, "track")
+    with Client.connect(own_home.at("run/daemon.sock")) as client:
+        client.initialize([project])
+        for session, title in (("one", "Tidy up"), ("two", None)):
+            client.request(
+                "session/start", {"sessionId": session, "agent": "bot", **({"title": title} if title else {})}
+            )
+            client.request("session/message", {"sessionId": session, "messageId": session, "text": "Fix the\nparser"})
+            client.request("session/end", {"sessionId": session})
+    text = own_home.ok(project, "du")
+    assert "session one  bot  Tidy up\n" in text
+    assert "session two  bot  Fix the parser\n" in text

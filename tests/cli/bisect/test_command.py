@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.cli.commands.bisect_command import Command
+from snapd.cli.commands.bisect_command import TrialCommand
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ def test_a_signal_interrupts_nothing_but_where_that_is_allowed() -> None:
     before = signal.getsignal(signal.SIGINT)
 
     def work() -> None:
-        with Command(["true"]) as command:
+        with TrialCommand(["true"]) as command:
             os.kill(os.getpid(), signal.SIGINT)
             came.append("nothing happened yet")
             with command.interruptible():
@@ -36,7 +36,7 @@ def test_a_signal_in_a_block_that_may_be_interrupted_is_raised_once() -> None:
     came = []
 
     def work() -> None:
-        with Command(["true"]) as command:
+        with TrialCommand(["true"]) as command:
             try:
                 with command.interruptible():
                     os.kill(os.getpid(), signal.SIGINT)
@@ -54,7 +54,7 @@ def test_a_signal_after_the_last_run_is_not_forgotten(tmp_path: Path) -> None:
     codes = []
 
     def work() -> None:
-        with Command(["true"]) as command:
+        with TrialCommand(["true"]) as command:
             codes.append(command.run(os.fsencode(tmp_path)))
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -65,14 +65,14 @@ def test_a_signal_after_the_last_run_is_not_forgotten(tmp_path: Path) -> None:
 
 def test_a_signal_while_the_command_runs_reaches_it(tmp_path: Path) -> None:
     script = f"import os, time; os.kill({os.getpid()}, 2); time.sleep(60)"
-    with pytest.raises(KeyboardInterrupt), Command([sys.executable, "-c", script]) as command:
+    with pytest.raises(KeyboardInterrupt), TrialCommand([sys.executable, "-c", script]) as command:
         command.run(os.fsencode(tmp_path))
 
 
 def test_what_is_ignored_stays_so(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with Command(["sh", "-c", "kill -HUP $$; exit 3"]) as command:
+        with TrialCommand(["sh", "-c", "kill -HUP $$; exit 3"]) as command:
             os.kill(os.getpid(), signal.SIGHUP)
             assert command.run(os.fsencode(tmp_path)) == 3
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN

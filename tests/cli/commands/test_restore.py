@@ -80,7 +80,7 @@ def test_revert_of_a_directory_and_by_absolute_path(home: Home, project: str, tr
 @pytest.mark.parametrize("answer", [b"y\n", b"YES\n"])
 def test_answered_yes(home: Home, project: str, tree: str, answer: bytes) -> None:
     terminal = Terminal(home, project, "restore", tree)
-    terminal.wait_for(b"[y/N/d] ")
+    terminal.wait_for(b"[y/N/d/?] ")
     assert b"new.txt" in terminal.seen
     assert read(project, "new.txt") == b"new\n"
     terminal.type(answer)
@@ -98,7 +98,7 @@ def test_answered_no(home: Home, project: str, tree: str, answer: bytes) -> None
 
 def test_interrupted_at_the_question(home: Home, project: str, tree: str) -> None:
     terminal = Terminal(home, project, "restore", tree)
-    terminal.wait_for(b"[y/N/d] ")
+    terminal.wait_for(b"[y/N/d/?] ")
     # not from the keyboard: this terminal controls no process
     # one that comes just before the read begins is heard by Python only when the read is over, as the next one ends it
     for _ in range(100):

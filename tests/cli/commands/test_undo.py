@@ -83,11 +83,11 @@ def test_another_session_and_several_steps(home: Home, project: str, steps: list
 
 def test_answers(home: Home, project: str, steps: list[str]) -> None:
     terminal = Terminal(home, project, "undo", "--color=never", steps[0])
-    terminal.wait_for(b"[y/N/d] ")
+    terminal.wait_for(b"[y/N/d/?] ")
     assert f"would undo    {steps[0][:SHORTEST]}".encode() in terminal.seen
     assert b"would merge 1 file, delete 1: +1 -2" in terminal.seen
     terminal.type(b"d\n")
-    terminal.wait_for(b"[y/N/d] ", 2)
+    terminal.wait_for(b"[y/N/d/?] ", 2)
     assert b"\r\n-one\r\n+2\r\n" in terminal.seen
     assert b"deleted file mode 100644" in terminal.seen
     terminal.type(b"n\n")
@@ -255,10 +255,9 @@ def test_hunks_of_a_file_that_changes_meanwhile(home: Home, project: str, hunks:
         if asked == len(answers):
             put(project, {"f.txt": numbered(40, l3=b"mine", l20=b"b", l37=b"c")})
         terminal.type(f"{answer}\n".encode())
-    terminal.wait_for(b"Go on?")
+    terminal.wait_for(b"f.txt is in conflict: overwrite, keep or skip it")
     assert b"something changed meanwhile" in terminal.seen
-    assert b"conflict" in terminal.seen
-    terminal.type(b"n\n")
+    terminal.type(b"q\n")
     assert terminal.finish().code == 1
     assert read(project, "f.txt") == numbered(40, l3=b"mine", l20=b"b", l37=b"c")
 
@@ -398,10 +397,44 @@ def test_a_conflict_that_is_settled_by_keeping_the_file(home: Home, project: str
     assert home.ok(project, "undo", "-n").startswith(f"would undo    {steps[2][:SHORTEST]} ")
 
 
+@pytest.mark.parametrize(
+    ("answers", "code", "files"),
+    [
+        ((b"o", b"k"), 0, (b"1\n", b"mine\n")),
+        ((b"k", b"s"), 3, (b"mine\n", b"mine\n")),
+        ((b"x", b"?", b"O"), 0, (b"1\n", b"1\n")),
+        ((b"K",), 0, (b"mine\n", b"mine\n")),
+        ((b"o", b"q"), 1, (b"mine\n", b"mine\n")),
+    ],
+)
+def test_conflicts_are_decided_file_by_file(
+    home: Home, project: str, answers: tuple[bytes, ...], code: int, files: tuple[bytes, bytes]
+) -> None:
+    put(project, {"a.txt": b"1\n", "b.txt": b"1\n"})
+    step = take(home, project, "claude", {"a.txt": b"2\n", "b.txt": b"2\n"})
+    put(project, {"a.txt": b"mine\n", "b.txt": b"mine\n"})
+    terminal = Terminal(home, project, "undo", "--color=never", step)
+    for number, answer in enumerate(answers, start=1):
+        terminal.wait_for(b"overwrite, keep or skip it [o,k,s,q,?]? ", number)
+        terminal.type(answer + b"\n")
+    if b"1\n" in files:
+        terminal.wait_for(b"[y/N/d/?] ")
+        restored = files.count(b"1\n")
+        assert f"would restore {restored} file{'s' if restored > 1 else ''}".encode() in terminal.seen
+        terminal.type(b"?\n")
+        terminal.wait_for(b"y - do what is shown above")
+        terminal.type(b"y\n")
+    done = terminal.finish()
+    assert (done.code, read(project, "a.txt"), read(project, "b.txt")) == (code, *files), done
+    assert (b"k - keep it as it is" in terminal.seen) == (b"?" in answers)
+    # nothing is asked for a plan that changes no file
+    assert (b"[y/N" in terminal.seen) == (b"1\n" in files)
+
+
 def test_whose_work_an_overwrite_takes_away(home: Home, project: str, steps: list[str]) -> None:
     put(project, {"f.txt": numbered(20, l2=b"mine", l8=b"user", l12=b"codex", l17=b"two")})
     terminal = Terminal(home, project, "undo", "--color=never", steps[0], "--on-conflict", "overwrite")
-    terminal.wait_for(b"[y/N/d] ")
+    terminal.wait_for(b"[y/N/d/?] ")
     assert re.search(rb"takes away    your changes of \d\d:\d\d in f\.txt", terminal.seen)
     assert f"takes away    step {steps[1][:SHORTEST]} in f.txt".encode() in terminal.seen
     terminal.type(b"y\n")
@@ -412,7 +445,7 @@ def test_whose_work_an_overwrite_takes_away(home: Home, project: str, steps: lis
 def test_a_plan_is_at_most_a_screen_long(home: Home, project: str) -> None:
     step = take(home, project, "s", {f"f{number:03}": b"1\n" for number in range(60)})
     terminal = Terminal(home, project, "undo", "--color=never", step, env={"LINES": "20", "COLUMNS": "80"})
-    terminal.wait_for(b"[y/N/d] ")
+    terminal.wait_for(b"[y/N/d/?] ")
     assert terminal.seen.count(b"\r\n") == 18
     assert b"more files; --all-files shows them" in terminal.seen
     assert b"would delete 60 files: +0 -60" in terminal.seen
@@ -421,7 +454,7 @@ def test_a_plan_is_at_most_a_screen_long(home: Home, project: str) -> None:
     terminal = Terminal(
         home, project, "undo", "--color=never", step, "--all-files", env={"LINES": "20", "COLUMNS": "80"}
     )
-    terminal.wait_for(b"[y/N/d] ")
+    terminal.wait_for(b"[y/N/d/?] ")
     assert terminal.seen.count(b"would delete") == 61
     terminal.type(b"n\n")
     terminal.finish()
@@ -447,17 +480,17 @@ def test_a_newer_step_is_not_undone_instead_of_the_one_that_was_shown(
     home: Home, project: str, steps: list[str]
 ) -> None:
     terminal = Terminal(home, project, "undo", "--color=never")
-    terminal.wait_for(b"[y/N/d]")
+    terminal.wait_for(b"[y/N/d/?]")
     newer = take(home, project, "codex", {"newer.txt": b"n\n"})
     terminal.type(b"y\n")
-    terminal.wait_for(b"[y/N/d]", 2)
+    terminal.wait_for(b"[y/N/d/?]", 2)
     assert b"something changed meanwhile" in terminal.seen
     assert f"would undo    {newer[:SHORTEST]}".encode() in terminal.seen
     assert read(project, "newer.txt") == b"n\n"
     newest = take(home, project, "codex", {"newest.txt": b"n\n"})
     # the diff is of what was shown, or there is a new question
     terminal.type(b"d\n")
-    terminal.wait_for(b"[y/N/d]", 3)
+    terminal.wait_for(b"[y/N/d/?]", 3)
     assert f"would undo    {newest[:SHORTEST]}".encode() in terminal.seen
     terminal.type(b"y\n")
     assert terminal.finish().code == 0

@@ -239,3 +239,13 @@ def test_wrong_usage(home: Home, project: str, args: tuple[str, ...]) -> None:
     result = home.run(project, *args)
     assert (result.code, result.out) == (2, b"")
     assert result.err.startswith("usage: snapd")
+
+
+def test_a_step_in_place_of_a_file(home: Home, project: str) -> None:
+    step = take(home, project, "s", {"new.txt": b"n\n"})
+    done = home.run(project, "log", step[:SHORTEST])
+    assert (done.code, done.out) == (0, b"")
+    assert done.err.splitlines()[1] == f"hint: {step[:SHORTEST]} is a step: 'snapd show {step[:SHORTEST]}'"
+    # a file of this name is meant, which nothing has changed yet
+    put(project, {".gitignore": f"{step[:SHORTEST]}\n".encode(), step[:SHORTEST]: b"ignored"})
+    assert "hint" not in home.run(project, "log", step[:SHORTEST]).err

@@ -134,9 +134,14 @@ def test_a_time(home: Home, project: str) -> None:
     assert home.run(project, "diff", "@0s").out == home.run(project, "diff", tree).out
     result = home.run(project, "restore", "@2000-01-01", "--yes")
     assert (result.code, result.out) == (1, b"")
-    assert result.err == (
-        "snapd: there is no snapshot from 1 Jan 2000 23:59 or before\nhint: 'snapd snapshots -n 0' lists all of them\n"
-    )
+    nothing = "snapd: there is no snapshot from 1 Jan 2000 23:59 or before"
+    oldest, *_ = home.run(project, "snapshots", "--json", "-n", "0").json["snapshots"][::-1]
+    named = f"the snapshot {oldest['hash'][:SHORTEST]}"
+    assert result.err.startswith(f"{nothing}\nhint: the oldest is {named}")
+    # to look, it will do
+    compared = home.run(project, "diff", "@2000-01-01")
+    assert compared.out == home.run(project, "diff", oldest["hash"]).out
+    assert compared.err.startswith(f"{nothing}; using the oldest, {named}")
     assert read(project, "src/main.py") == b"new\n"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from snapd.cli.parsing.parser import build_parser
 from snapd.cli.parsing.usage import subcommands
-from snapd.cli.reference.answers import ANSWERS, WITHOUT_JSON, name_of, text
+from snapd.cli.reference.answers import load_all, name_of, text
 from tests.cli.reference.schema import problems
 from tests.cli.running import Home
 from tests.cli.steps import numbered, put
@@ -71,7 +71,7 @@ CALLS: dict[str, list[str]] = {
     "doctor": ["doctor"],
     "fsck": ["fsck", "fsck --all", "fsck --repair"],
 }
-"""For each answer, calls that print every form of it. A new command gets calls here, and its answer in `answers`."""
+"""For each answer, calls that print every form of it. A new command gets calls here."""
 
 LAST = ("session end", "purge", "gc", "fsck", "stop", "uninstall")
 """What would leave the others less to show."""
@@ -128,14 +128,13 @@ def commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple
 
 
 def test_every_command_has_an_answer_or_a_reason() -> None:
+    every = load_all()
     for words, parser in commands(build_parser()):
-        if words in WITHOUT_JSON:
-            assert "--json" not in parser._option_string_actions, f"{words} has --json after all: say what it prints"
-            continue
-        assert "--json" in parser._option_string_actions, f"{words}: add --json, or a reason to WITHOUT_JSON"
-        assert words in ANSWERS, f"{words}: add the type of its answer to snapd/cli/reference/answers.py"
-        assert words in CALLS, f"{words}: add calls of it to CALLS"
-    assert ANSWERS.keys() | WITHOUT_JSON.keys() == {words for words, _ in commands(build_parser())}
+        assert bool(every[words].answer) != bool(every[words].without_json), (
+            f"{words}: say what --json prints, or why not"
+        )
+        assert ("--json" in parser._option_string_actions) == bool(every[words].answer), words
+        assert (words in CALLS) == bool(every[words].answer), f"{words}: add calls of it to CALLS"
 
 
 def test_answers(work: Work) -> None:

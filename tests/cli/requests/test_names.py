@@ -28,6 +28,7 @@ class Answers:
 
     def request(self, method: str, params: dict[str, Any], report: object = None) -> Any:
         self.asked.append(method)
+        params = {name: value for name, value in params.items() if value is not None}
         if method == "session/list":
             return {"sessions": [{"sessionId": name} for name in STEPS]}
         if method == "session/prefixes":

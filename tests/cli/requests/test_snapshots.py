@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ class Answers:
 
     def request(self, method: str, params: dict[str, Any], report: object = None) -> Any:
         self.asked.append(method)
+        params = {name: value for name, value in params.items() if value is not None}
         if method == "snapshot/status":
             return {"lastHash": OTHER}
         if method == "session/prefixes":
@@ -39,10 +41,10 @@ class Answers:
         if "before" in params:
             taken = [(FIRST, "2026-11-20T08:00:00Z")] if params["before"] >= "2026-11-20T08:00:00+00:00" else []
         else:
-            assert len(params["prefix"]) >= 6
+            assert len(params.get("prefix", "ffffff")) >= 6
             every = [(SECOND, "2026-11-22T10:00:00Z"), (FIRST, "2026-11-20T08:00:00Z"), (OTHER, "2026-11-19T08:00:00Z")]
-            taken = [(tree, at) for tree, at in every if tree.startswith(params["prefix"])]
-        return {"snapshots": [{"hash": tree, "at": at} for tree, at in taken][: params["limit"]]}
+            taken = [(tree, at) for tree, at in every if tree.startswith(params.get("prefix", ""))]
+        return {"snapshots": [{"hash": tree, "at": at} for tree, at in taken][: params.get("limit")]}
 
     def close(self) -> None:
         raise AssertionError("not asked for")
@@ -50,7 +52,7 @@ class Answers:
 
 @pytest.fixture(autouse=True)
 def nothing_printed_yet() -> None:
-    output._printed.clear()
+    output.printed.clear()
 
 
 @pytest.mark.parametrize(
@@ -114,8 +116,14 @@ def test_a_time_says_what_it_was_taken_for(capsys: pytest.CaptureFixture[str]) -
 )
 def test_what_is_none(word: str, kind: type[SnapdError], said: str) -> None:
     with pytest.raises(kind, match=said) as raised:
-        find_snapshot(Answers(), word)
+        find_snapshot(Answers(), word, or_oldest=False)
     assert raised.value.hint != InvalidParams.default_hint
+
+
+def test_a_time_before_the_first_snapshot(capsys: pytest.CaptureFixture[str]) -> None:
+    assert find_snapshot(Answers(), "@2026-11-19") == OTHER
+    said = capsys.readouterr().err
+    assert re.match(r"snapd: there is no snapshot from 19 Nov .*23:59 or before; using the oldest, the snapshot", said)
 
 
 def test_more_candidates_than_fit() -> None:

@@ -13,10 +13,13 @@ import attrs
 import pytest
 from snapd_client import Client
 
-from snapd.cli.parsing.parser import COMMANDS, SHOWING
+from snapd.cli.parsing.parser import build_parser
+from snapd.cli.parsing.usage import subcommands
 from tests.cli import in_process
 from tests.cli.running import WAIT, Terminal
 from tests.support.git import run_git
+
+_COMMANDS = subcommands(build_parser())
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -163,7 +166,7 @@ def push(bench: Bench) -> Any:
 def fetch(bench: Bench) -> Any:
     bench.step()
     remote = remote_of(bench)
-    bench.client.session_push(str(remote))
+    bench.client.session_push(str(remote), all_=True)
     return ["fetch", str(remote)], lambda: bench.client.session_fetch(str(remote))["sessions"] == []
 
 
@@ -176,7 +179,7 @@ def bundle(bench: Bench) -> Any:
 def unbundle(bench: Bench) -> Any:
     bench.step()
     file = bundle_of(bench)
-    bench.client.session_export(str(file))
+    bench.client.session_export(str(file), all_=True)
     return ["unbundle", str(file)], lambda: bench.client.session_import(str(file))["sessions"] == []
 
 
@@ -194,7 +197,7 @@ def takeover(bench: Bench) -> Any:
 
 def apply(bench: Bench) -> Any:
     step, file = bench.step(), bundle_of(bench)
-    bench.client.session_export(str(file))
+    bench.client.session_export(str(file), all_=True)
     bench.client.session_import(str(file))
     (bench.root / "a").write_text("1\n")
     return ["apply", step, "--yes"], lambda: bench.text == "2\n"
@@ -223,7 +226,7 @@ def purge(bench: Bench) -> Any:
     (bench.root / "secret").unlink()
     bench.client.track()
     assert tree is not None
-    return ["purge", "secret", "--yes"], lambda: not list(bench.client.list_files(bench.tree, "secret"))
+    return ["purge", "secret", "--yes"], lambda: not list(bench.client.list_files_all(bench.tree, "secret"))
 
 
 def diff(bench: Bench) -> Any:
@@ -344,7 +347,13 @@ def launch_here(home: Home, cwd: Path, words: list[str], way: str) -> tuple[int,
 def is_shown(words: list[str], code: int) -> bool:
     """Whether a command is about nothing but what it writes to standard output, and has something to write."""
     quiet = code != 0 or words[0] == "stop" or words[0] == "connect"
-    return (words[0] in SHOWING or words[-1] in ("--version", "--help")) and not quiet
+    shows = words[0] in _COMMANDS and _shows(words[0])
+    return (shows or words[-1] in ("--version", "--help")) and not quiet
+
+
+def _shows(name: str) -> bool:
+    definition = _COMMANDS[name].get_default("definition")
+    return definition is not None and definition.shows
 
 
 def check(home: Home, bench: Bench, prepare: Callable[[Bench], Any], code: int, way: str, *, here: bool) -> None:
@@ -391,7 +400,7 @@ def test_a_process_whose_stream_is_lost(home: Home, bench: Bench, prepare: Calla
 
 def test_every_command_is_among_them(bench: Bench) -> None:
     until_they_are_told_to_end = {"serve", "ui", "watch", "web"}
-    assert {prepare(bench)[0][0] for prepare, _ in CASES} >= set(COMMANDS) - until_they_are_told_to_end
+    assert {prepare(bench)[0][0] for prepare, _ in CASES} >= set(_COMMANDS) - until_they_are_told_to_end
 
 
 def test_both_are_lost(home: Home, bench: Bench) -> None:

@@ -12,6 +12,8 @@ from snapd.model.call import Call
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, text
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = amount(20, 40)
 
 

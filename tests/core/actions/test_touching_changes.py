@@ -54,6 +54,7 @@ def test_below_a_last_line_without_an_end(agents: Agents) -> None:
 EDITS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=4)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(step=st.tuples(st.integers(0, 10), st.integers(0, 3), st.integers(0, 3)), users=EDITS)
 def test_lines_by_author(

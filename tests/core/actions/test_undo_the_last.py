@@ -19,6 +19,8 @@ from tests.support.workspace import Items, outcomes
 
 from .test_restore import SWAPS, plain
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = OperationOptions("merge", False, False)
 LAST = Wanted()
 

@@ -50,6 +50,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tick", [4_000_000, SECOND], ids=["fine", "coarse"])
 def test_any_changes(store: Store, tick: int) -> None:
     """Files come and go, many of them within one tick of the file system's clock."""

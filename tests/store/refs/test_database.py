@@ -40,6 +40,7 @@ def git_says(store: Path) -> dict[str, ObjectId]:
     return {name: bytes.fromhex(oid) for name, _, oid in (line.partition(" ") for line in listed.splitlines())}
 
 
+@pytest.mark.slow
 def test_none_is_lost_to_a_git_that_packs_them(tmp_path: Path) -> None:
     steps = Steps(tmp_path / "store")
     tree = steps.take({"a": b"1"})

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 import textwrap
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +12,7 @@ from snapd.model.timeline import StepBegun
 from snapd.store.objects.loose import prepare
 from snapd.store.timeline import chain
 from snapd.store.timeline.chain import Chains, Link
+from tests.support.system_calls import counted, traced
 
 from .telling import Telling
 from .test_model import some_history
@@ -25,31 +20,17 @@ from .test_model import some_history
 COUNTED = ("open", "write", "rename", "fsync", "fdatasync", "stat", "unlink", "listdir", "scandir", "pwrite")
 
 
-def test_a_step_begun_on_nothing_new_is_one_sync(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_begun_on_nothing_new_is_one_sync(telling: Telling) -> None:
     prepare(str(telling.path / "objects"))
     some_history(telling)
     telling.begin("one", "x")
     event = telling.event(StepBegun("z", "one", 9, None, None, None, None, None))
-    calls: Counter[str] = Counter()
-
-    def noting(name: str) -> Any:
-        real = getattr(os, name)
-
-        def call(*args: Any, **options: Any) -> Any:
-            calls[name] += 1
-            return real(*args, **options)
-
-        return call
-
-    for name in COUNTED:
-        monkeypatch.setattr(os, name, noting(name))
-    telling.store.append(event)
-    monkeypatch.undo()
+    with counted(*COUNTED) as calls:
+        telling.store.append(event)
     # a frame; a commit and a reference, each written aside
     assert calls == {"fdatasync": 1, "write": 3, "open": 2, "rename": 2}
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="counts with strace")
 def test_the_database_syncs_nothing(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import os, sys
@@ -65,11 +46,8 @@ def test_the_database_syncs_nothing(tmp_path: Path) -> None:
         os.getppid()
         telling.store.close()
     """)
-    trace = tmp_path / "trace"
-    called = ["strace", "-f", "-o", str(trace), sys.executable, "-c", script, str(tmp_path / "store")]
-    subprocess.run(called, check=True, cwd=Path(__file__).parents[3])
-    _, between, _ = trace.read_text().split("getppid()")
-    names = Counter(line.split()[1].partition("(")[0] for line in between.splitlines()[1:] if "(" in line)
+    (step,) = traced(script, str(tmp_path / "store"), log=tmp_path / "trace")
+    names = step.counts()
     assert names["fdatasync"] + names["fsync"] == 1
     # a step that changed one file: blob, tree, coverage, two records, what keeps them, and three references at most
     assert 4 <= names["rename"] <= 9

@@ -567,6 +567,7 @@ def test_alternates_as_git_reads_them(tmp_path: Path) -> None:
     assert set(found[1:]) == set(map(at, expected))
 
 
+@pytest.mark.slow
 def test_random_histories(tmp_path: Path) -> None:
     """Edits, tricks with times, settings and attributes in any order; the answers are always right."""
     dice = random.Random(11)

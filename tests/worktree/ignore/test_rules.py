@@ -14,6 +14,7 @@ from snapd.worktree.fs.stable_read import StatCache
 from snapd.worktree.git.config import GitUser
 from snapd.worktree.ignore import RuleSource
 from tests.support.git import run_git
+from tests.support.system_calls import counted
 
 
 def at(path: Path) -> bytes:
@@ -58,51 +59,30 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return pass_an_hour
 
 
-class Calls:
-    """Counts the calls that look at or open files."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.looks = self.opens = 0
-        for name in ("stat", "lstat", "access"):
-            monkeypatch.setattr(os, name, self._counted(getattr(os, name), "looks"))
-        for owner, name in ((os, "open"), (os, "scandir"), (os, "listdir"), (os, "readlink")):
-            monkeypatch.setattr(owner, name, self._counted(getattr(owner, name), "opens"))
-        monkeypatch.setattr("builtins.open", self._counted(open, "opens"))
-
-    def _counted(self, function: Callable[..., Any], kind: str) -> Callable[..., Any]:
-        def counted(*args: Any, **kwargs: Any) -> Any:
-            setattr(self, kind, getattr(self, kind) + 1)
-            return function(*args, **kwargs)
-
-        return counted
+LOOKS = ("stat", "lstat", "access")
+OPENS = ("open", "scandir", "listdir", "readlink", "file object")
 
 
-def test_nothing_changed_opens_nothing(
-    project: Project, clock: Callable[[], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_changed_opens_nothing(project: Project, clock: Callable[[], None]) -> None:
     clock()
     first = project.read()
-    with monkeypatch.context() as patch:
-        calls = Calls(patch)
+    with counted(*LOOKS, *OPENS) as calls:
         again = project.read()
     assert again is first
-    assert calls.opens == 0
-    assert calls.looks <= 20
-    if project.root == project.repo:
-        assert calls.looks <= 14
+    assert calls.keys() <= set(LOOKS)
+    assert calls.total() <= (14 if project.root == project.repo else 20)
 
 
-def test_outside_of_a_repository(tmp_path: Path, clock: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_of_a_repository(tmp_path: Path, clock: Callable[[], None]) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
     descriptor = os.open(folder, os.O_RDONLY)
     source = RuleSource(at(folder), descriptor, GitUser(str(tmp_path), None, "/nonexistent"))
     clock()
     first = source.read(())
-    with monkeypatch.context() as patch:
-        calls = Calls(patch)
+    with counted(*OPENS) as calls:
         assert source.read(()) is first
-    assert calls.opens == 0
+    assert not calls
     assert source.seed(ProjectBlobs) is None
     run_git(tmp_path, "init", "-q")
     assert source.read(()).prefix == b"plain"
@@ -114,10 +94,9 @@ def test_a_stamp_that_may_be_racy_is_not_trusted(project: Project, monkeypatch: 
     written = max(path.lstat().st_ctime_ns for path in project.repo.rglob("*"))
     monkeypatch.setattr(time, "clock_gettime_ns", lambda _: written)
     project.read()
-    with monkeypatch.context() as patch:
-        calls = Calls(patch)
+    with counted(*OPENS) as calls:
         project.read()
-    assert calls.opens > 0
+    assert calls
 
 
 def rewritten(path: Path, text: str) -> None:
@@ -217,11 +196,10 @@ def test_nested_repositories(project: Project, clock: Callable[[], None], monkey
     first = project.source.nested(b"inner")
     assert first is not None
     assert first.holds(b"inner/one")
-    with monkeypatch.context() as patch:
-        calls = Calls(patch)
+    with counted(*OPENS) as calls:
         assert not project.source.nested_changed()
         assert project.source.nested(b"inner") is first
-    assert calls.opens == 0
+    assert not calls
     (inner / "two").write_text("x")
     run_git(inner, "add", ".")
     assert project.source.nested_changed()

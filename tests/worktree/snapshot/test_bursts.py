@@ -15,7 +15,7 @@ from tests.worktree.edits import Editor
 from tests.worktree.oracle import Oracle
 from tests.worktree.snapshot.bursts import CASES, Generator, explain, play
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.slow
 
 SEEDS = {11: places.base, 12: places.DISK}
 """Each with where it is played: inodes, times and orders are others on a disk."""

@@ -33,7 +33,10 @@ from tests.support.workspace import Bench, Executable, Items, Symlink, make, wit
 from tests.watch.places import opened
 from tests.worktree.oracle import Oracle
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is of Linux")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is of Linux"),
+]
 
 LIMIT = STREAM_FROM + (1 << 20)
 FILES: Items = {
@@ -50,7 +53,7 @@ FILES: Items = {
 
 @pytest.fixture(autouse=True)
 def _worth_help(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_WORTH_HELP", 1)
+    monkeypatch.setattr(reading, "WORTH_HELP", 1)
 
 
 @contextmanager

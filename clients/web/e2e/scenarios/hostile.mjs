@@ -95,10 +95,10 @@ export const HOSTILE = [
         "#token=",
       ]) {
         await stage.goTo(fragment);
-        await page.locator(".timeline, .search-page").first().waitFor();
+        await page.locator(".timeline, .search-page, .today-page").first().waitFor();
       }
       assert.equal(await page.evaluate("window.pwned"), undefined);
-      await stage.goTo("#/");
+      await stage.goTo("#/all");
       await stage.row("Real").waitFor();
     },
   },

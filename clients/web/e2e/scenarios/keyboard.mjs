@@ -76,7 +76,7 @@ export const KEYBOARD = [
       await untilEqual("the search has the focus", () => page.evaluate(() => document.activeElement?.id), "search");
       await page.keyboard.press("Escape");
       await page.keyboard.press("Escape");
-      await untilEqual("the detail is left", () => page.evaluate(() => location.hash), "#/");
+      await untilEqual("the detail is left", () => page.evaluate(() => location.hash), "#/all");
 
       // Tab reaches the rows, and Enter opens them
       for (let presses = 0; presses < 60; presses += 1) {

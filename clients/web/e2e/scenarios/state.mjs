@@ -34,7 +34,7 @@ export const STATE = [
       await page.getByText("Read-only").waitFor();
       await stage.row("Write it").filter({ hasText: "1 file" }).click();
       await stage.file("a.txt").locator(".code").waitFor();
-      const changing = page.getByRole("button", { name: /undo|redo|keep|go back/i });
+      const changing = page.getByRole("button", { name: /undo|redo|keep|restore/i });
       await untilEqual("no button that changes something", () => changing.count(), 0);
       await page.keyboard.press("u");
       await page.getByRole("link", { name: "prompt", exact: true }).click();
@@ -82,6 +82,8 @@ export const STATE = [
       const wire = await Wire.open(server.port);
       world.atEnd(() => wire.close());
       const page = await browser.open(server.url.replace(server.port, wire.port));
+      await page.locator(".page").waitFor();
+      await page.evaluate(() => (location.hash = "#/all"));
       const row = (/** @type {string} */ text) => page.locator(".timeline .row").filter({ hasText: text });
       const agent = await stage.agent("claude", "Awake");
       await agent.step("Seen", { "a.txt": "a\n" });

@@ -1,5 +1,6 @@
 /** The routes of the server, with the types of the wire. */
 import type {
+  ActivityResult,
   BlameResult,
   DiffFullResult,
   DiffResult,
@@ -31,10 +32,15 @@ export interface Status {
   readonly status?: StatusResult;
 }
 
+export type Decision = "merge" | "overwrite" | "keep";
+export type Decisions = Readonly<Record<string, Decision>>;
+
 /** How something that changes files is asked for. */
 export interface Asking {
   readonly dryRun?: boolean;
   readonly onConflict?: OnConflict;
+  /** What to do with single files instead, by their exact names. */
+  readonly decisions?: Decisions;
   readonly details?: "counts" | "diff";
   /** The plan of a dry run: if something else would be done, nothing is. */
   readonly expect?: string;
@@ -70,6 +76,9 @@ export const getSessions = () => get<SessionListResult>(address(["session"]));
  */
 export const getHistory = (of: string | undefined, page: Page & { readonly files?: readonly string[] }) =>
   get<HistoryResult>(address(of === undefined ? ["history"] : session(of, "history"), { ...page, renames: true }));
+
+/** What each session did since a time, as RFC 3339 writes it. */
+export const getActivity = (since: string) => get<ActivityResult>(address(["activity"], { since }));
 
 export const getMessages = (id: string, page: Page) =>
   get<SessionMessagesResult>(address(session(id, "messages"), { ...page }));

@@ -10,7 +10,10 @@ export type Action =
   | "undo"
   | "redo"
   | "keep"
+  | "viewed"
   | "layout"
+  | "today"
+  | "all"
   | "review"
   | "search"
   | "help"
@@ -42,7 +45,10 @@ export const BINDINGS: readonly Binding[] = [
   binding("u", "undo", "Undo the step, or the pending change; its plan is shown first", true),
   binding("r", "redo", "Redo; its plan is shown first", true),
   binding("a", "keep", "Keep the pending change", true),
+  binding("x", "viewed", "Mark the pending file as viewed, and go to the next one"),
   binding("v", "layout", "Unified or split"),
+  binding("g t", "today", "Today"),
+  binding("g a", "all", "All activity"),
   binding("g p", "review", "Pending changes"),
   binding("/", "search", "Search"),
   binding("?", "help", "These keys"),

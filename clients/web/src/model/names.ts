@@ -25,6 +25,18 @@ export function splitName(file: string): readonly [string, string] {
   return [visible(file.slice(0, at)), visible(file.slice(at))];
 }
 
+/** Characters at the end of a name that stay when it is cut: they tell `order-17.test.ts` from `order-18.test.ts`. */
+const TAIL = 12;
+
+/** A text in two parts, of which the second one is always shown: a cut lies between them. */
+export function cutParts(text: string): readonly [string, string] {
+  if (text.length <= TAIL + 4) return ["", text];
+  const at = text.length - TAIL;
+  // a character outside of the first plane has two units
+  const whole = /[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at;
+  return [text.slice(0, whole), text.slice(whole)];
+}
+
 /** How a request names a file: by its URI where its name is not valid UTF-8. */
 export function exactName({ file, uri }: { readonly file: string; readonly uri?: string }): string {
   return uri ?? file;

@@ -1,78 +1,41 @@
 /** What an operation did with files, or would do, in words. */
-import type { ChangedBy, FileOutcome, OutcomeKind } from "@snapd/client";
-import { visible } from "./names";
-import { counted } from "./wording";
-
-const WRITTEN: readonly OutcomeKind[] = ["restored", "merged", "deleted"];
-
-const WORDS: Readonly<Record<OutcomeKind, string>> = {
-  restored: "restored",
-  deleted: "deleted",
-  merged: "merged",
-  unchanged: "unchanged",
-  conflict: "conflict",
-  kept: "kept",
-  skipped: "skipped",
-  failed: "failed",
-};
-
-const PLANNED: Readonly<Record<OutcomeKind, string>> = {
-  restored: "restore",
-  deleted: "delete",
-  merged: "merge",
-  unchanged: "unchanged",
-  conflict: "conflict",
-  kept: "keep",
-  skipped: "skip",
-  failed: "fails",
-};
-
-const REASONS: Readonly<Record<string, string>> = {
-  already: "It is so already.",
-  onBranch: "The change is on another branch.",
-  stashed: "The change is in a stash.",
-  changedSince: "It has changed in the same place since.",
-  deletedSince: "It was deleted since.",
-  renamedSince: "It was moved since.",
-  occupied: "Something else is in its place.",
-  shared: "Steps of several sessions may have made the change.",
-  unsavedInEditor: "An editor has unsaved text of it.",
-  changedMeanwhile: "It was changed at the same moment.",
-  conflictsElsewhere: "Other files are in conflict.",
-  ignored: "It is ignored.",
-  tooLarge: "It is over the size limit.",
-  unreadable: "It cannot be read.",
-  special: "It is no regular file.",
-  unstable: "It changes all the time.",
-  unsupportedName: "Its name is not supported.",
-  purged: "Its contents were purged.",
-  inTheWay: "Something that is in no snapshot is in its place.",
-  directoryNotEmpty: "A folder with other files is in its place.",
-  onlyCopy: "It is the only copy of a file that was not captured before.",
-  clash: "Another file of the same request is in its place.",
-  storeCorrupt: "Its snapshot is damaged.",
-};
+import type { ChangedBy, Contested, Details, FileOutcome, OutcomeKind } from "@snapd/client";
+import {
+  ABSENT_REASONS,
+  AUTHORS,
+  OPERATIONS,
+  OUTCOMES,
+  reasonText as reasonInWords,
+  WRITTEN_OUTCOMES,
+} from "@snapd/client/words";
+import { exactName, visible } from "./names";
+import { agentName, counted } from "./wording";
 
 /** What a plan is about to do with a file. */
 export function plannedName(outcome: OutcomeKind): string {
-  return PLANNED[outcome];
+  return OUTCOMES[outcome].planned;
 }
 
-/** Why a file is not what was asked for, in one sentence; nothing where it is. */
+/** Why a file is not what was asked for, in one sentence; empty for one that is. */
 export function reasonOf({ reason, branch, message }: FileOutcome): string {
-  if (branch !== undefined) return `The change is on branch ${visible(branch)}.`;
-  if (message !== undefined) return `It could not be done: ${visible(message)}.`;
+  if (message !== undefined) return sentence(message);
+  if (branch !== undefined) return sentence(reasonInWords(reason ?? "", branch));
   return reason === undefined ? "" : reasonText(reason);
 }
 
-/** Why something is not what was asked for, in one sentence. */
+/** Why something is not what was asked for, in one sentence; a reason of a newer daemon stays as it is. */
 export function reasonText(reason: string): string {
-  return REASONS[reason] ?? visible(reason);
+  const text = reasonInWords(reason);
+  return text === reason ? visible(reason) : sentence(text);
+}
+
+function sentence(text: string): string {
+  return visible(`${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`);
 }
 
 /** The files that are written or deleted. */
 export function written(files: readonly FileOutcome[]): FileOutcome[] {
-  return files.filter(({ outcome }) => WRITTEN.includes(outcome));
+  return files.filter(({ outcome }) => WRITTEN_OUTCOMES.includes(outcome));
 }
 
 export function conflicts(files: readonly FileOutcome[]): FileOutcome[] {
@@ -81,7 +44,12 @@ export function conflicts(files: readonly FileOutcome[]): FileOutcome[] {
 
 /** Whether the files have nothing of what was to be taken back, or have all of what was to be done again. */
 export function isAbsent(files: readonly FileOutcome[]): boolean {
-  return files.some(({ reason = "" }) => ["already", "onBranch", "stashed"].includes(reason));
+  return files.some(({ reason = "" }) => ABSENT_REASONS.includes(reason));
+}
+
+/** Whether no file would change, and none is left for a person to decide about. */
+export function isSettled(files: readonly FileOutcome[]): boolean {
+  return !isAbsent(files) && files.every(({ outcome }) => outcome === "unchanged");
 }
 
 /** What was done: "2 files restored, 1 merged, 1 in conflict". */
@@ -95,16 +63,33 @@ export function plannedSummary(files: readonly FileOutcome[]): string {
 }
 
 function summed(files: readonly FileOutcome[], will: string): string {
-  const parts = (Object.keys(WORDS) as OutcomeKind[]).flatMap((kind) => {
+  const parts = (Object.keys(OUTCOMES) as OutcomeKind[]).flatMap((kind) => {
     const count = files.filter(({ outcome }) => outcome === kind).length;
-    return count === 0 || kind === "unchanged"
-      ? []
-      : [{ count, word: kind === "conflict" ? "in conflict" : WORDS[kind] }];
+    return count === 0 || kind === "unchanged" ? [] : [{ count, word: OUTCOMES[kind].done }];
   });
   if (parts.length === 0) return "no file changes";
   return parts
     .map(({ count, word }, at) => `${at === 0 ? `${counted(count, "file")} ${will}` : `${count} `}${word}`)
     .join(", ");
+}
+
+/**
+ * The places where files are in conflict, and those that a person decided about: a file that is to be overwritten is in
+ * no conflict any more, and the decision can still be another.
+ *
+ * @param known Those that were shown before.
+ */
+export function contestedIn(
+  { files, details }: { readonly files: readonly FileOutcome[]; readonly details?: Pick<Details, "contested"> },
+  known: readonly Contested[],
+  decisions: Readonly<Record<string, unknown>>,
+): Contested[] {
+  const now = [...(details?.contested ?? [])];
+  const names = new Set(now.map(exactName));
+  for (const one of conflicts(files)) if (!names.has(exactName(one))) now.push({ ...one, name: "", by: [] });
+  for (const one of now) names.add(exactName(one));
+  const decided = known.filter((one) => Object.hasOwn(decisions, exactName(one)) && !names.has(exactName(one)));
+  return [...decided, ...now].sort((one, other) => (one.file < other.file ? -1 : one.file > other.file ? 1 : 0));
 }
 
 /** Everybody whose changes of a file are in the way, each once, the last first. */
@@ -115,8 +100,7 @@ export function whoChangedAll(by: readonly ChangedBy[]): string {
 
 /** Who changed a file since: "you", "claude, in another step", "an undo". */
 export function whoChanged({ author, agent, kind }: ChangedBy): string {
-  if (author === "user") return "you";
-  if (author === "unknown") return "somebody";
-  if (author === "operation") return kind === undefined ? "an operation" : `the operation “${kind}”`;
-  return `a step of ${agent === undefined ? "an agent" : visible(agent)}`;
+  if (author === "user" || author === "unknown") return AUTHORS[author];
+  if (author === "operation") return kind === undefined ? "an operation" : OPERATIONS[kind].noun;
+  return `a step of ${agentName(agent)}`;
 }

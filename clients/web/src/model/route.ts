@@ -4,10 +4,17 @@
 export type Scope = string | undefined;
 
 export type Route =
+  | { readonly page: "today" }
   | { readonly page: "timeline"; readonly scope: Scope; readonly shown?: Shown }
-  | { readonly page: "review"; readonly file?: string }
+  | { readonly page: "review"; readonly of?: Filter; readonly file?: string }
   | { readonly page: "file"; readonly file: string; readonly at?: string; readonly blame?: boolean }
   | { readonly page: "search"; readonly text: string };
+
+/** Whose pending changes are shown: those of one agent, or of one session. */
+export interface Filter {
+  readonly by: "agent" | "session";
+  readonly id: string;
+}
 
 /** What of the timeline stands beside it. */
 export type Shown =
@@ -28,7 +35,7 @@ export interface ChangedLine {
 }
 
 /**
- * Reads a fragment. What is none of the page's own becomes the timeline of everything.
+ * Reads a fragment. A fragment that names no page leads to today.
  *
  * @param fragment With or without its `#`.
  */
@@ -38,15 +45,18 @@ export function parseRoute(fragment: string): Route {
     .split("/")
     .map(unescaped);
   const [page, one] = parts;
-  if (page === "review") return { page, ...fileAt(parts, 1) };
+  if (page === "review") {
+    const of = filterAt(parts);
+    return { page, ...(of === undefined ? {} : { of }), ...fileAt(parts, of === undefined ? 1 : 3) };
+  }
   if (page === "search") return { page, text: one ?? "" };
   if (page === "file" && one !== undefined && one !== "") {
     const at = parts[2] === "at" ? parts[3] : undefined;
     const blame = parts.at(-1) === "blame" && parts.length % 2 === 1;
     return { page, file: one, ...(at === undefined ? {} : { at }), ...(blame ? { blame } : {}) };
   }
-  const [scope, rest] =
-    page === "session" && one ? [one, parts.slice(2)] : [undefined, page === "all" ? parts.slice(1) : parts];
+  const [scope, rest] = page === "session" && one ? [one, parts.slice(2)] : [undefined, parts.slice(1)];
+  if (scope === undefined && page !== "all") return { page: "today" };
   const shown = shownOf(scope, rest);
   return { page: "timeline", scope, ...(shown === undefined ? {} : { shown }) };
 }
@@ -63,8 +73,10 @@ export function isSame(one: Route, other: Route): boolean {
 
 function partsOf(route: Route): string[] {
   switch (route.page) {
+    case "today":
+      return [];
     case "review":
-      return ["review", ...fileParts(route.file)];
+      return ["review", ...(route.of === undefined ? [] : [route.of.by, route.of.id]), ...fileParts(route.file)];
     case "search":
       return ["search", route.text];
     case "file": {
@@ -77,7 +89,7 @@ function partsOf(route: Route): string[] {
 }
 
 function timelineParts(scope: Scope, shown: Shown | undefined): string[] {
-  const within = scope === undefined ? (shown === undefined ? [] : ["all"]) : ["session", scope];
+  const within = scope === undefined ? ["all"] : ["session", scope];
   if (shown === undefined) return within;
   const file = fileParts(shown.file);
   if (shown.what === "change") return [...within, "change", shown.before, shown.after, ...file];
@@ -96,6 +108,10 @@ function shownOf(scope: Scope, parts: readonly string[]): Shown | undefined {
   if (what === "step") return { what, sessionId, stepId: name, ...fileAt(rest, 2), ...lineAt(rest, 4) };
   if (what === "turn") return { what, sessionId, messageId: name, ...fileAt(rest, 2) };
   return undefined;
+}
+
+function filterAt([, by, id]: readonly string[]): Filter | undefined {
+  return (by === "agent" || by === "session") && id ? { by, id } : undefined;
 }
 
 function fileParts(file: string | undefined): string[] {

@@ -1,5 +1,6 @@
 /** Words and numbers as the page writes them. */
-import type { Entry, FileChange, Session, Step } from "@snapd/client";
+import type { Entry, FileChange, Session, Step, StepProblem } from "@snapd/client";
+import { agentTitle, AUTHORS, OPERATIONS, SIGNATURES, STATES } from "@snapd/client/words";
 import { firstLine, visible } from "./names";
 
 const MINUTE = 60_000;
@@ -41,17 +42,25 @@ export function grouped(count: number): string {
   return count.toLocaleString("en");
 }
 
-export function sessionName(session: Session): string {
-  return firstLine(session.title) ?? firstLine(session.agent) ?? `Session ${visible(session.sessionId.slice(0, 8))}`;
+/** What people call an agent. */
+export function agentName(agent: string | undefined): string {
+  return (agent === undefined ? undefined : firstLine(agentTitle(agent))) ?? "an agent";
 }
 
-const SIGNATURES: Readonly<Record<NonNullable<Session["signature"]>["state"], string>> = {
-  good: "signed",
-  partial: "signed in part",
-  unknown: "signed with an unknown key",
-  bad: "bad signature",
-  unchecked: "signature not checked",
+const PROBLEMS: Readonly<Record<StepProblem["kind"], string>> = {
+  conflict: "an undo left files in conflict",
+  uncaptured: "changed files that no snapshot has",
+  interrupted: "did not end",
 };
+
+/** What about a step needs a look. */
+export function problemName(kind: StepProblem["kind"]): string {
+  return PROBLEMS[kind];
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
 
 /** What is known of the signature of a fetched session; undefined for one without. */
 function signed(session: Session): string | undefined {
@@ -75,34 +84,18 @@ export function promptName(text: string | undefined): string {
   return firstLine(text) ?? "Prompt without a text";
 }
 
-const STATES: Readonly<Record<Step["state"], string>> = {
-  open: "running",
-  applied: "",
-  partly: "partly undone",
-  undone: "undone",
-};
-
 /** What has become of a step; empty for one that is in force. */
 export function stateName(state: Step["state"]): string {
   return STATES[state];
 }
-
-const OPERATIONS: Readonly<Record<Exclude<Entry["kind"], "step" | "message">, string>> = {
-  user: "You changed",
-  restore: "Restored",
-  revert: "Reverted",
-  undo: "Undid",
-  redo: "Redid",
-  unrevert: "Brought back",
-  hunks: "Reverted parts of",
-};
 
 /** What the user or an operation did. */
 export function operationName(entry: Entry): string {
   if (entry.kind === "step" || entry.kind === "message") return "";
   const steps = entry.steps?.length ?? 0;
   const what = steps > 0 ? counted(steps, "step") : filesName(entry.files);
-  return `${entry.unknown === true ? "Somebody changed" : OPERATIONS[entry.kind]} ${what}`;
+  if (entry.kind !== "user") return `${capital(OPERATIONS[entry.kind].past)} ${what}`;
+  return `${capital(AUTHORS[entry.unknown === true ? "unknown" : "user"])} changed ${what}`;
 }
 
 /** The one file by its name, or how many there are. */

@@ -7,6 +7,7 @@ import { route } from "./route";
 import { loadSessions, setSession } from "./sessions";
 import { loadStatus } from "./status";
 import { soon } from "./soon";
+import { loadToday } from "./today";
 import { refreshTop, reloadTimeline, setStep } from "./timeline";
 import { isConnected } from "./troubles";
 
@@ -18,6 +19,11 @@ const reload = soon(TOGETHER, reloadTimeline);
 // the daemon tells when there is more or less of it; other changes of the same size are found by looking
 const refreshReview = soon(TOGETHER, async () => {
   if (route.value.page === "review") await loadReview();
+});
+
+// most of what happens changes a figure there
+const refreshToday = soon(1000, async () => {
+  if (route.value.page === "today") await loadToday();
 });
 
 /** Fetches everything, and follows the news from then on. */
@@ -34,6 +40,7 @@ export function goLive(): void {
       void loadReview();
       forgetChanging();
       reload();
+      refreshToday();
     },
     daemonLost() {
       void loadStatus();
@@ -44,6 +51,7 @@ export function goLive(): void {
       void loadStatus();
     },
     heard({ method, params }) {
+      if (method !== "snapshot/didTrack") refreshToday();
       switch (method) {
         case "session/didChange":
           setSession(params.session);

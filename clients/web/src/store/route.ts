@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { fragmentOf, isSame, parseRoute, type Route, type Shown } from "../model/route";
 
-export const route = signal<Route>({ page: "timeline", scope: undefined });
+export const route = signal<Route>({ page: "today" });
 
 /** What of the timeline is shown beside it. */
 export const shown = computed<Shown | undefined>(() =>

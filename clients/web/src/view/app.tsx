@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { firstLine } from "../model/names";
 import type { Route } from "../model/route";
-import { sessionName, stepName } from "../model/wording";
+import { stepName } from "../model/wording";
 import { said } from "../store/place";
 import { layout } from "../store/preferences";
 import { goTo, route, shown } from "../store/route";
@@ -24,6 +24,7 @@ import { ReviewPage } from "./review-page";
 import { SearchPage } from "./search-page";
 import { Sidebar } from "./sidebar";
 import { Timeline } from "./timeline";
+import { TodayPage } from "./today-page";
 
 export function App(): JSX.Element {
   useTitle();
@@ -49,6 +50,8 @@ export function App(): JSX.Element {
 
 function Place({ here }: { readonly here: Route }): JSX.Element {
   switch (here.page) {
+    case "today":
+      return <TodayPage />;
     case "review":
       return <ReviewPage />;
     case "file":
@@ -76,13 +79,18 @@ function usePageKeys(): void {
   useKeys({
     help: () => (isHelpOpen.value = true),
     search: () => document.getElementById("search")?.focus(),
+    today: () => goTo({ page: "today" }),
+    all: () => goTo({ page: "timeline", scope: undefined }),
     review: () => goTo({ page: "review" }),
     layout: () => (layout.value = layout.value === "split" ? "unified" : "split"),
     leave: () => {
       const here = route.value;
-      if (here.page === "timeline") goTo({ page: "timeline", scope: here.scope });
-      else if (here.page === "review" && here.file !== undefined) goTo({ page: "review" });
-      else goTo({ page: "timeline", scope: scope.value });
+      if (here.page === "today") return;
+      if (here.page === "timeline") {
+        goTo(here.shown === undefined ? { page: "today" } : { page: "timeline", scope: here.scope });
+      } else if (here.page === "review" && here.file !== undefined) {
+        goTo({ page: "review", ...(here.of === undefined ? {} : { of: here.of }) });
+      } else goTo({ page: "timeline", scope: scope.value });
     },
   });
 }
@@ -92,7 +100,7 @@ function useTitle(): void {
   const step = chosen?.what === "step" ? steps.value.get(chosen.stepId)?.step : undefined;
   const session = scope.value === undefined ? undefined : sessions.value?.get(scope.value);
   const root = status.value?.root ?? "";
-  const place = step === undefined ? (session === undefined ? undefined : sessionName(session)) : stepName(step);
+  const place = step === undefined ? (session === undefined ? undefined : session.name) : stepName(step);
   const title = [place, firstLine(root.slice(root.lastIndexOf("/") + 1)), "snapd"].filter(Boolean).join(" · ");
   useEffect(() => {
     document.title = title;

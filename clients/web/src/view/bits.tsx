@@ -2,8 +2,9 @@
 import type { FileChange } from "@snapd/client";
 import type { ComponentChildren, JSX } from "preact";
 import type { Problem } from "../api/problem";
-import { splitName, visible } from "../model/names";
-import { age, grouped, moment, type Sums, sumsInWords } from "../model/wording";
+import { agentColour } from "@snapd/client/words";
+import { cutParts, splitName, visible } from "../model/names";
+import { age, agentName, grouped, moment, type Sums, sumsInWords } from "../model/wording";
 import { now } from "../store/clock";
 import { Icon, type IconName } from "./icons";
 
@@ -27,15 +28,44 @@ export function Age({ at }: { readonly at: string }): JSX.Element {
   );
 }
 
-/** The name of a file: where there is too little room, its folder is cut, not its own name. */
+/** A name that loses its middle where there is too little room: how it ends tells it from others. */
+export function Cut({ text }: { readonly text: string }): JSX.Element {
+  const [head, tail] = cutParts(text);
+  return (
+    <span class="own-name">
+      {head !== "" && <span class="cut-head">{head}</span>}
+      <span class="cut-tail">{tail}</span>
+    </span>
+  );
+}
+
+/** The name of a file: where there is too little room, its folder is cut first, then the middle of its own name. */
 export function FileName({ file }: { readonly file: string }): JSX.Element {
   const [folder, name] = splitName(file);
   return (
     <span class="file-name" title={visible(file)}>
       {folder !== "" && <span class="folder">{folder}</span>}
-      <span class="own-name">{name}</span>
+      <Cut text={name} />
     </span>
   );
+}
+
+/** An agent by its name, in its colour. */
+export function Agent({ name }: { readonly name: string | undefined }): JSX.Element {
+  const title = agentName(name);
+  return (
+    <span class="agent" style={colourOf(name)} title={title}>
+      <span class="agent-dot" aria-hidden="true" />
+      <span class="agent-name">{title}</span>
+    </span>
+  );
+}
+
+/** The colour of an agent, for `--agent` in the styles of what is inside. */
+export function colourOf(agent: string | undefined): Record<string, string> {
+  if (agent === undefined) return {};
+  const { light, dark } = agentColour(agent);
+  return { "--agent-light": light, "--agent-dark": dark };
 }
 
 const LETTERS = { added: "A", deleted: "D", modified: "M" } as const;

@@ -98,7 +98,8 @@ function Author({ by }: { readonly by: BlamedLines }): JSX.Element {
     const title = `${firstLine(commit.summary) ?? ""} (git ${commit.id.slice(0, 8)})`;
     return (
       <span title={title}>
-        {firstLine(commit.author) ?? "git"} <span class="quiet">git {commit.id.slice(0, 8)}</span> <Age at={commit.at} />
+        {firstLine(commit.author) ?? "git"} <span class="quiet">git {commit.id.slice(0, 8)}</span>{" "}
+        <Age at={commit.at} />
       </span>
     );
   }

@@ -1,6 +1,6 @@
 /** The head of what is shown beside the timeline. */
 import type { ComponentChildren, JSX } from "preact";
-import { fragmentOf } from "../model/route";
+import { fragmentOf, type Route } from "../model/route";
 import { layout } from "../store/preferences";
 import { scope } from "../store/timeline";
 import { Icon } from "./icons";
@@ -9,14 +9,20 @@ export interface DetailHeadProps {
   readonly title: string;
   readonly facts: ComponentChildren;
   readonly actions?: ComponentChildren;
+  /** The list that it belongs to, for narrow windows. */
+  readonly back?: Route;
   /** Whether a diff stands below it. */
   readonly hasDiff?: boolean;
 }
 
-export function DetailHead({ title, facts, actions, hasDiff = true }: DetailHeadProps): JSX.Element {
+export function DetailHead({ title, facts, actions, back, hasDiff = true }: DetailHeadProps): JSX.Element {
   return (
     <header class="detail-head">
-      <a class="back" href={fragmentOf({ page: "timeline", scope: scope.value })} aria-label="Back to the timeline">
+      <a
+        class="back"
+        href={fragmentOf(back ?? { page: "timeline", scope: scope.value })}
+        aria-label={back === undefined ? "Back to the timeline" : "Back to the list"}
+      >
         <Icon name="back" />
       </a>
       <div class="detail-title">

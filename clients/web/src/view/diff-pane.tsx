@@ -32,6 +32,8 @@ export interface DiffPaneProps {
   /** The line of it that is to be seen first. */
   readonly line?: ChangedLine | undefined;
   readonly fileActions?: (file: FileChange) => JSX.Element | null;
+  /** Whether a file is folded until the person says otherwise. */
+  readonly isFolded?: (file: FileChange) => boolean;
   readonly hunkActions?: (file: FileChange, hunk: DiffHunk) => JSX.Element | null;
   /** Whether something can be done with single hunks of a file. */
   readonly hasHunkActions?: (file: FileChange) => boolean;
@@ -41,21 +43,23 @@ export interface DiffPaneProps {
 }
 
 export function DiffPane(props: DiffPaneProps): JSX.Element {
-  const { source, files, focused, line, fileActions, hunkActions, hasHunkActions, head } = props;
+  const { source, files, focused, line, fileActions, isFolded, hunkActions, hasHunkActions, head } = props;
   const [ref, viewport] = useViewport<HTMLDivElement>();
-  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  // by the files that were folded or unfolded by hand, and by how they were before
+  const [flipped, setFlipped] = useState<ReadonlySet<string>>(new Set());
+  const flipName = (file: FileChange) => `${isFolded?.(file) ?? false} ${file.file}`;
   const [unfolded, setUnfolded] = useState<ReadonlyMap<string, ReadonlyMap<number, Unfolded>>>(new Map());
   const parts = useMemo(
     () =>
       files.map((file): FileBlocks => ({
         file,
         state: stateOf(source, file),
-        isFolded: folded.has(file.file),
+        isFolded: (isFolded?.(file) ?? false) !== flipped.has(flipName(file)),
         hasPicture: isPicture(file.file),
         unfolded: unfolded.get(file.file) ?? NOTHING_UNFOLDED,
         isActing: hasHunkActions?.(file) ?? false,
       })),
-    [source, files, folded, unfolded, changed.value, hasHunkActions === undefined],
+    [source, files, flipped, isFolded, unfolded, changed.value, hasHunkActions === undefined],
   );
   const blocks = useMemo(() => blocksOf(parts, layout.value), [parts, layout.value]);
   const body = useRef<HTMLDivElement>(null);
@@ -81,9 +85,9 @@ export function DiffPane(props: DiffPaneProps): JSX.Element {
     });
   };
   const fold = (file: FileChange) => {
-    setFolded((all) => {
+    setFlipped((all) => {
       const next = new Set(all);
-      if (!next.delete(file.file)) next.add(file.file);
+      if (!next.delete(flipName(file))) next.add(flipName(file));
       return next;
     });
   };

@@ -15,7 +15,7 @@ export function Header(): JSX.Element {
   return (
     <header class="top">
       <h1>
-        <a class="brand" href={fragmentOf({ page: "timeline", scope: undefined })}>
+        <a class="brand" href={fragmentOf({ page: "today" })}>
           <Icon name="mark" />
           <span>snapd</span>
         </a>

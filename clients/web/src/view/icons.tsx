@@ -13,6 +13,12 @@ const SHAPES = {
       <path d="M15.6 11.7c0 1.9-1.8 2.4-4.1 3.5" />
     </>
   ),
+  today: (
+    <>
+      <rect x="4" y="5.5" width="16" height="14.5" rx="2" />
+      <path d="M4 10h16M8.5 3v4M15.5 3v4" />
+    </>
+  ),
   all: <path d="M4 6h16M4 12h16M4 18h10" />,
   pending: (
     <>

@@ -1,18 +1,36 @@
-/** The field in which a search is typed. */
+/** The field in which a search is typed: the answer comes while one types. */
 import type { JSX } from "preact";
-import { goTo, route } from "../store/route";
+import { useEffect, useRef } from "preact/hooks";
+import { goTo, replaceBy, route } from "../store/route";
 import { Icon } from "./icons";
+
+/** Milliseconds without a key after which the search begins. */
+const PAUSE = 200;
+/** Characters that the server takes. */
+const LONGEST = 200;
 
 export function SearchBox(): JSX.Element {
   const text = route.value.page === "search" ? route.value.text : "";
+  const field = useRef<HTMLInputElement>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const begin = () => {
+    clearTimeout(timer.current);
+    const typed = field.current?.value ?? "";
+    if (route.value.page === "search") replaceBy({ page: "search", text: typed });
+    else if (typed.trim() !== "") goTo({ page: "search", text: typed });
+  };
+  useEffect(() => {
+    // what is being typed is newer than the address
+    if (field.current !== null && document.activeElement !== field.current) field.current.value = text;
+  }, [text]);
+  useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <form
       class="search-box"
       role="search"
       onSubmit={(event) => {
         event.preventDefault();
-        const field = event.currentTarget.elements.namedItem("q");
-        if (field instanceof HTMLInputElement && field.value.trim() !== "") goTo({ page: "search", text: field.value });
+        begin();
       }}
     >
       <Icon name="search" />
@@ -20,12 +38,19 @@ export function SearchBox(): JSX.Element {
         id="search"
         name="q"
         type="search"
+        ref={field}
         placeholder="Search"
         aria-label="Search prompts, files and texts"
-        defaultValue={text}
-        key={text}
+        maxLength={LONGEST}
         autocomplete="off"
         spellcheck={false}
+        onInput={(event) => {
+          clearTimeout(timer.current);
+          if (!event.isComposing) timer.current = setTimeout(begin, PAUSE);
+        }}
+        onCompositionEnd={() => {
+          timer.current = setTimeout(begin, PAUSE);
+        }}
       />
       <kbd aria-hidden="true">/</kbd>
     </form>

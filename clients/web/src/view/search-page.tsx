@@ -1,16 +1,16 @@
 /** What was found in prompts, names of files, and changed lines. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api/problem";
 import { type Hit, type MatchedLine, search, type SearchedPlace } from "../api/routes";
 import { exactName, firstLine, visible } from "../model/names";
 import { type ChangedLine, fragmentOf, type Route } from "../model/route";
 import { matchesIn } from "../model/matches";
 import { segmentsOf } from "../model/segments";
-import { counted, moment, promptName, sessionName } from "../model/wording";
+import { counted, moment, promptName } from "../model/wording";
 import { sessions } from "../store/sessions";
 import { noted } from "../store/troubles";
-import { Age, Button, Empty, FileName, Trouble } from "./bits";
+import { Age, Agent, Button, Empty, FileName, Trouble } from "./bits";
 
 /** Hits that are fetched without being asked for again. */
 const ENOUGH = 60;
@@ -36,16 +36,24 @@ export function SearchPage({ text }: { readonly text: string }): JSX.Element {
   const [found, setFound] = useState<Found>(NOTHING);
   const [wanted, setWanted] = useState(ENOUGH);
   const names = places.join(",");
+  // of another question, more is asked for only once a person asks for it
+  const question = `${text}\n${names}`;
+  const asked = useRef(question);
+  const limit = asked.current === question ? wanted : ENOUGH;
   useEffect(() => {
-    setFound(NOTHING);
-    setWanted(ENOUGH);
-  }, [text, names]);
-  useEffect(() => {
-    if (text === "" || places.length === 0) return;
+    const isOther = asked.current !== question;
+    asked.current = question;
+    if (isOther) setWanted(ENOUGH);
+    if (text.trim() === "" || places.length === 0) {
+      setFound({ ...NOTHING, isLooking: false });
+      return;
+    }
+    // the hits of the question before stay until the first answer comes: a page that flickers is hard to read
+    setFound((known) => ({ ...known, isLooking: true, problem: undefined }));
     const aborting = new AbortController();
-    void look(text, places, found, wanted, aborting.signal, setFound);
+    void look(text, places, isOther ? NOTHING : found, limit, aborting.signal, setFound);
     return () => aborting.abort();
-  }, [text, names, wanted]);
+  }, [question, limit]);
   const flip = (place: SearchedPlace) => {
     setPlaces(places.includes(place) ? places.filter((one) => one !== place) : [...places, place]);
   };
@@ -84,7 +92,7 @@ export function SearchPage({ text }: { readonly text: string }): JSX.Element {
           )}
         </div>
         {!isLooking && hits.length === 0 && problem === undefined && (
-          <Empty title="Nothing found">
+          <Empty title={text.trim() === "" ? "Type what to look for" : "Nothing found"}>
             <p>The search looks in prompts, names of files, and the lines that steps added or removed.</p>
           </Empty>
         )}
@@ -106,6 +114,8 @@ async function look(
   try {
     do {
       const answer = await search(text, places, cursor, signal);
+      // an answer that comes late is that of an older question
+      if (signal.aborted) return;
       hits = [...hits, ...answer.hits];
       ({ until, nextCursor: cursor } = { until, nextCursor: undefined, ...answer });
       const isLooking = cursor !== undefined && hits.length < wanted;
@@ -138,8 +148,8 @@ function HitView({ hit, text }: { readonly hit: Hit; readonly text: string }): J
           <Marked text={name} needle={text} />
         </span>
         <span class="meta">
-          <span>{hit.kind === "message" ? "prompt" : (firstLine(hit.agent) ?? "step")}</span>
-          {session !== undefined && <span>{sessionName(session)}</span>}
+          {hit.kind === "message" ? <span>prompt</span> : <Agent name={hit.agent} />}
+          {session !== undefined && <span>{session.name}</span>}
           <Age at={hit.at} />
         </span>
       </a>

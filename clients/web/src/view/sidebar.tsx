@@ -4,12 +4,12 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { fragmentOf, type Route } from "../model/route";
 import { firstLine } from "../model/names";
-import { counted, grouped, otherMachine, promptName, sessionName, stateName } from "../model/wording";
+import { counted, grouped, otherMachine, promptName, stateName } from "../model/wording";
 import { totals } from "../store/review";
 import { route, shown } from "../store/route";
 import { sessions } from "../store/sessions";
 import { messages, scope } from "../store/timeline";
-import { Age, Button } from "./bits";
+import { Age, Agent, Button } from "./bits";
 import { Icon, type IconName } from "./icons";
 
 /** How many sessions are listed at first, and how many more by each press: a folder may have thousands. */
@@ -26,6 +26,7 @@ export function Sidebar(): JSX.Element {
   return (
     <nav class="sidebar" aria-label="Sessions">
       <ul class="places">
+        <Place to={{ page: "today" }} icon="today" text="Today" isHere={page === "today"} />
         <Place
           to={{ page: "timeline", scope: undefined }}
           icon="all"
@@ -86,7 +87,6 @@ function Place({ to, icon, text, isHere, count }: PlaceProps): JSX.Element {
 
 function SessionItem({ session, isHere }: { readonly session: Session; readonly isHere: boolean }): JSX.Element {
   const turns = isHere ? [...messages.value.values()].reverse() : [];
-  const agent = firstLine(session.agent);
   const machine = otherMachine(session);
   return (
     <li>
@@ -96,9 +96,9 @@ function SessionItem({ session, isHere }: { readonly session: Session; readonly 
         aria-current={isHere ? "page" : undefined}
       >
         <span class={session.endedAt === undefined ? "live-dot is-open" : "live-dot"} aria-hidden="true" />
-        <span class="name">{sessionName(session)}</span>
+        <span class="name">{session.name}</span>
         <span class="meta">
-          {agent !== undefined && <span class="agent">{agent}</span>}
+          {session.agent !== undefined && <Agent name={session.agent} />}
           {machine !== undefined && <span>{machine}</span>}
           <span>{counted(session.stepCount, "step")}</span>
           <Age at={session.startedAt} />

@@ -9,7 +9,7 @@ import { counted, moment, stateName, stepName, sums } from "../model/wording";
 import { propose, undoFile, undoHunk, undoStep } from "../store/acting";
 import { spanSource, stepSource } from "../store/diffs";
 import { isReadOnly } from "../store/status";
-import { Button, Counts } from "./bits";
+import { Agent, Button, Counts } from "./bits";
 import { DetailHead } from "./detail-head";
 import { DiffPane } from "./diff-pane";
 import { useFilesSince } from "./differences";
@@ -109,7 +109,8 @@ function StepFacts({ step, files }: { readonly step: Step; readonly files: reado
   const state = stateName(step.state);
   return (
     <>
-      <span>{[firstLine(step.agent), firstLine(step.tool)].filter(Boolean).join(" · ")}</span>
+      <Agent name={step.agent} />
+      {step.tool !== undefined && <span>{firstLine(step.tool)}</span>}
       {state !== "" && <span class="state">{state}</span>}
       <time dateTime={step.startedAt}>{moment(step.startedAt)}</time>
       <span>{counted(files.length, "file")}</span>

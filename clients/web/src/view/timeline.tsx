@@ -4,13 +4,13 @@ import { useMemo } from "preact/hooks";
 import { firstLine, visible } from "../model/names";
 import type { EntryRow, TurnRow } from "../model/outline";
 import { fragmentOf, type Scope, type Shown } from "../model/route";
-import { counted, operationName, promptName, sessionName, stateName, stepName, sums } from "../model/wording";
+import { counted, operationName, promptName, stateName, stepName, sums } from "../model/wording";
 import { propose, redoLast, undoLast } from "../store/acting";
 import { replaceBy, route, shown } from "../store/route";
 import { sessions } from "../store/sessions";
 import { isReadOnly } from "../store/status";
 import { problem, progress, reloadTimeline, rows, scope } from "../store/timeline";
-import { Age, Button, Counts, Empty, FileName, StatusLetter, Trouble } from "./bits";
+import { Age, Agent, Button, colourOf, Counts, Empty, FileName, StatusLetter, Trouble } from "./bits";
 import { Icon } from "./icons";
 import { useKeys } from "./keyboard";
 import { type FileRow, heightOf, isShown, screenRows, type ScreenRow, shownOf } from "./rows";
@@ -70,7 +70,7 @@ function chosenRow(list: readonly ScreenRow[], chosen: Shown | undefined): Scree
 
 function TimelineHead(): JSX.Element {
   const session = scope.value === undefined ? undefined : sessions.value?.get(scope.value);
-  const title = session === undefined ? (scope.value === undefined ? "All activity" : "Session") : sessionName(session);
+  const title = session === undefined ? (scope.value === undefined ? "All activity" : "Session") : session.name;
   return (
     <header class="pane-head">
       <div class="pane-title">
@@ -163,7 +163,8 @@ function StepRow({ row }: { readonly row: EntryRow }): JSX.Element | null {
   const tool = firstLine(step.tool);
   return (
     <a
-      class={`row step is-${step.state} depth-${depth}`}
+      class={`row step has-agent is-${step.state} depth-${depth}`}
+      style={colourOf(step.agent)}
       href={hrefTo(shownOf(row), scope.value)}
       aria-current={isShown(row, shown.value) || undefined}
     >
@@ -186,7 +187,7 @@ function StepRow({ row }: { readonly row: EntryRow }): JSX.Element | null {
 /** The agent of a session. */
 function Who({ sessionId }: { readonly sessionId: string }): JSX.Element {
   const session = sessions.value?.get(sessionId);
-  return <span class="who">{firstLine(session?.agent) ?? "agent"}</span>;
+  return <Agent name={session?.agent} />;
 }
 
 function OperationRow({ row }: { readonly row: EntryRow }): JSX.Element {

@@ -58,8 +58,8 @@ export function TurnDetail({ sessionId, messageId, file }: TurnDetailProps): JSX
               <Button icon="undo" label="Undo turn" keys="u" text="Undo turn" onClick={act} />
               <Button
                 icon="history"
-                label="Go back to before this prompt: undo this turn and all later ones of the session"
-                text="Go back"
+                label="Restore to before this prompt: undo this turn and all later ones of the session"
+                text="Restore to before this prompt"
                 onClick={() => void propose(revertTo(sessionId, messageId, text))}
               />
             </>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FileOutcome, OutcomeKind } from "@snapd/client";
 import { BINDINGS, Keys } from "../../src/model/keys";
-import { plannedSummary, reasonText, summary, whoChanged } from "../../src/model/outcome";
+import { contestedIn, isSettled, plannedSummary, reasonText, summary, whoChanged } from "../../src/model/outcome";
 
 const files = (...kinds: OutcomeKind[]): FileOutcome[] => kinds.map((outcome, at) => ({ file: `${at}`, outcome }));
 
@@ -17,15 +17,40 @@ test("what was done and what is going to be done is summed up", () => {
 });
 
 test("a reason that is not known is told as it is, and does no harm", () => {
-  assert.equal(reasonText("deletedSince"), "It was deleted since.");
+  assert.equal(reasonText("deletedSince"), "Deleted since.");
   assert.equal(reasonText("new\u202e"), "new⟨U+202E⟩");
 });
 
 test("who changed a file has a name", () => {
   assert.equal(whoChanged({ author: "user" }), "you");
   assert.equal(whoChanged({ author: "unknown" }), "somebody");
-  assert.equal(whoChanged({ author: "step", agent: "claude" }), "a step of claude");
-  assert.equal(whoChanged({ author: "operation", kind: "undo" }), "the operation “undo”");
+  assert.equal(whoChanged({ author: "step", agent: "claude" }), "a step of Claude Code");
+  assert.equal(whoChanged({ author: "operation", kind: "undo" }), "an undo");
+});
+
+test("a plan that changes nothing and leaves nothing to decide asks nothing", () => {
+  assert.equal(isSettled([]), true);
+  assert.equal(isSettled(files("unchanged", "unchanged")), true);
+  assert.equal(isSettled(files("unchanged", "conflict")), false);
+  assert.equal(isSettled(files("restored")), false);
+  assert.equal(isSettled([{ file: "a", outcome: "unchanged", reason: "already" }]), false);
+});
+
+test("a file that a person decided about stays to be decided about", () => {
+  const by = [{ author: "user" as const }];
+  const before = { files: files("conflict", "conflict"), details: { contested: [{ file: "0", name: "s", by }] } };
+  const first = contestedIn(before, [], {});
+  assert.deepEqual(
+    first.map(({ file, by }) => [file, by.length]),
+    [
+      ["0", 1],
+      ["1", 0],
+    ],
+  );
+  const after = { files: files("restored", "conflict"), details: { contested: [] } };
+  const names = (decisions: object) => contestedIn(after, first, { ...decisions }).map(({ file }) => file);
+  assert.deepEqual(names({ "0": "overwrite" }), ["0", "1"]);
+  assert.deepEqual(names({}), ["1"]);
 });
 
 test("one key, or two after each other in time", () => {

@@ -5,6 +5,7 @@ import { fragmentOf, parseRoute, type Route } from "../../src/model/route";
 const HOSTILE = "a/../%2e ?#&=\"'<img src=x onerror=alert(1)>\u202e☃\n";
 
 const ROUTES: readonly Route[] = [
+  { page: "today" },
   { page: "timeline", scope: undefined },
   { page: "timeline", scope: "s1" },
   { page: "timeline", scope: HOSTILE, shown: { what: "step", sessionId: HOSTILE, stepId: HOSTILE, file: HOSTILE } },
@@ -25,6 +26,8 @@ const ROUTES: readonly Route[] = [
   { page: "timeline", scope: "s1", shown: { what: "change", before: "aa", after: "bb", file: "x/y" } },
   { page: "review" },
   { page: "review", file: HOSTILE },
+  { page: "review", of: { by: "agent", id: HOSTILE } },
+  { page: "review", of: { by: "session", id: "file" }, file: "session" },
   { page: "file", file: HOSTILE },
   { page: "file", file: "blame", blame: true },
   { page: "file", file: "at", at: "aa", blame: true },
@@ -53,18 +56,13 @@ for (const rest of ["", "/added", "/added/0", "/added/-1", "/added/1e3", "/moved
   });
 }
 
-for (const fragment of [
-  "",
-  "#",
-  "#/",
-  "#/nowhere",
-  "#/file",
-  "#/session",
-  "#/%",
-  "#/all/step",
-  "#/all/step/T",
-  "#token=x",
-]) {
+for (const fragment of ["", "#", "#/", "#/nowhere", "#/file", "#/session", "#/%", "#token=x"]) {
+  test(`${JSON.stringify(fragment)} leads to today`, () => {
+    assert.deepEqual(parseRoute(fragment), { page: "today" });
+  });
+}
+
+for (const fragment of ["#/all", "#/all/step", "#/all/step/T"]) {
   test(`${JSON.stringify(fragment)} leads to everything`, () => {
     assert.deepEqual(parseRoute(fragment), { page: "timeline", scope: undefined });
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { matchesIn } from "../../src/model/matches";
-import { firstLine, splitName, visible } from "../../src/model/names";
+import { cutParts, firstLine, splitName, visible } from "../../src/model/names";
 import { MOST_DRAWN, segmentsOf } from "../../src/model/segments";
 import { differingWords } from "../../src/model/words";
 import { age, counted } from "../../src/model/wording";
@@ -65,6 +65,13 @@ test("a name is cut after its last slash", () => {
   assert.deepEqual(splitName("a/b/c.txt"), ["a/b/", "c.txt"]);
   assert.deepEqual(splitName("c.txt"), ["", "c.txt"]);
   assert.deepEqual(splitName("a\nb/c\u202e"), ["a⟨U+000A⟩b/", "c⟨U+202E⟩"]);
+});
+
+test("a name that is cut keeps its end, and no character is cut in two", () => {
+  assert.deepEqual(cutParts("short-name.ts"), ["", "short-name.ts"]);
+  assert.deepEqual(cutParts("address-factory-18.test.ts"), ["address-factor", "y-18.test.ts"]);
+  const [head, tail] = cutParts(`${"x".repeat(20)}😀${"y".repeat(11)}`);
+  assert.deepEqual([head, tail], ["x".repeat(20), `😀${"y".repeat(11)}`]);
 });
 
 test("the first line with anything on it stands for a text", () => {

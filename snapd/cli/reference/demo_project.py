@@ -36,7 +36,7 @@ _SIZE = re.compile(r"(^ *|)\b\d[\d.]* (?:bytes|KiB)", re.MULTILINE)
 _SIZES = ("42.4 KiB", "6.1 KiB", "14.9 KiB", "17.4 KiB", "4 KiB")
 
 
-class Scene:
+class DemoProject:
     """The project, and whoever types commands in it.
 
     Args:

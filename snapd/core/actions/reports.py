@@ -1,0 +1,437 @@
+"""What the event of an agent means, decided from the open steps of its session, and recorded with one right to write.
+
+A call of a tool is a step whose part id is the agent's id of the call. A subagent, and what a call started in the
+background, is a step of its own with another kind of part id: it may go on when the turn is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Literal
+
+import attrs
+
+from snapd.core.actions.messages import Messages, NewsLook, SessionNews
+from snapd.core.actions.sessions import EndedStep, Ending, NewStep, Sessions
+from snapd.core.answers import News
+from snapd.core.operations.writer import Writer
+from snapd.model.call import Call
+from snapd.model.paths import parents
+from snapd.model.snapshot import RelPath, Snapshot
+from snapd.model.timeline import SessionId, Step, StepId
+from snapd.model.tools import is_edit
+from snapd.store.store import Store
+from snapd.watch.agents import AgentAtWork
+
+ReportKind = Literal[
+    "sessionStart",
+    "prompt",
+    "callBegin",
+    "callEnd",
+    "callOver",
+    "taskEnd",
+    "turnEnd",
+    "subagentBegin",
+    "subagentEnd",
+    "sessionEnd",
+]
+
+
+@attrs.frozen
+class AgentProcess:
+    """How to notice that an agent is gone: see `AgentAtWork`."""
+
+    process_id: int | None = None
+    transcript: str | None = None
+    interrupted: Sequence[str] = ()
+
+
+TURN = "prompt"
+"""The tool of the step of a whole turn."""
+
+_SUBAGENT = "subagent:"
+_BACKGROUND = "background:"
+
+
+@attrs.frozen(kw_only=True)
+class Report:
+    """An event of an agent. `snapd.wire.agent` says what each kind means.
+
+    Attributes:
+        client: who works in the steps that begin until it leaves; None for steps that go on without a client.
+        process: for a step without a client, how to notice that its agent is gone.
+        late: when it happened, in milliseconds since 1970, if that is reported late.
+        is_elsewhere: whether the agent is not in this folder any more: something may end here, and nothing begins.
+        wants_news: whether the agent reads the answer.
+        has_step: whether the whole turn is a step, and its calls are ended by name.
+        is_alike: whether `call_id` is the beginning of the ids of calls that are alike.
+        claims: the files that the call wrote; None if the agent does not say.
+        in_background: whether what the call started goes on.
+        is_sequential: whether the agent waits for a call that writes before it begins the next one.
+        names_subagents: whether the agent says which calls are those of a subagent.
+    """
+
+    kind: ReportKind
+    session_id: SessionId
+    agent: str | None = None
+    client: Hashable | None = None
+    process: AgentProcess | None = None
+    late: int | None = None
+    is_elsewhere: bool = False
+    wants_news: bool = False
+    message_id: str | None = None
+    text: str = ""
+    has_step: bool = False
+    call_id: str | None = None
+    is_alike: bool = False
+    tool: str | None = None
+    description: str | None = None
+    command: str | None = None
+    claims: tuple[RelPath, ...] | None = None
+    in_background: bool = False
+    is_sequential: bool = False
+    parent: StepId | None = None
+    subagent: str | None = None
+    parent_session: SessionId | None = None
+    names_subagents: bool = True
+
+
+@attrs.frozen
+class EndStep:
+    """Ends a step.
+
+    Attributes:
+        claims: see `Ending`.
+        is_left: whether the agent did not say that it ended.
+    """
+
+    step: Step
+    claims: tuple[RelPath, ...] | None = None
+    is_left: bool = False
+    lingers: bool = False
+    description: str | None = None
+
+
+@attrs.frozen
+class BeginStep:
+    """Begins a step; with `known`, it has begun already."""
+
+    new: NewStep
+    known: Step | None = None
+
+
+@attrs.frozen
+class SendMessage:
+    """Records the prompt of a report."""
+
+
+@attrs.frozen
+class EndSession:
+    """Ends the session of a report."""
+
+
+Action = EndStep | BeginStep | SendMessage | EndSession
+
+
+def decide(report: Report, open_steps: Sequence[Step], lingering: Iterable[Step] = ()) -> list[Action]:
+    """Decides what an event leads to.
+
+    Args:
+        report: the event.
+        open_steps: the open steps of all sessions, the latest first.
+        lingering: the steps that have ended, and still own what is done to their files.
+    """
+    if report.late is not None:
+        # what began since is none of its business
+        open_steps = [step for step in open_steps if step.started <= report.late]
+    own = [step for step in open_steps if step.session_id == report.session_id]
+    resting = [step for step in lingering if step.session_id == report.session_id]
+    match report.kind:
+        case "callBegin":
+            return _begin_call(report, own, open_steps)
+        case "callEnd":
+            return _end_call(report, own)
+        case "callOver":
+            # all hooks of the call have run, a formatter among them
+            return [
+                EndStep(step, ()) for step in (_of_call(report, own), _of_call(report, resting)) if step is not None
+            ]
+        case "taskEnd":
+            task = _of_part(own, f"{_BACKGROUND}{report.call_id}")
+            return [] if task is None else [EndStep(task)]
+        case "prompt":
+            return _take_prompt(report, own)
+        case "turnEnd" if report.has_step:
+            return [EndStep(step) for step in own if _is_turn(step)]
+        case "turnEnd":
+            return [*_end_turn(own), *map(EndStep, resting)]
+        case "subagentBegin":
+            return [_begin(report, _SUBAGENT + report.subagent, own)] if report.subagent else []
+        case "subagentEnd":
+            return _end_subagent(report, own)
+        case "sessionEnd":
+            return [EndSession()]
+        case "sessionStart":
+            return []
+
+
+def _begin_call(report: Report, own: list[Step], open_steps: Sequence[Step]) -> list[Action]:
+    begun = _begin(report, report.call_id, own, parent=_parent(report, own, open_steps))
+    if begun.known is not None or not report.is_sequential or report.late is not None:
+        return [begun]
+    actions: list[Action] = []
+    # nobody said that these have ended: calls that were denied, for example
+    for step in own:
+        if step.begun.parent != begun.new.parent or _is(step, _SUBAGENT, _BACKGROUND):
+            continue
+        if begun.new.ends is None and not is_edit(step.begun.tool):
+            begun = attrs.evolve(begun, new=attrs.evolve(begun.new, ends=step.step_id))
+        else:
+            actions.append(_abandon(step))
+    return [*actions, begun]
+
+
+def _end_call(report: Report, own: list[Step]) -> list[Action]:
+    step = _of_call(report, own)
+    if step is None:
+        return []
+    if report.in_background:
+        # what it writes from now on is not the user's
+        name = step.step_id if report.is_alike or report.call_id is None else report.call_id
+        return [_begin(report, _BACKGROUND + name, own, parent=step.begun.parent, ends=step.step_id)]
+    # a formatter may be another hook of the same event
+    lingers = report.client is None and bool(report.claims)
+    return [EndStep(step, report.claims, lingers=lingers, description=report.description)]
+
+
+def _take_prompt(report: Report, own: list[Step]) -> list[Action]:
+    message: list[Action] = [SendMessage()] if report.text.strip() else []
+    if report.has_step:
+        turn = next((step.step_id for step in own if _is_turn(step)), None)
+        return [*message, _begin(attrs.evolve(report, tool=TURN), None, own, ends=turn)]
+    if not message:
+        # some agents report one that is empty with the results of calls: the turn goes on
+        return []
+    if report.parent_session is not None:
+        # what a subagent is given to do is nobody's prompt
+        return _end_turn(own)
+    # where a prompt is reported late, the ends of the turn before it are reported after it
+    ends = [] if report.late is not None else _end_turn(own)
+    return ends if report.is_elsewhere else [*ends, *message]
+
+
+def _end_turn(own: Sequence[Step]) -> list[Action]:
+    """Ends everything but subagents: they may go on."""
+    subagents = {step.step_id for step in own if _is(step, _SUBAGENT)}
+    return [_abandon(step) for step in own if not subagents & {step.step_id, step.begun.parent}]
+
+
+def _end_subagent(report: Report, own: list[Step]) -> list[Action]:
+    step = _of_part(own, f"{_SUBAGENT}{report.subagent}")
+    if step is None:
+        return []
+    # where nobody says whose a call is, one of these may be the caller's own
+    parts = [each for each in own if each.begun.parent == step.step_id and report.names_subagents]
+    # its calls own what they wrote; it writes nothing beside them
+    return [*map(_abandon, parts), EndStep(step, ())]
+
+
+def _begin(
+    report: Report, part: str | None, own: list[Step], *, parent: StepId | None = None, ends: StepId | None = None
+) -> BeginStep:
+    new = NewStep(
+        client=report.client,
+        parent=parent,
+        message_id=report.message_id,
+        part_id=part,
+        tool=report.tool,
+        description=report.description,
+        command=report.command,
+        ends=ends,
+        began=report.late,
+    )
+    # another hook may have reported it already
+    return BeginStep(new, None if part is None else _of_part(own, part))
+
+
+def _abandon(step: Step) -> EndStep:
+    """Ends a step of which nobody said that it has ended."""
+    # an edit names its files when it ends; it did not, so it was denied or interrupted
+    return EndStep(step, () if is_edit(step.begun.tool) else None, is_left=True)
+
+
+def _parent(report: Report, own: list[Step], open_steps: Iterable[Step]) -> StepId | None:
+    """Finds the step that a call is a part of: that of its subagent, or of its turn."""
+    if report.parent is not None:
+        return report.parent
+    if report.subagent is not None:
+        step = _of_part(own, _SUBAGENT + report.subagent)
+    elif report.parent_session is not None:
+        step = _only_subagent(report.parent_session, open_steps)
+    else:
+        step = None if report.names_subagents else _only_subagent(report.session_id, own)
+    return None if step is None else step.step_id
+
+
+def _only_subagent(session: SessionId, steps: Iterable[Step]) -> Step | None:
+    """Finds the step of the subagent that is at work for a session, if there is exactly one."""
+    theirs = [each for each in steps if each.session_id == session and _is(each, _SUBAGENT)]
+    return theirs[0] if len(theirs) == 1 else None
+
+
+def _of_call(report: Report, steps: Sequence[Step]) -> Step | None:
+    if report.call_id is None:
+        return None
+    if report.is_alike:
+        # of several that are alike, the first to begin is the first to end
+        return next((step for step in reversed(steps) if _is(step, report.call_id)), None)
+    return _of_part(steps, report.call_id)
+
+
+def _of_part(steps: Iterable[Step], part: str) -> Step | None:
+    return next((step for step in steps if step.begun.part_id == part), None)
+
+
+def _is(step: Step, *kinds: str) -> bool:
+    return (step.begun.part_id or "").startswith(kinds)
+
+
+def _is_turn(step: Step) -> bool:
+    return step.begun.part_id is None and step.begun.tool == TURN
+
+
+@attrs.frozen
+class Reported:
+    """What a report led to.
+
+    Attributes:
+        step: the step that began, or ended; None if none did.
+        news: what the agent has to be told; None if it does not hear it, or if its session is unknown.
+    """
+
+    step: Step | None
+    news: News | None
+
+
+@attrs.frozen
+class AgentReports:
+    """Records the events of agents."""
+
+    _writer: Writer
+    _store: Store
+    _sessions: Sessions
+    _messages: Messages
+    _news: SessionNews
+
+    def take(self, report: Report, call: Call) -> Reported:
+        """Records an event: all that follows from it, on one look at the work tree.
+
+        A session that is unknown, or has ended, is started where something begins in it.
+
+        Raises:
+            UnknownStep: the parent that the report names does not exist.
+            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: not all of it was recorded; to report it again
+                does the rest.
+        """
+        recording = _Recording(report, self._writer, self._store, self._sessions, call)
+        look: NewsLook | None = None
+        with self._writer.turn(call):
+            timeline = self._store.timeline
+            edited = (timeline.step(step_id) for step_id in self._writer.edits.recent)
+            lingering = [step for step in edited if step is not None]
+            actions = decide(report, timeline.open_steps()[::-1], lingering)
+            if any(isinstance(action, BeginStep | SendMessage) for action in actions):
+                self._start(report)
+            is_known = timeline.session(report.session_id) is not None
+            wants_news = report.wants_news and is_known
+            if wants_news and report.kind != "callEnd":
+                snapshot = recording.capture()
+                # what begins records it
+                look = self._news.look(report.session_id, snapshot if actions else self._writer.record_look(snapshot))
+            for action in actions if is_known else ():
+                if isinstance(action, SendMessage):
+                    self._send(report, recording, call)
+                else:
+                    recording.carry_out(action)
+            if wants_news and look is None:
+                look = self._news.look(report.session_id, self._writer.record_look(recording.capture()))
+        for ended in recording.ended:
+            self._sessions.notify_end(ended, call)
+        return Reported(recording.step, None if look is None else self._news.since(look, call))
+
+    def _start(self, report: Report) -> None:
+        session = self._store.timeline.session(report.session_id)
+        if session is None or session.ended is not None:
+            self._sessions.record_start(report.session_id, report.agent, None)
+
+    def _send(self, report: Report, recording: _Recording, call: Call) -> None:
+        capture = recording.capture if report.late is None else lambda: self._sessions.newest(call)
+        self._messages.record(report.session_id, report.message_id or "", report.text, capture, call)
+
+
+@attrs.define(eq=False)
+class _Recording:
+    """Carries out the actions of one report; its creator has the right to write.
+
+    Attributes:
+        step: the step that began last, or ended.
+        ended: the steps that ended.
+    """
+
+    _report: Report
+    _writer: Writer
+    _store: Store
+    _sessions: Sessions
+    _call: Call
+    step: Step | None = attrs.field(default=None, init=False)
+    ended: list[EndedStep] = attrs.field(factory=list, init=False)
+    _snapshot: Snapshot | None = attrs.field(default=None, init=False)
+
+    def capture(self) -> Snapshot:
+        """Captures the work tree, once for the report."""
+        if self._snapshot is None:
+            self._snapshot = self._sessions.capture(self._call)
+        return self._snapshot
+
+    def carry_out(self, action: EndStep | BeginStep | EndSession) -> None:
+        """Records what one action leads to; raises as `AgentReports.take`."""
+        if isinstance(action, EndSession):
+            self._sessions.record_end(self._report.session_id, self._call)
+        elif isinstance(action, BeginStep):
+            self._begin(action)
+        else:
+            self.step = action.step
+            ending = Ending(not action.is_left, self._claims(action), action.description)
+            ended = self._sessions.record_finish(
+                action.step.step_id, ending, self.capture, self._call, lingers=action.lingers
+            )
+            self.ended += () if ended is None else (ended,)
+
+    def _begin(self, action: BeginStep) -> None:
+        self.step = action.known
+        if action.known is not None:
+            return
+        step, ended = self._sessions.record_begin(self._report.session_id, action.new, self.capture, self._call)
+        self.step = step
+        self.ended += () if ended is None else (ended,)
+        process = self._report.process
+        if process is not None and step.state == "open" and not self._sessions.attended(step):
+            # a subagent, and what goes on in the background, is not interrupted with the turn
+            is_in_turn = self._report.subagent is None and not _is(step, _SUBAGENT, _BACKGROUND)
+            transcript, interrupted = (process.transcript, process.interrupted) if is_in_turn else (None, ())
+            self._sessions.watch(step.step_id, AgentAtWork(process.process_id, transcript, interrupted))
+
+    def _claims(self, action: EndStep) -> tuple[RelPath, ...] | None:
+        """Finds what a step claims that ends: of a command that is reported late, what changed on disk meanwhile."""
+        step, until = action.step, self._report.late
+        if action.claims is not None or (until is None and step.begun.began is None):
+            return action.claims
+        until = time.time_ns() // 10**6 if until is None else until
+        changes = self._store.changes(step.from_.tree, self.capture().tree)
+        return tuple(each.path for each in changes if step.started <= self._changed(each.path) <= until)
+
+    def _changed(self, path: RelPath) -> int:
+        """Says when a file last changed, or went, in milliseconds since 1970."""
+        at = map(self._writer.work_tree.occupant, (path, *parents(path), b"."))
+        return next(status.st_ctime_ns // 10**6 for status in at if status is not None)
