@@ -31,12 +31,7 @@ _FAILURES = (SnapdError, ClientError, OSError)
 
 
 class _Recording:
-    """What both ways to record have: who answers, and patience with them at the end.
-
-    Args:
-        found: who answers.
-        again: connects to the daemon again.
-    """
+    """What both ways to record have: who answers, and patience with them at the end."""
 
     def __init__(self, found: Backend, again: Callable[[], None]) -> None:
         self.backend = found
@@ -82,11 +77,7 @@ class Recorder(_Recording):
         """What went wrong last, where something did."""
 
     def start(self, agent: str, title: str) -> None:
-        """Starts the session and its first step.
-
-        Raises:
-            SnapdError: it was not started.
-        """
+        """Starts the session and its first step."""
         self.session_id = self.backend.request("session/start", {"agent": agent, "title": title})["sessionId"]
         try:
             self._begin()
@@ -96,14 +87,7 @@ class Recorder(_Recording):
         self._thread.start()
 
     def finish(self) -> list[Step]:
-        """Ends the last step and the session.
-
-        Returns:
-            The steps, as `session/steps` tells them.
-
-        Raises:
-            SnapdError, ClientError, OSError: the daemon cannot be asked; the session goes on.
-        """
+        """Ends the last step and the session."""
         self._stopping.set()
         self._subscription.close()
         self._thread.join()
@@ -193,11 +177,6 @@ class Recorder(_Recording):
 class Hooked(_Recording):
     """The sessions of an agent that records by its own hooks.
 
-    Args:
-        found: who answers.
-        again: connects to the daemon again.
-        agent: what its hooks call it.
-
     Attributes:
         base: the snapshot from before the run.
         end: the one from after it.
@@ -210,23 +189,12 @@ class Hooked(_Recording):
         self.base = self.end = ""
 
     def start(self) -> None:
-        """Takes the first snapshot, so that the agent's first step waits for none.
-
-        Raises:
-            SnapdError: there is none.
-        """
+        """Takes the first snapshot, so that the agent's first step waits for none."""
         self.base = self.backend.request("snapshot/track")["hash"] or ""
         self._before = {session["sessionId"]: session["stepCount"] for session in self._sessions()}
 
     def finish(self) -> dict[str, list[Step]]:
-        """Ends the sessions that the agent left open, and gives its steps of this run.
-
-        Returns:
-            The steps by session, as `session/steps` tells them.
-
-        Raises:
-            SnapdError, ClientError, OSError: the daemon cannot be asked.
-        """
+        """Ends the sessions that the agent left open, and gives its steps of this run."""
         return self._patiently(self._finish)
 
     def _finish(self) -> dict[str, list[Step]]:

@@ -75,14 +75,7 @@ def watch(options: argparse.Namespace) -> NoReturn:
 
 
 class _Watch:
-    """Listens to the daemon, also to one that was started anew.
-
-    Args:
-        options: of the command; `json` and `color` are read.
-        found: who answers.
-        client: its connection.
-        again: connects to the daemon again.
-    """
+    """Listens to the daemon, also to one that was started anew."""
 
     def __init__(
         self, options: argparse.Namespace, found: RemoteBackend, client: Client, again: Callable[[], None]
@@ -154,11 +147,7 @@ class _Watch:
 
 
 class Happening:
-    """Makes lines of notifications, and remembers what is needed to tell them apart.
-
-    Args:
-        painter: colours.
-    """
+    """Makes lines of notifications, and remembers what is needed to tell them apart."""
 
     def __init__(self, painter: Painter) -> None:
         self._painter = painter
@@ -174,14 +163,7 @@ class Happening:
         self._told = {}
 
     def lines(self, method: str, params: dict[str, Any], now: datetime, width: int) -> list[str]:
-        """Says in lines what a notification reports; nothing if it was shown already.
-
-        Args:
-            method: of the notification.
-            params: of it.
-            now: where the user is.
-            width: columns that there are.
-        """
+        """Says in lines what a notification reports; nothing if it was shown already."""
         self._width = width
         self._clock = f"{now:%H:%M:%S}" if width >= _ROOMY else f"{now:%H:%M}"
         if method == "snapshot/didChange":

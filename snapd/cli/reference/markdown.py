@@ -73,11 +73,7 @@ runs in a real editor or browser.
 
 
 def text() -> str:
-    """The text of the document, for which a process of its own plays the examples.
-
-    Raises:
-        LookupError: a command has no example.
-    """
+    """The text of the document, for which a process of its own plays the examples."""
     _check_examples(load_all())
     return subprocess.run(
         [sys.executable, "-m", "snapd.cli.reference.examples"], stdout=subprocess.PIPE, check=True, encoding="utf-8"
@@ -85,11 +81,7 @@ def text() -> str:
 
 
 def document(played: Played) -> str:
-    """The text of the document.
-
-    Args:
-        played: the examples, by the words of their commands.
-    """
+    """The text of the document."""
     every = dict(commands(build_parser()))
     parts = [_HEAD, _contents(every)]
     for group, names in grouped().items():
@@ -205,11 +197,7 @@ def _shared() -> str:
 
 
 def with_settings(page: str) -> str:
-    """A page with the table of settings as it is now.
-
-    Raises:
-        LookupError: it has no place for the table.
-    """
+    """A page with the table of settings as it is now."""
     begin, end = _SETTINGS
     table = ["| key | in JSON | variable | value | default | what it does |", "|---|---|---|---|---|---|"]
     table += map(_setting, SETTINGS.values())
@@ -228,11 +216,7 @@ def _setting(setting: Setting) -> str:
 
 
 def evidence(source: str) -> str:
-    """The page `docs/design/evidence.md`: what pages say, and the tests behind it.
-
-    Args:
-        source: the text of `docs/design/evidence.toml`.
-    """
+    """The page `docs/design/evidence.md`: what pages say, and the tests behind it."""
     parts = [_EVIDENCE]
     for page, claims in tomllib.loads(source).items():
         parts.append(f"\n## {page}\n\n| claim | shown by |\n|---|---|\n")
