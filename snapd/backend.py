@@ -53,6 +53,12 @@ def file_bytes(content: str, encoding: str) -> bytes:
     return b64decode(content)
 
 
+def _class_of(kind: str) -> type[SnapdError]:
+    """The class of a kind of error; one of its own for a kind that only a newer daemon has."""
+    hint = "the daemon is newer than this program: 'snapd doctor' says which versions they have"
+    return _BY_KIND.get(kind) or type(kind, (SnapdError,), {"kind": kind, "default_hint": hint})
+
+
 _IDS = frozenset({"stepId", "parentStepId", "steps", "sharedWith", "sessionId", "messageId"})
 """Which fields of answers have ids: texts, or lists of them."""
 _HASHES = frozenset({"hash", "before", "after"})
@@ -98,7 +104,7 @@ def with_short_ids(found: Backend, answer: T) -> T:
     return shortened
 
 
-def pages(ask: Callable[[str, dict[str, Any]], Any], method: str, params: dict[str, Any], key: str) -> Iterator[Any]:
+def pages(ask: Callable[[Any, Any], Any], method: str, params: Mapping[str, Any], key: str) -> Iterator[Any]:
     """All items of a paged answer.
 
     Args:
@@ -209,7 +215,7 @@ class LocalBackend:
                 self._workspaces.close_unused()
 
 
-_shared: dict[tuple[str, str, str | None], tuple[Workspaces, Base]] = {}
+shared: dict[tuple[str, str, str | None], tuple[Workspaces, Base]] = {}
 """The workspaces of this process, by the directories that they depend on: a store has one owner in a process."""
 _shared_lock = threading.Lock()
 
@@ -235,42 +241,61 @@ def open_local(
 
     key = (locations.data, locations.home, xdg_config_home)
     with _shared_lock:
-        if key not in _shared:
+        if key not in shared:
             base = Base(SettingsFile(locations.config_file))
-            _shared[key] = Workspaces(locations, xdg_config_home, current_umask(), None), base
-        workspaces, base = _shared[key]
+            shared[key] = Workspaces(locations, xdg_config_home, current_umask(), None), base
+        workspaces, base = shared[key]
     options = Options(base, object())
     options.give(environment, "environment")
     options.give(own or {})
     return LocalBackend(workspaces, folder, options)
 
 
-def open_remote(socket: str, folder: str, options: dict[str, Any]) -> RemoteBackend:
-    """Opens a folder in the daemon on a socket; raises as `RemoteBackend`."""
-    return RemoteBackend(connect(socket, None), folder, options)
+def open_remote(socket: str, folder: str, options: dict[str, Any], locations: Locations | None = None) -> RemoteBackend:
+    """Opens a folder in the daemon on a socket; see `connect`. Raises as `RemoteBackend`."""
+    return RemoteBackend(connect(socket, None, locations), folder, options)
 
 
-def connect(socket: str, timeout: float | None) -> Client:
+def connect(
+    socket: str,
+    timeout: float | None,
+    locations: Locations | None = None,
+    on_wait: Callable[[], object] | None = None,
+) -> Client:
     """A connection to the daemon on a socket, not yet initialised.
 
     Args:
         socket: its path.
         timeout: seconds that the daemon has for each answer; None for no limit.
+        locations: of the user: the daemon is started if none runs, also when the connection is lost later, and then the
+            client reconnects.
+        on_wait: called if the daemon takes long to start now.
 
     Raises:
-        IoError: nobody listens there.
+        IoError: nobody listens there, or the daemon cannot be started.
     """
     from snapd_client import Client
+    from snapd_client.transport import Transport, connect_unix
 
-    try:
-        return Client.connect(socket, timeout=timeout)
-    except OSError as error:
-        raise IoError(
-            f"cannot connect to the daemon at {socket}: {error.strerror or error}",
-            hint="'snapd doctor' says more",
-            path=socket,
-            errno="ECONNREFUSED",
-        ) from error
+    waits = [] if on_wait is None else [on_wait]
+
+    def open_transport() -> Transport:
+        if locations is not None:
+            from snapd.launch import ensure_daemon
+
+            descriptor = ensure_daemon(locations, socket, waits.pop() if waits else lambda: None).detach()
+            return Transport(descriptor, descriptor)
+        try:
+            return connect_unix(socket, timeout)
+        except OSError as error:
+            raise IoError(
+                f"cannot connect to the daemon at {socket}: {error.strerror or error}",
+                hint="'snapd doctor' says more",
+                path=socket,
+                errno="ECONNREFUSED",
+            ) from error
+
+    return Client(open_transport, timeout=timeout, reconnects=locations is not None)
 
 
 class RemoteBackend:
@@ -385,9 +410,8 @@ def _client_errors() -> Iterator[None]:
         yield
     except snapd_client.SnapdError as error:
         data = {key: value for key, value in error.data.items() if key != "kind"}
-        known = _BY_KIND.get(error.kind)
-        if known is not None:
-            raise known(error.message, **data) from error
+        if error.kind:
+            raise _class_of(error.kind)(error.message, **data) from error
         raise IoError(error.message, errno="EPROTO", **data) from error
     except snapd_client.ClientError as error:
         raise IoError(

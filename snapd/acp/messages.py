@@ -73,6 +73,7 @@ class ToolNews:
         tool: the tool's own name.
         parent: the call of the subagent that this one is a part of.
         files: the paths that `locations` and diffs name, as they stand there.
+        command: what it runs.
     """
 
     call_id: str
@@ -82,6 +83,7 @@ class ToolNews:
     tool: str | None
     parent: str | None
     files: tuple[str, ...]
+    command: str | None = None
 
 
 def tool_news(update: Message) -> ToolNews | None:
@@ -98,7 +100,15 @@ def tool_news(update: Message) -> ToolNews | None:
         text(own, "toolName") or text(update, "name"),
         text(own, "parentToolUseId"),
         tuple(dict.fromkeys(path for path in (*_locations(update), *_diffs(update)) if _can_be_sent(path))),
+        _command(part(update, "rawInput")),
     )
+
+
+def _command(given: Message) -> str | None:
+    """The command in the input of a call: a text, or a list of words."""
+    command = given.get("command")
+    words = command if isinstance(command, list) else [command]
+    return " ".join(word for word in words if isinstance(word, str)) or None
 
 
 def asked_for(params: Message) -> Message:

@@ -6,18 +6,19 @@ import logging
 import os
 import queue
 import threading
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
 from snapd.folders.root import folder_around
 from snapd.locations import Locations
-from snapd.model.errors import IoError, SnapdError, UnknownSession, WorkspaceRefused
+from snapd.model.errors import IoError, SnapdError, WorkspaceRefused
 from snapd.settings import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from snapd_client.types import AgentReportParams, AgentReportResult
 
     from snapd.backend import Backend
 
@@ -26,13 +27,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 HOLD_SECONDS = 2.0
 """How long a message waits for its snapshot, at most."""
-_CLOSE_SECONDS = 2.0
+CLOSE_SECONDS = 2.0
 """How long the end of the conversation waits until what is under way is recorded."""
 _FAILURES = (SnapdError, OSError)
 _LOST = "EPIPE"
 """The `errno` of a request whose connection was lost."""
-_PAUSES = (0.0, 0.1, 0.5)
-"""Seconds to wait, each time that the connection is lost, before the daemon is looked for once more."""
 
 
 class Step:
@@ -40,7 +39,7 @@ class Step:
 
     Args:
         session: the session that it belongs to.
-        params: what else `step/begin` is told.
+        params: what else the report of its beginning says.
         parent: the step that it is a part of.
 
     Attributes:
@@ -120,7 +119,7 @@ class Recording:
         self._agents[session] = agent
 
         def work(found: Backend) -> None:
-            self._start(found, session)
+            found.request("session/start", {"sessionId": session, "agent": agent})
             ready()
             # the first look at a folder takes longest: the first prompt finds it done
             found.request("snapshot/track", {})
@@ -131,35 +130,22 @@ class Recording:
         """Ends a session, with what is open in it."""
         self._order("end the session", lambda found: found.request("session/end", {"sessionId": session}))
 
-    def message(self, session: str, message_id: str, text: str) -> None:
-        """Tells the prompt of a turn."""
-        params = {"sessionId": session, "messageId": message_id, "text": text}
-        self._order(
-            "tell the message", lambda found: self._in_session(found, session, "session/message", params), opens=True
-        )
+    def prompt(self, step: Step, text: str) -> None:
+        """Records a prompt, and begins the step of its turn, where that of the turn before it ends."""
+        self._begin(step, "prompt", {"text": text, "turnStep": True}, opens=True)
 
-    def begin(self, step: Step, ends: Step | None = None, *, opens: bool = False) -> None:
-        """Begins a step.
+    def end_turn(self, step: Step) -> None:
+        """Ends the step of a turn."""
+        self._end(step, "turnEnd", {"turnStep": True})
 
-        Args:
-            step: the step.
-            ends: another one of the session, which ends with the snapshot on which this one begins.
-            opens: whether a daemon that was not there before is looked for once more.
-        """
-
-        def work(found: Backend) -> None:
-            names = {"parentStepId": step.above, "ends": None if ends is None else ends.step_id}
-            params = {"sessionId": step.session, **step.params, **{key: name for key, name in names.items() if name}}
-            begun = self._in_session(found, step.session, "step/begin", params)
-            step.step_id = begun["stepId"]
-            step.settled.set()
-
-        self._order("begin a step", work, lambda _: step.settled.set(), opens=opens)
+    def begin(self, step: Step) -> None:
+        """Begins the step of a call."""
+        self._begin(step, "callBegin", {})
 
     def end(
         self, step: Step, files: Sequence[str] | None = None, title: str | None = None, directory: str | None = None
     ) -> None:
-        """Ends a step.
+        """Ends the step of a call.
 
         Args:
             step: the step.
@@ -167,20 +153,28 @@ class Recording:
             title: what the agent calls it at last; None for as it did at first.
             directory: what relative names are relative to.
         """
+        told = {"files": files, "description": title, "directory": None if files is None else directory}
+        self._end(step, "callEnd", {**told, "callId": step.params["callId"]})
 
+    def _begin(self, step: Step, event: str, more: dict[str, Any], *, opens: bool = False) -> None:
+        def work(found: Backend) -> None:
+            params = {**step.params, **more, "agent": self._agents.get(step.session), "parentStepId": step.above}
+            step.step_id = self._report(found, step, event, params)["stepId"]
+            step.settled.set()
+
+        self._order("begin a step", work, lambda _: step.settled.set(), opens=opens)
+
+    def _end(self, step: Step, event: str, params: dict[str, Any]) -> None:
         def work(found: Backend) -> None:
             if step.step_id is not None:
-                found.request(
-                    "step/end",
-                    {
-                        "stepId": step.step_id,
-                        "files": None if files is None else list(files),
-                        "description": title,
-                        "directory": None if files is None else directory,
-                    },
-                )
+                self._report(found, step, event, params)
 
         self._order("end a step", work)
+
+    def _report(self, found: Backend, step: Step, event: str, params: dict[str, Any]) -> AgentReportResult:
+        given = {name: value for name, value in params.items() if value is not None}
+        report = cast("AgentReportParams", {"sessionId": step.session, "event": event, **given})
+        return found.request("agent/report", report)
 
     def ask(self, work: Work, failed: Callable[[Exception], None]) -> None:
         """Does something for the person, once; `failed` hears why it could not be done."""
@@ -197,7 +191,7 @@ class Recording:
     def close(self) -> None:
         """Does what was ordered, if that is soon done, and lets go of the daemon."""
         self._orders.put(None)
-        self._thread.join(_CLOSE_SECONDS)
+        self._thread.join(CLOSE_SECONDS)
         if self._thread.is_alive():
             logger.warning("the daemon did not answer: what was under way in %s stays open", self.folder)
 
@@ -228,46 +222,25 @@ class Recording:
         if self._found is not None:
             self._found.close()
 
-    def _start(self, found: Backend, session: str) -> None:
-        agent = self._agents.get(session)
-        found.request("session/start", {"sessionId": session, **({"agent": agent} if agent else {})})
-
-    def _in_session(self, found: Backend, session: str, method: Any, params: Any) -> Any:
-        """The result of a request of a session, which is started where the daemon knows none that goes on."""
-        try:
-            return found.request(method, params)
-        except UnknownSession:
-            # the editor's first prompt came before ours was told, or somebody ended it, such as a hook of the agent's
-            self._start(found, session)
-            return found.request(method, params)
-
     def _do(self, order: _Order) -> None:
         if self._refusal is not None and not order.opens:
             raise self._refusal
-        for pause in _PAUSES if order.again else ():
-            try:
-                order.work(self._open())
-            except IoError as error:
-                if error.data.get("errno") != _LOST:
-                    raise
-                # a daemon that is about to die may still let somebody in
-                logger.warning("the daemon is gone; looking for it once more")
-                time.sleep(pause)
-            else:
-                return
-        order.work(self._open())
+        try:
+            order.work(self._open())
+        except IoError as error:
+            if error.data.get("errno") != _LOST or not order.again:
+                raise
+            logger.warning("the daemon is gone; looking for it once more")
+            order.work(self._open())
 
     def _open(self) -> Backend:
-        """The daemon, which is looked for again where the connection was lost.
+        """The daemon.
 
         Raises:
             SnapdError: it cannot be reached, or refuses the folder.
         """
-        if self._found is not None and self._found.is_open:
-            return self._found
         if self._found is not None:
-            self._found.close()
-            self._found = None
+            return self._found
         try:
             self._found = self._connect(self.folder)
         except _FAILURES as error:
@@ -311,14 +284,12 @@ class Daemon:
             SnapdError: the daemon cannot be reached, or refuses the folder; or snapshots are off.
         """
         from snapd.backend import open_remote
-        from snapd.launch import ensure_daemon
         from snapd.settings.sources import as_options, for_the_daemon, read_environment
 
         own, unheard = for_the_daemon(read_environment(os.environ), self._locations.config_file)
         if unheard is not None:
             logger.warning("%s", unheard)
-        ensure_daemon(self._locations, self._socket).close()
-        found = open_remote(self._socket, folder, as_options(own))
+        found = open_remote(self._socket, folder, as_options(own), self._locations)
         try:
             enabled = found.request("snapshot/status", {})["enabled"]
         except BaseException:

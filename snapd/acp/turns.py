@@ -19,8 +19,8 @@ _READING = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 _NAMING = frozenset({"edit"})
 """The kinds that say which files they write. What a command touches is no list of what it wrote."""
 _OVER = frozenset({"completed", "failed", "cancelled"})
-_PROMPT = "prompt"
-"""The tool of a prompt's own step."""
+_RUNNING = "execute"
+"""The kind that runs a command."""
 _LONGEST = 200
 """Characters of a description."""
 
@@ -58,6 +58,7 @@ class Call:
     title: str | None = None
     tool: str | None = None
     files: tuple[str, ...] = ()
+    command: str | None = None
     step: Step | None = None
     parent: str | None = None
     turn: Turn | None = None
@@ -110,9 +111,9 @@ class Turns:
             message_id: the editor's name for it; else one is made up.
         """
         name = message_id or secrets.token_hex(8)
-        turn = Turn(name, text, Step(self.name, {"messageId": name, "tool": _PROMPT}))
+        turn = Turn(name, text, Step(self.name, {"messageId": name}))
         if self.current is None:
-            self._begin(turn, None)
+            self._begin(turn)
         else:
             self._waiting.append(turn)
         return turn
@@ -149,11 +150,11 @@ class Turns:
         self._end_calls(list(self._calls))
         self.recording.end_session(self.name)
 
-    def _begin(self, turn: Turn, ends: Turn | None) -> None:
+    def _begin(self, turn: Turn) -> None:
+        """Begins a turn, with which the one before it ends."""
         self.current = turn
-        if self.remember(turn.message_id, turn.text):
-            self.recording.message(self.name, turn.message_id, turn.text)
-        self.recording.begin(turn.step, None if ends is None else ends.step, opens=True)
+        says_something = self.remember(turn.message_id, turn.text)
+        self.recording.prompt(turn.step, turn.text if says_something else "")
 
     def _close(self) -> None:
         turn, self.current = self.current, None
@@ -163,9 +164,9 @@ class Turns:
         self._calls = {name: call for name, call in self._calls.items() if not call.over}
         self._last = turn
         if self._waiting:
-            self._begin(self._waiting.pop(0), turn)
+            self._begin(self._waiting.pop(0))
         else:
-            self.recording.end(turn.step)
+            self.recording.end_turn(turn.step)
 
     # -- calls
 
@@ -190,6 +191,7 @@ class Turns:
         call.tool = news.tool or call.tool
         call.parent = news.parent or call.parent
         call.files = news.files or call.files
+        call.command = news.command or call.command
         is_over = news.status in _OVER
         if call.step is None and not call.over and call.kind not in _READING and not (is_over and self.current is None):
             self._begin_call(news.call_id, call, self._group(call))
@@ -211,9 +213,10 @@ class Turns:
         turn = self.current or self._last
         told = {
             "messageId": None if turn is None else turn.message_id,
-            "partId": call_id,
+            "callId": call_id,
             "tool": _short(call.tool or call.kind or "other"),
             "description": call.title,
+            "command": call.command if call.kind == _RUNNING else None,
         }
         params = {name: value for name, value in told.items() if value}
         call.step = Step(self.name, params, group or (None if turn is None else turn.step))

@@ -69,6 +69,7 @@ def report(context: Context, params: wire.AgentReportParams) -> wire.AgentReport
     )
     return wire.AgentReportResult(
         step_id=None if reported.step is None else reported.step.step_id,
+        hash=None if reported.step is None else reported.step.from_.tree.hex(),
         news=None if reported.news is None else news_result(context, reported.news),
         outside=outside or None,
     )

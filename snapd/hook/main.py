@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from .link import Request
 else:
     # `signal` puts its numbers into enumerations, which loads `enum`
     import _signal
@@ -205,6 +206,7 @@ def _record(event: Event, folder: str, link: Link, environment: Mapping[str, str
     # the agent may have gone elsewhere since what ends now began
     left = [other for other in memory.folders if other != root_of(folder)] if event.kind in ELSEWHERE else []
     uris = [_uri(folder), *map(_uri, left[-_MOST_FOLDERS:])]
+    uri = uris[0]
     sent = reports(event)
     if environment.get(RECORDED) and not event.is_late:
         # somebody else records; the agent hears what it has to be told all the same
@@ -218,44 +220,49 @@ def _record(event: Event, folder: str, link: Link, environment: Mapping[str, str
         "capabilities": {},
         "initializationOptions": {"findRoot": True},
     }
-    here = [("agent/report", {**params, "workspaceUri": uris[0]}) for params in sent]
-    elsewhere = [("agent/report", _elsewhere(params, uri)) for params in sent for uri in uris[1:]]
+    here = [_request(params, uri) for params in sent]
+    elsewhere = [_request(params, other, elsewhere=True) for other in uris[1:] for params in sent]
     is_alike = any("alike" in params for params in sent)
     initialized, *answers = link.ask(("initialize", opening), *here, *(() if is_alike else elsewhere))
     _check(initialized)
-    found, others = answers[: len(here)], answers[len(here) :]
+    answers, others = answers[: len(here)], answers[len(here) :]
     for request in elsewhere if is_alike else ():
         # only one of the calls that are alike has ended
-        if not any("stepId" in answer for answer in (*found, *others) if not isinstance(answer, Refused)):
+        if not any("stepId" in answer for answer in _accepted([*answers, *others])):
             others += link.ask(request)
-    _raise_refusal(found, others)
-    if event.kind in (BEGIN, PROMPT, SUB_BEGIN) and root_of(folder) not in memory.folders and _is_open(found):
+    if not is_alike and all(isinstance(answer, Refused) and answer.kind == "workspaceRefused" for answer in answers):
+        # where the agent is now, nothing may be recorded: it belongs to the first of the others
+        accepting = (at for at, answer in enumerate(others) if not isinstance(answer, Refused))
+        if (at := next(accepting, None)) is not None:
+            uri = elsewhere[at][1]["workspaceUri"]
+            answers = link.ask(*(_request(params, uri) for params in sent))
+    _raise_refusal(answers, others)
+    if event.kind in (BEGIN, PROMPT, SUB_BEGIN) and uri == uris[0] and root_of(folder) not in memory.folders:
         added.append(root_of(folder))
     if added:
         memory.add(*added)
     if event.kind == FINISH:
         memory.end()
-    news: dict[str, Any] = {}
-    for answer in found:
-        news |= {} if isinstance(answer, Refused) else answer.get("news", {})
-    return _told(event, news, uris[0], link) if any(news.values()) else None
+    news = next((answer["news"] for answer in _accepted(answers) if "news" in answer), None)
+    return None if news is None or not any(news.values()) else _told(event, news, uri, link)
 
 
-def _elsewhere(params: dict[str, Any], uri: str) -> dict[str, Any]:
-    """The params of a report to a folder where the agent is not any more."""
-    return {**{name: value for name, value in params.items() if name != "news"}, "elsewhere": True, "workspaceUri": uri}
+def _request(params: dict[str, Any], uri: str, *, elsewhere: bool = False) -> Request:
+    """The report of an event to one folder; `elsewhere` if the agent is not there any more."""
+    if elsewhere:
+        params = {**{name: value for name, value in params.items() if name != "news"}, "elsewhere": True}
+    return "agent/report", {**params, "workspaceUri": uri}
 
 
-def _is_open(answers: list[Any]) -> bool:
-    return not any(isinstance(answer, Refused) for answer in answers)
+def _accepted(answers: list[Any]) -> list[dict[str, Any]]:
+    return [answer for answer in answers if not isinstance(answer, Refused)]
 
 
 def _raise_refusal(here: list[Any], elsewhere: list[Any]) -> None:
     """Raises the error of an event that could not be recorded, unless it is about some of its folders alone."""
     # where the agent is now, nothing may be recorded, and other folders may be gone
-    may_refuse = any(not isinstance(answer, Refused) for answer in elsewhere)
     for answer in here:
-        if isinstance(answer, Refused) and not (answer.kind == "workspaceRefused" and may_refuse):
+        if isinstance(answer, Refused) and not (answer.kind == "workspaceRefused" and _accepted(elsewhere)):
             raise answer
     for answer in elsewhere:
         if isinstance(answer, Refused) and answer.is_passing:

@@ -13,7 +13,6 @@ import attrs
 
 from snapd.model.errors import IoError, SnapdError, StoreLocked
 from snapd.model.paths import is_utf8, to_uri
-from snapd.wire.converter import unstructure
 from snapd.wire.methods import METHODS
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ logger = logging.getLogger("snapd.library")
 
 _METHODS = {method.params: method for method in METHODS.values()}
 """The method that each class of params belongs to."""
-_OPEN_SECONDS = 10.0
+OPEN_SECONDS = 10.0
 _POLL_SECONDS = 0.02
 
 
@@ -91,13 +90,20 @@ class Project:
 
     def request(self, params: RequestParams) -> Any:
         """The result of the request that has these params, as the wire's object; raises `SnapdError`."""
+        with self._changed:
+            if self._backend is not None and not self._backend.is_open:
+                self._backend.close()
+                self._backend = None
+            if self._backend is None:
+                self._backend = self._open()
+            backend = self._backend
+            self._running += 1
         try:
-            return self._request_once(params)
-        except IoError as error:
-            # the daemon has ended, and may or may not have carried out the request
-            if error.data.get("errno") != "EPIPE" or not _METHODS[type(params)].may_repeat(unstructure(params)):
-                raise
-        return self._request_once(params)
+            return backend.call(_METHODS[type(params)].name, params)
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
 
     def request_or(self, empty: T, params: RequestParams | Callable[[], RequestParams], field: str | None = None) -> T:
         """As `request`, or one field of its result; under `degrade`, an error is logged and the result is `empty`.
@@ -114,22 +120,6 @@ class Project:
             return found
 
         return self.degrading(empty, work)
-
-    def _request_once(self, params: RequestParams) -> Any:
-        with self._changed:
-            if self._backend is not None and not self._backend.is_open:
-                self._backend.close()
-                self._backend = None
-            if self._backend is None:
-                self._backend = self._open()
-            backend = self._backend
-            self._running += 1
-        try:
-            return backend.call(_METHODS[type(params)].name, params)
-        finally:
-            with self._changed:
-                self._running -= 1
-                self._changed.notify_all()
 
     def pages(self, params: RequestParams, field: str) -> Iterator[Any]:
         """The items of a field, from all pages of an answer; raises `SnapdError`."""
@@ -151,7 +141,6 @@ class Project:
 
     def _open(self) -> Backend:
         from snapd.backend import open_local, open_remote
-        from snapd.launch import ensure_daemon
         from snapd.locations import Locations
         from snapd.settings.sources import as_options, for_the_daemon, read_environment
 
@@ -161,24 +150,23 @@ class Project:
             own["data_dir"] = self._relative_data_dir()
         environment = read_environment(os.environ)
 
-        def remote(socket: str) -> Backend:
+        def remote(socket: str, own_locations: Locations | None = None) -> Backend:
             heard, unheard = for_the_daemon(environment, locations.config_file)
-            backend = open_remote(socket, self._folder, as_options({**heard, **own}))
+            backend = open_remote(socket, self._folder, as_options({**heard, **own}), own_locations)
             if unheard is not None:
                 logger.warning("%s", unheard)
             return backend
 
-        deadline = time.monotonic() + _OPEN_SECONDS
+        deadline = time.monotonic() + OPEN_SECONDS
         while True:
             try:
                 if self._in_process:
                     return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), self._folder, environment, own)
                 try:
-                    ensure_daemon(locations, locations.socket).close()
+                    return remote(locations.socket, locations)
                 except IoError as error:
                     hint = f"{error.hint}; `Snapshot(..., in_process=True)` works without a daemon"
                     raise IoError(error.message, hint=hint, **error.data) from error
-                return remote(locations.socket)
             except StoreLocked as error:
                 if error.data.get("socket") is None:
                     raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 from snapd_client import Cancellation
+from snapd_client.methods import typed
 
 from snapd.model.errors import Cancelled
 
@@ -66,7 +67,8 @@ class Call:
         self._lock = threading.Lock()
         self._question: Question | None = None
 
-    def request(self, method: str, params: dict[str, Any]) -> Any:
+    @typed
+    def request(self, method: str, params: Any = None) -> Any:
         """The daemon's answer to a request; its progress goes to the client, if that wants it.
 
         Raises:
@@ -75,7 +77,8 @@ class Call:
         report = self._report if type(self._token) in (str, int) else None
         return self._link.request(method, params, report, self.cancellation)
 
-    def finish(self, method: str, params: dict[str, Any]) -> Any:
+    @typed
+    def finish(self, method: str, params: Any = None) -> Any:
         """As `request`, for what must not stay half done: whoever cancels the call does not cancel this."""
         return self._link.request(method, params)
 

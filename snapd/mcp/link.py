@@ -1,4 +1,4 @@
-"""The connection to the daemon, which is made when it is first needed, and made again when it was lost."""
+"""The connection to the daemon, which is made when it is first needed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from snapd_client import ConnectionLost
-
-from snapd.model.errors import Cancelled, IoError
-from snapd.wire.methods import METHODS
+from snapd.model.errors import Cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,14 +18,11 @@ if TYPE_CHECKING:
     Connect = Callable[[], RemoteBackend]
 
 
-_ATTEMPTS = 3
-
-
 class Link:
     """Asks the daemon about one folder; any number of threads may do so at once.
 
     Args:
-        connect: connects to the daemon, which it starts if it does not run, and opens the folder.
+        connect: connects to the daemon, and opens the folder.
         directory: where the agent works, absolute: files are named relative to it.
     """
 
@@ -42,14 +36,11 @@ class Link:
     def request(
         self,
         method: Any,
-        params: dict[str, Any],
+        params: Any,
         report: Report | None = None,
         cancellation: Cancellation | None = None,
     ) -> Any:
         """The result of a request, as JSON values.
-
-        If the daemon is lost on the way, the request is sent once more to the one that is started then, unless the
-        first one may have changed something.
 
         Args:
             method: of the wire's table.
@@ -62,13 +53,7 @@ class Link:
                 once this is closed.
         """
         given: Any = {name: self._named(name, value) for name, value in params.items() if value is not None}
-        try:
-            return self._open().request(method, given, report, cancellation)
-        except IoError as error:
-            may_repeat = METHODS[method].may_repeat(given) or given.get("dryRun") is True
-            if not (isinstance(error.__cause__, ConnectionLost) and may_repeat):
-                raise
-        return self._open().request(method, given, report, cancellation)
+        return self._opened().request(method, given, report, cancellation)
 
     def _named(self, key: str, value: Any) -> Any:
         """A value of params in which files are named as the daemon needs it."""
@@ -90,23 +75,10 @@ class Link:
             if self._backend is not None:
                 self._backend.close()
 
-    def _open(self) -> RemoteBackend:
+    def _opened(self) -> RemoteBackend:
         with self._lock:
             if self._is_closed:
                 raise Cancelled("the server has ended")
-            if self._backend is not None and not self._backend.is_open:
-                self._backend.close()
-                self._backend = None
             if self._backend is None:
-                self._backend = self._connected()
+                self._backend = self._connect()
             return self._backend
-
-    def _connected(self) -> RemoteBackend:
-        """A new connection; tries again where it was lost at once, for a daemon that dies may still take it."""
-        for _ in range(_ATTEMPTS - 1):
-            try:
-                return self._connect()
-            except IoError as error:
-                if not isinstance(error.__cause__, ConnectionLost):
-                    raise
-        return self._connect()

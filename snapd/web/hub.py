@@ -9,7 +9,7 @@ import attrs
 import orjson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 MAX_STREAMS = 64
 """Streams at once."""
@@ -33,7 +33,7 @@ class Event:
     is_reset: bool = False
 
 
-def notification(method: str, params: dict[str, Any]) -> Event:
+def notification(method: str, params: Mapping[str, Any]) -> Event:
     """The event for a notification of the daemon."""
     return Event(params["seq"], b"id: %d\n%s" % (params["seq"], _lines(method, params)))
 
@@ -43,7 +43,7 @@ def reset(latest: int) -> Event:
     return Event(latest, b"id: %d\n%s" % (latest, _lines("reset", {"latest": latest})), is_reset=True)
 
 
-def _lines(method: str, params: dict[str, Any]) -> bytes:
+def _lines(method: str, params: Mapping[str, Any]) -> bytes:
     # JSON has no line breaks outside of its escapes
     return b"event: %s\ndata: %s\n\n" % (method.encode(), orjson.dumps(params))
 

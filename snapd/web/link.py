@@ -1,4 +1,4 @@
-"""The connections to the daemon: asked by any thread, heard by one, and made again when they were lost."""
+"""The connections to the daemon: any thread sends requests, one listens."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import threading
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from snapd_client import ConnectionLost
-from snapd_client.notifications import DISCONNECTED
+from snapd_client.notifications import DISCONNECTED, RECONNECTED, RESET, UNREACHABLE
 
 from snapd.model.errors import Cancelled, InvalidParams, IoError, SnapdError
 from snapd.model.paths import from_uri
@@ -22,17 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from concurrent.futures import Executor, Future
 
-    from snapd_client import Cancellation, Client, Subscription
+    from snapd_client import Cancellation, Client
 
     from snapd.backend import RemoteBackend
 
     Connect = Callable[[], tuple[RemoteBackend, Client]]
 
-_FIRST_PAUSE = 0.1
-_LONGEST_PAUSE = 5.0
-"""Seconds between two attempts to connect again: at first, and at most."""
-_PATIENCE = 10.0
-"""Seconds that a request waits for a connection."""
 _NEVER_GIVEN = (1 << 53) - 1
 """A number of a notification that no daemon has given out: whoever asks for what came since learns the latest one."""
 MAX_OTHERS = 64
@@ -59,10 +53,12 @@ class Hearer(Protocol):
 
 
 class Link:
-    """Asks the daemon about one folder.
+    """Asks the daemon about one folder, over two connections: one for what changes something, one for everything else.
+
+    On one connection, whatever is asked later waits for a change.
 
     Args:
-        connect: connects to the daemon, which it starts if it does not run, and opens the folder.
+        connect: connects to the daemon, and opens the folder.
         hearer: hears what the daemon says.
 
     Raises:
@@ -72,19 +68,16 @@ class Link:
     def __init__(self, connect: Connect, hearer: Hearer) -> None:
         self._connect = connect
         self._hearer = hearer
-        self._changed = threading.Condition()
-        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        self._is_closed = False
         self._why = ""
-        self._has_failed = False
-        self._seq = 0
-        self._changing: set[RemoteBackend] = set()
-        self._backend: RemoteBackend | None
-        self._backend, client = connect()
-        self._told = client.subscribe()
+        self._writer: RemoteBackend | None = None
+        self._reader, client = connect()
         try:
-            self._seq = self._backend.request("snapshot/events", {"since": _NEVER_GIVEN})["latest"]
+            self._subscription = client.subscribe()
+            self._seq = self._reader.request("snapshot/events", {"since": _NEVER_GIVEN})["latest"]
         except BaseException:
-            self._backend.close()
+            self._reader.close()
             raise
         hearer.begin(self._seq)
         self._thread = threading.Thread(target=self._listen, name="snapd-web-listen")
@@ -93,15 +86,10 @@ class Link:
     @property
     def trouble(self) -> str | None:
         """Why the daemon cannot be asked now; None if it can."""
-        with self._changed:
-            return None if self._is_open() else self._why or "the connection is lost"
+        return None if self._reader.is_open else self._why or "the connection is lost"
 
-    def request(self, method: str, params: dict[str, Any], cancellation: Cancellation | None = None) -> Any:
+    def request(self, method: Any, params: Any, cancellation: Cancellation | None = None) -> Any:
         """The result of a request, as JSON values.
-
-        What changes something has a connection of its own: on one connection, whatever is asked later waits for it.
-        If the daemon is lost before the request is sent, it waits for the next one. If it is lost on the way, the
-        request is sent once more, unless the first daemon may have changed something.
 
         Args:
             method: of the wire's table.
@@ -112,150 +100,53 @@ class Link:
             SnapdError: the error that answers the request; `IoError` where the daemon cannot be reached; `Cancelled`
                 once this is closed.
         """
-        ask = self._change if METHODS[method].access == "writes" else self._read
         try:
-            return ask(method, params, cancellation)
+            backend = self._opened_writer() if METHODS[method].access == "writes" else self._reader
+            return backend.request(method, params, cancellation=cancellation)
         except IoError as error:
-            may_repeat = METHODS[method].may_repeat(params) or params.get("dryRun") is True
-            if not (isinstance(error.__cause__, ConnectionLost) and may_repeat):
-                raise
-        return ask(method, params, cancellation)
+            if self._is_closed:
+                raise Cancelled("the server has ended") from error
+            raise
 
     def close(self) -> None:
-        """Ends the connection, and with it the requests that run."""
-        self._closed.set()
-        with self._changed:
-            backends = [*self._changing, *([] if self._backend is None else [self._backend])]
-            self._backend = None
-            self._changed.notify_all()
+        """Ends the connections, and with them the requests that run."""
+        with self._lock:
+            self._is_closed = True
+            backends = [self._reader, *([] if self._writer is None else [self._writer])]
         for backend in backends:
             backend.close()
         self._thread.join()
 
-    def _read(self, method: Any, params: Any, cancellation: Cancellation | None) -> Any:
-        return self._opened().request(method, params, cancellation=cancellation)
-
-    def _change(self, method: Any, params: Any, cancellation: Cancellation | None) -> Any:
-        self._wait_for_a_daemon()
-        backend, _ = self._connect()
-        try:
-            with self._changed:
-                if self._closed.is_set():
-                    raise Cancelled("the server has ended")
-                self._changing.add(backend)
-            return backend.request(method, params, cancellation=cancellation)
-        finally:
-            with self._changed:
-                self._changing.discard(backend)
-            backend.close()
-
-    def _wait_for_a_daemon(self) -> None:
-        """Returns once a daemon has answered. Raises as `request` does."""
-        try:
-            # a daemon that is about to die takes connections for a moment, and answers nothing
-            self._read("snapshot/events", {"since": _NEVER_GIVEN}, None)
-        except IoError as error:
-            if not isinstance(error.__cause__, ConnectionLost):
-                raise
-            # the next one has answered before it is there
-            self._opened()
-
-    def _opened(self) -> RemoteBackend:
-        """The connection, once there is one."""
-
-        def is_settled() -> bool:
-            # while a first attempt is under way, it is worth to wait
-            return self._closed.is_set() or self._has_failed or self._is_open()
-
-        with self._changed:
-            self._changed.wait_for(is_settled, _PATIENCE)
-            if self._closed.is_set():
+    def _opened_writer(self) -> RemoteBackend:
+        with self._lock:
+            if self._is_closed:
                 raise Cancelled("the server has ended")
-            if self._backend is not None and self._backend.is_open:
-                return self._backend
-            raise IoError(
-                f"the daemon cannot be reached: {self._why or 'the connection is lost'}",
-                hint="'snapd doctor' says more",
-                errno="ECONNREFUSED",
-            )
-
-    def _is_open(self) -> bool:
-        return self._backend is not None and self._backend.is_open
+            if self._writer is None:
+                try:
+                    self._writer, _ = self._connect()
+                except SnapdError as error:
+                    # whatever is wrong, it is not what was asked
+                    message = f"the daemon cannot be reached: {error.message}"
+                    raise IoError(message, hint=error.hint, errno="ECONNREFUSED") from error
+            return self._writer
 
     def _listen(self) -> None:
-        told = self._told
-        while not self._closed.is_set():
-            why = self._hear(told)
-            if self._closed.is_set():
-                return
-            self._lost(why)
-            found = self._connected_again()
-            if found is None:
-                return
-            told = found
-            self._hearer.reconnected()
-
-    def _hear(self, told: Subscription) -> str:
-        """Passes on notifications until the connection ends; gives why it did."""
-        for notification in told:
-            if notification.method == DISCONNECTED:
-                return str(notification.params["reason"])
-            self._pass_on(notification.method, notification.params)
-            if told.dropped:
-                return "more was told than this server could pass on"
-        return "it was closed"
-
-    def _pass_on(self, method: str, params: Any) -> None:
-        seq = params.get("seq")
-        if isinstance(seq, int) and seq > self._seq:
-            self._seq = seq
-            self._hearer.notified(method, params)
-
-    def _lost(self, why: str) -> None:
-        with self._changed:
-            self._why = why
-            backend, self._backend = self._backend, None
-        if backend is not None:
-            backend.close()
-        self._hearer.disconnected(why)
-
-    def _connected_again(self) -> Subscription | None:
-        """Connects until it succeeds, and passes on what was missed; gives None once this is closed."""
-        pause = _FIRST_PAUSE
-        while not self._closed.is_set():
-            try:
-                return self._try()
-            except SnapdError as error:
-                with self._changed:
-                    self._why = error.message
-                    # a daemon that is about to die may still take a connection
-                    self._has_failed = not isinstance(error.__cause__, ConnectionLost)
-                    self._changed.notify_all()
-            self._closed.wait(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-        return None
-
-    def _try(self) -> Subscription | None:
-        """One attempt; gives None if this was closed meanwhile. Raises `SnapdError`."""
-        backend, client = self._connect()
-        try:
-            told = client.subscribe()
-            missed = backend.request("snapshot/events", {"since": self._seq})
-        except BaseException:
-            backend.close()
-            raise
-        for each in missed.get("events") or ():
-            self._pass_on(each["method"], each["params"])
-        if missed.get("reset"):
-            self._seq = missed["latest"]
-            self._hearer.missed(self._seq)
-        with self._changed:
-            if not self._closed.is_set():
-                self._backend, self._has_failed = backend, False
-                self._changed.notify_all()
-                return told
-        backend.close()
-        return None
+        dropped = 0
+        for notification in self._subscription:
+            method, params = notification.method, notification.params
+            if method in (DISCONNECTED, UNREACHABLE):
+                self._why = str(params["reason"])
+                if method == DISCONNECTED:
+                    self._hearer.disconnected(self._why)
+            elif method == RECONNECTED:
+                self._hearer.reconnected()
+            elif method == RESET or self._subscription.dropped > dropped:
+                dropped = self._subscription.dropped
+                self._seq = params.get("seq", self._seq)
+                self._hearer.missed(self._seq)
+            elif "seq" in params and params["seq"] > self._seq:
+                self._seq = params["seq"]
+                self._hearer.notified(method, params)
 
 
 class OtherFolders:

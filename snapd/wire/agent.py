@@ -8,7 +8,7 @@ import attrs
 
 from .message import SessionNewsResult
 from .session import AgentProcess
-from .values import RequestParams
+from .values import RequestParams, TreeHash
 
 AgentEvent = Literal[
     "sessionStart",
@@ -53,8 +53,11 @@ class AgentReportParams(RequestParams):
     elsewhere: Annotated[bool, "The agent is in another folder now: what it reports may end something here."] = False
     news: Annotated[bool, "Whether to answer with `news`."] = False
     message_id: Annotated[str | None, "The prompt, by the agent's own id. A prompt with a text needs one."] = None
-    text: Annotated[str | None, "With `prompt`, what the person wrote; a blank text is not recorded."] = None
-    turn_step: Annotated[bool, "With `prompt`, whether to begin a step for the whole turn."] = False
+    text: Annotated[str | None, "With `prompt`, what the person wrote. If it is blank, the turn goes on."] = None
+    turn_step: Annotated[
+        bool,
+        "With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call.",
+    ] = False
     call_id: Annotated[str | None, "The call, by the agent's own id. A step's `partId`."] = None
     alike: Annotated[
         bool,
@@ -86,6 +89,7 @@ class AgentReportResult:
     """The result of `agent/report`."""
 
     step_id: Annotated[str | None, "The step that began, or else that ended. Absent if none did."] = None
+    hash: Annotated[TreeHash | None, "The snapshot on which that step began."] = None
     news: Annotated[
         SessionNewsResult | None,
         "With `news`, what `session/news` would answer. Absent if the session is unknown.",

@@ -66,6 +66,8 @@ class Ledger:
             return self._answer(method, params)
 
     def _answer(self, method: str, params: dict[str, Any]) -> Any:
+        if method == "agent/report":
+            return self._reported(**params)
         answer = self._done(method, params)
         if method != "snapshot/track":
             self.asked.append(Asked(self.at, method, params))
@@ -94,6 +96,26 @@ class Ledger:
         name = f"step{len(self._steps)}"
         self._steps[name] = {**params, "open": True, "at": self.at}
         return {"stepId": name, "hash": "0"}
+
+    def _reported(self, sessionId: str, event: str, agent: str | None = None, **params: Any) -> Any:  # noqa: N803
+        """Writes down what follows from a report, as if the client had asked for it."""
+        of_turn = params.pop("turnStep", False)
+        text = params.pop("text", "")
+        own = {name: step for name, step in self._steps.items() if step["sessionId"] == sessionId and step["open"]}
+        if "callId" in params:
+            params["partId"] = params.pop("callId")
+        part = params.get("partId")
+        step = next((name for name, each in own.items() if each.get("partId") == part), None)
+        if event in ("callEnd", "turnEnd"):
+            ending = {name: params[name] for name in ("files", "directory", "description") if name in params}
+            return self._answer("step/end", {"stepId": step, **ending}) if step is not None else {}
+        if not self._sessions.get(sessionId):
+            self._answer("session/start", {"sessionId": sessionId, "agent": agent})
+        if text:
+            self._answer("session/message", {"sessionId": sessionId, "messageId": params["messageId"], "text": text})
+        ends = {"ends": step} if of_turn and step is not None else {}
+        tool = {"tool": "prompt"} if of_turn else {}
+        return self._answer("step/begin", {"sessionId": sessionId, **params, **tool, **ends})
 
     def _going(self, session: str) -> None:
         if not self._sessions.get(session):

@@ -89,7 +89,7 @@ def test_a_hold_has_a_limit_and_is_not_repeated_while_the_daemon_is_behind(
 def test_a_daemon_that_hangs_does_not_keep_the_end(
     ledger: Ledger, talk: Talk, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "_CLOSE_SECONDS", 0.01)
+    monkeypatch.setattr(recording, "CLOSE_SECONDS", 0.01)
     talk.conversation.from_editor(prompt(3, "S").data)
     talk.close()
     assert ledger.of("step/begin") == []
@@ -102,7 +102,7 @@ def test_a_session_elsewhere_is_not_held_up(ledger: Ledger, talk: Talk) -> None:
     begun = ledger.request
 
     def request(method: str, params: dict[str, Any], report: Any = None) -> Any:
-        if params.get("sessionId") == "S" and method == "step/begin":
+        if params.get("sessionId") == "S" and method == "agent/report":
             assert blocked.wait(60)
         return begun(method, params, report)
 
@@ -118,7 +118,7 @@ def test_a_session_elsewhere_is_not_held_up(ledger: Ledger, talk: Talk) -> None:
 
 def test_a_daemon_that_answers_with_errors_is_told_of_nothing_twice(ledger: Ledger, talk: Talk) -> None:
     def full(method: str) -> None:
-        if method == "step/begin":
+        if method == "agent/report":
             raise IoError("no space left", errno="ENOSPC")
 
     ledger.trouble = full
@@ -137,7 +137,7 @@ def test_what_an_agent_names_is_passed_on_with_its_directory(ledger: Ledger, tal
 
 def test_a_defect_of_ours_does_not_break_a_recording(ledger: Ledger, talk: Talk) -> None:
     def defect(method: str) -> None:
-        if method == "step/begin":
+        if method == "agent/report":
             raise KeyError(method)
 
     ledger.trouble = defect

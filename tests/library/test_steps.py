@@ -477,21 +477,6 @@ def test_what_may_have_been_done_is_not_done_again(home: Home, project: Path) ->
             with pytest.raises(IoError, match="it ended"):
                 call()
             assert len(broken.asked) == 1
-        again: list[Callable[[], Any]] = [
-            session.steps,
-            session.diff,
-            step.end,
-            session.end,
-            snap.sessions,
-            snap.history,
-            snap.snapshots,
-        ]
-        other = Session(snap._project, None, "ben", None)
-        for call in (*again, other.start):
-            snap.close()
-            snap._project._backend = broken = Breaking()  # type: ignore[assignment]
-            call()
-        assert len(snap.sessions()) == 2
         assert [len(session.steps()), session.steps()[0].state] == [1, "applied"]
         with pytest.raises(InvalidParams):
             session.undo(0)

@@ -50,7 +50,7 @@ def test_each_kind_of_change(neovim: Callable[..., Neovim], agent: Agent) -> Non
             "bom.txt": b"\xef\xbb\xbfbom\n",
         },
     )
-    agent.client.review_keep(all_=True)
+    agent.client.review_keep(all=True)
     editor = neovim()
     editor.command("Snapd")
     editor.shows("Edit all", "R old.txt → moved.txt +1")

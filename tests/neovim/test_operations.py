@@ -102,11 +102,52 @@ def test_a_conflict_is_overwritten_after_its_own_plan(neovim: Callable[..., Neov
     editor.type(":SnapdUndo\r")
     editor.shows("conflict  a.txt")
     editor.type("o")
-    editor.shows("Undo the last step, overwriting?", "restore   a.txt")
+    editor.shows("Undo the last step?", "restore   a.txt  overwrites: changed since by you, line 9")
     assert read(agent.folder, "a.txt") == changed(l9=b"NINE!")
     editor.type("y")
     editor.tells("undid the last step: 1 file restored.")
     assert read(agent.folder, "a.txt") == LINES
+
+
+def test_each_conflict_is_decided_by_itself(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    agent.step("change", dict.fromkeys(("a.txt", "b.txt", "c.txt"), changed(l9=b"nine")))
+    mine = changed(l9=b"NINE!")
+    put(agent.folder, dict.fromkeys(("a.txt", "b.txt", "c.txt"), mine))
+    editor = neovim()
+    editor.type(":SnapdUndo\r")
+    editor.shows("conflict  a.txt", "conflict  b.txt", "conflict  c.txt")
+    editor.type("?")
+    editor.shows("You decide about each:", "conflict  c.txt")
+    editor.lua("vim.fn.search('conflict  a.txt', 'w')")
+    editor.type("o")
+    editor.shows("restore   a.txt  overwrites:")
+    editor.lua("vim.fn.search('conflict  b.txt', 'w')")
+    editor.type("K")
+    screen = editor.shows("keep      b.txt  changed since by you", "conflict  c.txt")
+    assert "restore   a.txt  overwrites:" in screen
+    assert [read(agent.folder, name) for name in ("a.txt", "b.txt", "c.txt")] == [mine] * 3
+    editor.type("y")
+    editor.tells("undid the last step: 1 file restored. 1 file in conflict, in the quickfix list.")
+    assert [read(agent.folder, name) for name in ("a.txt", "b.txt", "c.txt")] == [LINES, mine, mine]
+    # what was kept is settled
+    editor.type(":SnapdUndo\r")
+    screen = editor.shows("conflict  c.txt")
+    assert "b.txt" not in screen.split("Undo the last step?")[1]
+
+
+def test_a_decision_is_taken_back(neovim: Callable[..., Neovim], agent: Agent) -> None:
+    agent.step("change", {"a.txt": changed(l9=b"nine")})
+    put(agent.folder, {"a.txt": changed(l9=b"NINE!")})
+    editor = neovim()
+    editor.type(":SnapdUndo\r")
+    editor.shows("conflict  a.txt")
+    editor.type("o")
+    editor.shows("restore   a.txt")
+    editor.lua("vim.fn.search('restore   a.txt', 'w')")
+    editor.type("s")
+    editor.shows("conflict  a.txt")
+    editor.type("q")
+    assert read(agent.folder, "a.txt") == changed(l9=b"NINE!")
 
 
 def test_unsaved_text_keeps_a_file_from_being_written(neovim: Callable[..., Neovim], agent: Agent) -> None:
@@ -115,7 +156,7 @@ def test_unsaved_text_keeps_a_file_from_being_written(neovim: Callable[..., Neov
     editor.type("Gotyped\x1b")
     editor.until(lambda: editor.lines()[-1] == "typed", lambda: editor.text)
     editor.type(":SnapdUndo\r")
-    screen = editor.shows("conflict  a.txt  has unsaved text in an editor", "Save or discard the unsaved text")
+    screen = editor.shows("conflict  a.txt  an editor has unsaved text of it", "Save or discard the unsaved text")
     assert "overwritten" not in screen
     editor.type("y")
     editor.tells("1 file deleted. 1 file in conflict")
@@ -131,7 +172,7 @@ def test_overwriting_is_refused_where_somebody_types_meanwhile(neovim: Callable[
     editor.type(":SnapdUndo\r")
     editor.shows("conflict  a.txt")
     editor.type("o")
-    editor.shows("overwriting?")
+    editor.shows("overwrites:")
     editor.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 1, true, { 'typed' })")
     editor.type("y")
     editor.tells("a.txt has unsaved text in a buffer. Save or discard it, then try again.")

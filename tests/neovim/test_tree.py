@@ -22,7 +22,7 @@ def rows(editor: Neovim) -> list[str]:
 def test_folding_and_the_place_of_the_cursor(neovim: Callable[..., Neovim], agent: Agent) -> None:
     agent.prompt("m1", "First")
     agent.step("one", {"a.txt": changed(l3=b"three")})
-    agent.client.review_keep(all_=True)
+    agent.client.review_keep(all=True)
     editor = neovim()
     editor.command("Snapd")
     editor.shows("M a.txt")
@@ -42,7 +42,7 @@ def test_parts_stand_below_their_step(neovim: Callable[..., Neovim], agent: Agen
     whole = agent.begin("delegate")
     agent.step("part", {"b.txt": b"b\n"}, parent_step_id=whole)
     agent.client.step_end(whole)
-    agent.client.review_keep(all_=True)
+    agent.client.review_keep(all=True)
     editor = neovim()
     editor.command("Snapd")
     editor.shows("● claude Edit part")

@@ -1,4 +1,4 @@
-"""What the server hears and is answered when the daemon is lost and comes again, step by step, with made-up daemons."""
+"""What the server hears, and over which connection it asks, with made-up daemons."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from snapd_client import ConnectionLost, Notification
-from snapd_client.notifications import DISCONNECTED
+from snapd_client import Notification
+from snapd_client.notifications import DISCONNECTED, RECONNECTED, RESET, UNREACHABLE
 
 from snapd.model.errors import Cancelled, InvalidParams, IoError, SnapdError
 from snapd.web.link import Link
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from snapd.backend import RemoteBackend
-
-
-def lost() -> IoError:
-    error = IoError("the daemon did not answer", errno="EPIPE")
-    error.__cause__ = ConnectionLost("lost")
-    return error
 
 
 def news(seq: int) -> Notification:
@@ -71,13 +65,8 @@ class Connection:
         self.asked.append(method)
         answer = self._answers[method.partition("/")[2]]
         if isinstance(answer, SnapdError):
-            if isinstance(answer.__cause__, ConnectionLost):
-                self.lose()
             raise answer
         return answer
-
-    def answer(self, name: str, answer: Any) -> None:
-        self._answers[name] = answer
 
     def lose(self) -> None:
         self.is_open = False
@@ -140,106 +129,43 @@ def play() -> Iterator[Callable[..., tuple[Link, Heard]]]:
         link.close()
 
 
-def test_each_notification_is_heard_once(play: Callable[..., tuple[Link, Heard]]) -> None:
-    """Also one that comes both as what was missed and by itself."""
-    first = Connection()
-    second = Connection(
-        events={"latest": 8, "events": [{"method": "snapshot/didTrack", "params": {"seq": n}} for n in (7, 8)]}
-    )
-    _, heard = play(first, second)
-    first.told.add(news(6))
+def test_what_is_heard(play: Callable[..., tuple[Link, Heard]]) -> None:
+    daemon = Connection()
+    link, heard = play(daemon)
+    # one that came before the latest number was known
+    daemon.told.add(news(5), news(6))
     assert heard.wait_for(2) == [("begin", 5), 6]
-    second.told.add(news(7), news(8), news(9))
-    first.lose()
-    assert heard.wait_for(7) == [("begin", 5), 6, ("disconnected", "killed"), 7, 8, "reconnected", 9]
-
-
-def test_what_is_lost_is_told(play: Callable[..., tuple[Link, Heard]]) -> None:
-    first, second = Connection(), Connection(events={"latest": 100, "reset": True})
-    _, heard = play(first, second)
-    second.told.add(news(99), news(101))
-    first.lose()
-    assert heard.wait_for(5) == [("begin", 5), ("disconnected", "killed"), ("missed", 100), "reconnected", 101]
+    assert link.trouble is None
+    daemon.lose()
+    daemon.told.add(Notification(UNREACHABLE, {"reason": "there is none"}))
+    heard.wait_for(3)
+    wait_until(lambda: link.trouble == "there is none", "the reason")
+    daemon.told.add(news(7), Notification(RESET, {"seq": 100}), Notification(RECONNECTED, {}), news(101))
+    assert heard.wait_for(7)[2:] == [("disconnected", "killed"), 7, ("missed", 100), "reconnected", 101]
 
 
 def test_who_cannot_keep_up_begins_anew(play: Callable[..., tuple[Link, Heard]]) -> None:
-    first, second = Connection(), Connection(events={"latest": 50, "reset": True})
-    _, heard = play(first, second)
-    first.told.dropped = 3
-    first.told.add(news(40))
-    assert heard.wait_for(5)[1:] == [
-        40,
-        ("disconnected", "more was told than this server could pass on"),
-        ("missed", 50),
-        "reconnected",
-    ]
-    assert not first.is_open
+    daemon = Connection()
+    _, heard = play(daemon)
+    daemon.told.dropped = 3
+    daemon.told.add(news(40), news(41))
+    assert heard.wait_for(3)[1:] == [("missed", 40), 41]
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "again"),
-    [
-        ("session/list", {}, True),
-        ("session/undo", {"dryRun": True}, True),
-        ("session/undo", {}, False),
-        ("review/keep", {"all": True}, False),
-    ],
-)
-def test_what_is_sent_again(
-    play: Callable[..., tuple[Link, Heard]], method: str, params: dict[str, Any], again: bool
-) -> None:
-    name = method.partition("/")[2]
-    dying = Connection(**{name: lost()})
-    # what changes something has a connection of its own
-    before = [Connection()] if method != "session/list" else []
-    after = [Connection(**{name: "answer"}), Connection(**{name: "answer"})]
-    link, _ = play(*before, dying, *after)
-    if again:
-        assert link.request(method, params) == "answer"
-    else:
-        with pytest.raises(IoError, match="did not answer"):
-            link.request(method, params)
-        assert not any(method in each.asked for each in after)
-
-
-def test_a_daemon_that_is_about_to_die_is_not_asked_again() -> None:
-    """It takes connections for a moment, and answers nothing; nobody noticed before somebody asks on the old one."""
-    listening, dying = Connection(), Connection(undo=lost())
-
-    def connect() -> tuple[RemoteBackend, Any]:
-        if not listening.asked:
-            found = listening
-        elif not dying.asked:
-            found = dying
-            listening.answer("events", lost())
-        else:
-            found = Connection(undo=lost() if listening.is_open else "answer")
-        return found, found  # type: ignore[return-value]
-
-    link = Link(connect, Heard())
-    try:
-        assert link.request("session/undo", {"dryRun": True}) == "answer"
-    finally:
-        link.close()
-
-
-def test_why_there_is_none(play: Callable[..., tuple[Link, Heard]]) -> None:
-    first = Connection()
-    link, heard = play(first, InvalidParams("a setting is wrong"))
-    assert link.trouble is None
-    first.lose()
-    heard.wait_for(2)
-    wait_until(lambda: link.trouble == "a setting is wrong" or link.trouble == "there is none", "the reason")
-    for method in ("session/list", "session/undo"):
-        with pytest.raises(IoError, match="cannot be reached"):
-            link.request(method, {})
+def test_what_changes_something_has_one_connection_of_its_own(play: Callable[..., tuple[Link, Heard]]) -> None:
+    reader, writer = Connection(list="listed"), Connection(undo="undone", keep="kept")
+    link, _ = play(reader, writer)
+    assert link.request("session/list", {}) == "listed"
+    assert [link.request("session/undo", {}), link.request("review/keep", {})] == ["undone", "kept"]
+    assert (reader.asked, writer.asked) == (["snapshot/events", "session/list"], ["session/undo", "review/keep"])
+    link.close()
+    assert (reader.is_open, writer.is_open) == (False, False)
 
 
 def test_nothing_is_asked_after_the_end(play: Callable[..., tuple[Link, Heard]]) -> None:
-    first = Connection()
+    first = Connection(list=IoError("it is closed", errno="EPIPE"))
     link, _ = play(first)
     link.close()
-    assert not first.is_open
     for method in ("session/list", "session/undo"):
         with pytest.raises(Cancelled):
             link.request(method, {})

@@ -214,6 +214,15 @@ export class DiffEditor {
   }
 
   /**
+   * The links of this text above lines of the side after.
+   *
+   * @param {string} text
+   */
+  lenses(text) {
+    return this.after.locator(".codelens-decoration a").filter({ hasText: exactly(text) });
+  }
+
+  /**
    * Selects whole lines of the side after.
    *
    * @param {number} first From 1.

@@ -105,6 +105,18 @@ export class Workbench {
   }
 
   /**
+   * Presses an icon at the end of a row of the list of choices that is open.
+   *
+   * @param {string} label
+   * @param {string} name
+   */
+  async pressInRow(label, name) {
+    const row = this.#choice(label);
+    await row.hover();
+    await row.getByRole("button", { name }).click();
+  }
+
+  /**
    * Picks from the list of choices that a question opens.
    *
    * @param {RegExp} question

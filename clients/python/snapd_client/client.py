@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from itertools import count
 from time import monotonic
 
 from snapd_client import transport as transports
 from snapd_client.connection import TOKEN_PREFIX, Connection
-from snapd_client.errors import ConnectionLost
+from snapd_client.errors import ConnectionLost, SnapdError
 from snapd_client.framing import MAX_MESSAGE, encode_message
 from snapd_client.methods import IDEMPOTENT, Methods, typed
-from snapd_client.notifications import DISCONNECTED, RECONNECTED, Notification, Subscription
+from snapd_client.notifications import DISCONNECTED, RECONNECTED, RESET, UNREACHABLE, Notification, Subscription
 from snapd_client.pages import Pages
 from snapd_client.uris import folder_uri, several, workspace_folder
 
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["Client"]
 
 _SHUTDOWN_TIMEOUT = 10.0
+_PAUSES = (0.0, 0.1, 0.5)
+"""Seconds before each further attempt of a request to reconnect: a daemon that ends may still accept a connection."""
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 5.0
+"""Seconds between the attempts to reconnect for the subscriptions."""
+_NEVER_GIVEN = (1 << 53) - 1
+"""A number that no notification has: asked for those after it, the daemon answers with the latest number alone."""
 
 
 class Client(Methods):
@@ -37,12 +45,17 @@ class Client(Methods):
 
     Make one with `connect`, `spawn` or `tcp`, and call `initialize` first. As a context manager, it closes itself.
 
+    A client that reconnects makes a lost connection again, with the same options and folders: for the next request, and
+    in the background for subscriptions, which then continue with what they missed. A request whose answer was lost is
+    sent once more if the protocol allows it; otherwise it raises `ConnectionLost`.
+
     Attributes:
         timeout: How many seconds a request waits by default; None to wait without end.
 
     Args:
         open_transport: Opens the connection, and opens it again for `reconnect`.
         token: The token for TCP, which `initialize` sends.
+        reconnects: Whether to reconnect by itself.
         timeout: See the attribute.
         max_message: The longest message of the daemon to accept, in bytes.
     """
@@ -52,18 +65,22 @@ class Client(Methods):
         open_transport: Callable[[], transports.Transport],
         *,
         token: str | None = None,
+        reconnects: bool = False,
         timeout: float | None = None,
         max_message: int = MAX_MESSAGE,
     ) -> None:
         self.timeout = timeout
         self._open_transport = open_transport
         self._token = token
+        self._reconnects = reconnects
         self._max_message = max_message
         self._ids = count(1)
         self._lock = threading.Lock()
         self._reconnecting = threading.Lock()
-        self._closed = False
+        self._closing = threading.Event()
+        self._supervisor: threading.Thread | None = None
         self._subscriptions: list[Subscription] = []
+        self._numbers: dict[str, int] = {}
         self._folders: list[str] = []
         self._initialized: dict[str, Any] | None = None
         self._result: types.InitializeResult | None = None
@@ -75,6 +92,7 @@ class Client(Methods):
         cls,
         socket_path: str | bytes | os.PathLike[str],
         *,
+        reconnects: bool = False,
         timeout: float | None = None,
         max_message: int = MAX_MESSAGE,
     ) -> Self:
@@ -83,7 +101,12 @@ class Client(Methods):
         Raises:
             OSError: No daemon listens there.
         """
-        return cls(lambda: transports.connect_unix(socket_path, timeout), timeout=timeout, max_message=max_message)
+        return cls(
+            lambda: transports.connect_unix(socket_path, timeout),
+            reconnects=reconnects,
+            timeout=timeout,
+            max_message=max_message,
+        )
 
     @classmethod
     def spawn(
@@ -179,9 +202,21 @@ class Client(Methods):
         }
         if self._token is not None:
             params["initializationOptions"]["token"] = self._token
-        result = self._introduce(self._connection, params, opened, timeout)
+        try:
+            result = self._introduce(self._connection, params, opened, timeout)
+        except ConnectionLost:
+            if not self._reconnects:
+                raise
+            with self._lock:
+                self._initialized, self._folders = params, opened
+            self._reconnect_for_request(timeout)
+            assert self._result is not None
+            return self._result
         with self._lock:
             self._initialized, self._folders = params, opened
+            has_subscriptions = bool(self._subscriptions)
+        if has_subscriptions:
+            self._learn_numbers()
         return result
 
     def open_folder(self, folder: FileName) -> str:
@@ -226,12 +261,23 @@ class Client(Methods):
         """
         if isinstance(params, dict):
             params = {name: value for name, value in params.items() if value is not None}
-        return self._request(self._connection, method, params, timeout, on_progress, cancellation)
+        return self._send(method, params, timeout=timeout, on_progress=on_progress, cancellation=cancellation)
 
     def _send(
-        self, method: str, params: dict[str, Any], *, timeout: float | None, on_progress: OnProgress | None
+        self,
+        method: str,
+        params: Any,
+        *,
+        timeout: float | None,
+        on_progress: OnProgress | None,
+        cancellation: Cancellation | None = None,
     ) -> Any:
-        return self._request(self._connection, method, params, timeout, on_progress)
+        try:
+            return self._request(self._ready(timeout), method, params, timeout, on_progress, cancellation)
+        except ConnectionLost as error:
+            if not (self._reconnects and error.repeatable) or self._closing.is_set():
+                raise
+        return self._request(self._ready(timeout), method, params, timeout, on_progress, cancellation)
 
     def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Sends a notification.
@@ -239,7 +285,7 @@ class Client(Methods):
         Raises:
             ConnectionLost: The connection has ended.
         """
-        self._notify(self._connection, method, params)
+        self._notify(self._ready(None), method, params)
 
     def subscribe(self, methods: AbstractSet[str] | None = None, *, bound: int = 1024) -> Subscription:
         """Collects the daemon's notifications from now on.
@@ -252,19 +298,21 @@ class Client(Methods):
             None if methods is None else frozenset(several(methods)), max(1, bound), self._forget_subscription
         )
         with self._lock:
-            if self._closed:
+            if self._closing.is_set():
                 subscription._end()
-            else:
-                self._subscriptions.append(subscription)
-                if self._connection.announced:
-                    subscription._put(self._disconnected(self._connection), always=True)
+                return subscription
+            self._subscriptions.append(subscription)
+            if self._connection.announced:
+                subscription._put(self._disconnected(self._connection), always=True)
+                self._supervise()
+        self._learn_numbers()
         return subscription
 
     def reconnect(self, *, timeout: float | None = None) -> None:
         """Opens the connection again, with the same options and folders. Subscriptions continue.
 
-        Notifications in between are missed: get them from `events` with the last `seq`. If several threads call this
-        for one lost connection, one of them reconnects and the others wait.
+        Unless the client reconnects by itself, notifications in between are missed: get them from `events` with the
+        last `seq`. If several threads call this for one lost connection, one of them reconnects and the others wait.
 
         Raises:
             OSError: The connection cannot be opened.
@@ -282,17 +330,20 @@ class Client(Methods):
                 with self._lock:
                     self._coming = connection
                     params, folders = self._initialized, list(self._folders)
+                    catches_up = self._reconnects and bool(self._subscriptions)
+                missed: list[Notification] = []
                 if params is not None:
                     self._introduce(connection, params, folders, timeout)
+                    if catches_up:
+                        missed = self._missed(connection, folders, timeout)
             except BaseException:
                 connection.close()
                 raise
             with self._lock:
                 self._coming = None
-                if not self._closed:
+                if not self._closing.is_set():
                     self._connection = connection
-                    self._broadcast(Notification(RECONNECTED, {}), always=True)
-                    for notification in connection.held or ():
+                    for notification in (*missed, Notification(RECONNECTED, {}), *(connection.held or ())):
                         self._broadcast(notification)
                     connection.held = None
                     self._announce_end(connection)
@@ -313,7 +364,7 @@ class Client(Methods):
     def close(self) -> None:
         """Ends the connection, waiting requests, subscriptions, and a spawned command."""
         with self._lock:
-            self._closed = True
+            self._closing.set()
             subscriptions, self._subscriptions = self._subscriptions, []
             connections = (self._connection, self._coming)
         for connection in connections:
@@ -339,7 +390,9 @@ class Client(Methods):
             return connection.request(request_id, frame, deadline, on_progress, cancellation)
         except ConnectionLost as error:
             idempotent = IDEMPOTENT.get(method, False)
-            error.repeatable = (params or {}).get(idempotent) is not None if isinstance(idempotent, str) else idempotent
+            given = params or {}
+            may_repeat = given.get(idempotent) is not None if isinstance(idempotent, str) else idempotent
+            error.repeatable = may_repeat or given.get("dryRun") is True
             raise
 
     def _pages(
@@ -352,7 +405,7 @@ class Client(Methods):
         def write(cursor: str | None, size: int) -> tuple[int, bytes]:
             return self._write(method, params(cursor, size), on_progress)
 
-        yield from Pages(self._connection, write, self.timeout if timeout is None else timeout, on_progress)
+        yield from Pages(self._ready(timeout), write, self.timeout if timeout is None else timeout, on_progress)
 
     def _write(self, method: str, params: dict[str, Any] | None, on_progress: OnProgress | None) -> tuple[int, bytes]:
         """Returns the id and the frame of a new request."""
@@ -396,7 +449,7 @@ class Client(Methods):
 
     def _open(self, *, hold: bool) -> Connection:
         with self._lock:
-            if self._closed:
+            if self._closing.is_set():
                 raise ConnectionLost("the client is closed")
         return Connection(
             self._open_transport(),
@@ -426,15 +479,94 @@ class Client(Methods):
 
     def _announce_end(self, connection: Connection) -> None:
         """Notifies the subscriptions if the connection was lost. The caller holds the lock."""
-        if connection.reason is None or connection.retired or connection.announced or self._closed:
+        if connection.reason is None or connection.retired or connection.announced or self._closing.is_set():
             return
         connection.announced = True
-        self._broadcast(self._disconnected(connection), always=True)
+        self._broadcast(self._disconnected(connection))
+        self._supervise()
 
     @staticmethod
     def _disconnected(connection: Connection) -> Notification:
         return Notification(DISCONNECTED, {"reason": connection.reason})
 
-    def _broadcast(self, notification: Notification, *, always: bool = False) -> None:
+    def _broadcast(self, notification: Notification) -> None:
+        """Passes on a notification, unless it was passed on already. The caller holds the lock."""
+        params = notification.params
+        if self._reconnects and isinstance(params, dict) and "seq" in params:
+            if params["seq"] <= self._numbers.get(params["workspaceUri"], -1):
+                return
+            self._numbers[params["workspaceUri"]] = params["seq"]
         for subscription in self._subscriptions:
-            subscription._put(notification, always=always)
+            subscription._put(notification, always=notification.method.startswith("snapd/"))
+
+    # -- reconnecting by itself
+
+    def _ready(self, timeout: float | None) -> Connection:
+        """Returns the connection, which is made again first if it was lost."""
+        if self._reconnects and self._initialized is not None and not self.connected:
+            self._reconnect_for_request(timeout)
+        return self._connection
+
+    def _reconnect_for_request(self, timeout: float | None) -> None:
+        for pause in _PAUSES:
+            try:
+                return self.reconnect(timeout=timeout)
+            except ConnectionLost:
+                if self._closing.wait(pause):
+                    raise
+        return self.reconnect(timeout=timeout)
+
+    def _supervise(self) -> None:
+        """Reconnects in the background while there are subscriptions. The caller holds the lock."""
+        if self._reconnects and self._subscriptions and self._initialized is not None and self._supervisor is None:
+            self._supervisor = threading.Thread(
+                target=self._reconnect_at_last, name="snapd-client-supervisor", daemon=True
+            )
+            self._supervisor.start()
+
+    def _reconnect_at_last(self) -> None:
+        pause, trouble = _FIRST_PAUSE, ""
+        while True:
+            with self._lock:
+                if self.connected or self._closing.is_set():
+                    self._supervisor = None
+                    return
+            try:
+                self.reconnect()
+            except Exception as error:  # whatever it is: subscribers are told, and it is tried again
+                if trouble != (trouble := str(error)):
+                    with self._lock:
+                        self._broadcast(Notification(UNREACHABLE, {"reason": trouble, "error": error}))
+                self._closing.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _learn_numbers(self) -> None:
+        """Learns where the notifications begin, so that those missed later can be told from earlier ones."""
+        if self._reconnects and self._initialized is not None and self.connected:
+            with suppress(ConnectionLost):
+                self._missed(self._connection, self.folders, None, is_first=True)
+
+    def _missed(
+        self, connection: Connection, folders: list[str], timeout: float | None, *, is_first: bool = False
+    ) -> list[Notification]:
+        """Returns the notifications that were missed, and learns the latest numbers of other workspaces."""
+        missed: list[Notification] = []
+        for folder in folders:
+            try:
+                uri = self._request(connection, "snapshot/status", {"workspaceUri": folder}, timeout, None)[
+                    "workspaceUri"
+                ]
+                since = _NEVER_GIVEN if is_first else self._numbers.get(uri, _NEVER_GIVEN)
+                asked = {"workspaceUri": folder, "since": since}
+                answer: types.EventsResult = self._request(connection, "snapshot/events", asked, timeout, None)
+            except SnapdError:
+                # it was refused, or is gone: the requests for it say so
+                continue
+            missed += [Notification(event["method"], event["params"]) for event in answer.get("events", ())]
+            if since == _NEVER_GIVEN:
+                self._numbers.setdefault(uri, answer["latest"])
+            elif "reset" in answer:
+                # numbers may begin anew
+                self._numbers.pop(uri, None)
+                missed.append(Notification(RESET, {"workspaceUri": uri, "seq": answer["latest"]}))
+        return missed

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     OnProgress: TypeAlias = Callable[["Progress"], None]
 
-__all__ = ["DISCONNECTED", "RECONNECTED", "Notification", "Progress", "Subscription"]
+__all__ = ["DISCONNECTED", "RECONNECTED", "RESET", "UNREACHABLE", "Notification", "Progress", "Subscription"]
 
 DISCONNECTED = "snapd/disconnected"
 RECONNECTED = "snapd/reconnected"
+RESET = "snapd/reset"
+UNREACHABLE = "snapd/unreachable"
 
 
 class Notification:
@@ -63,8 +65,12 @@ class Subscription:
     """Collects notifications from the moment of `Client.subscribe` until somebody takes them.
 
     Iterating waits for the next one, and ends when the subscription or the client is closed. The client itself makes
-    two notifications, which reach every subscription: `snapd/disconnected` with a `reason` when the connection is lost,
-    and `snapd/reconnected` after `Client.reconnect`.
+    some notifications, which reach every subscription: `snapd/disconnected` with a `reason` when the connection is
+    lost, and `snapd/reconnected` when it was made again.
+
+    If the client reconnects by itself, every notification arrives once and in order, those that were missed before
+    `snapd/reconnected`. If the daemon does not have them any more, `snapd/reset` with `workspaceUri` and `seq` stands
+    for them. `snapd/unreachable` has the `reason` of a failed attempt, and the `error`.
     """
 
     def __init__(self, methods: AbstractSet[str] | None, bound: int, forget: Callable[[Subscription], None]) -> None:

@@ -1,12 +1,12 @@
-import { ERROR_CODES, IDEMPOTENT, RPC_ERROR_CODES, type ErrorKind } from "./protocol.js";
+import { IDEMPOTENT, RPC_ERROR_CODES, type ErrorKind } from "./protocol.js";
 
 /** The daemon answered a request with an error, or the caller cancelled the request. */
 export class SnapdError extends Error {
   override readonly name = "SnapdError";
   /** The code of JSON-RPC: one of `ERROR_CODES` or `RPC_ERROR_CODES`. */
   readonly code: number;
-  /** What it is, for programs; absent where this version knows no such kind. */
-  readonly kind?: ErrorKind;
+  /** What it is, for programs. A newer daemon may have kinds that are none of `ErrorKind`. */
+  readonly kind?: ErrorKind | (string & {});
   /** All that the daemon says about it. */
   readonly data: unknown;
 
@@ -49,10 +49,9 @@ export class ConnectionLostError extends Error {
   /** The error of a request whose connection ended. */
   static during(method: string, params: object | undefined, cause?: unknown): ConnectionLostError {
     const idempotent = (IDEMPOTENT as Readonly<Record<string, boolean | string>>)[method] ?? false;
+    const given = params as Record<string, unknown> | undefined;
     const repeatable =
-      typeof idempotent === "boolean"
-        ? idempotent
-        : (params as Record<string, unknown> | undefined)?.[idempotent] !== undefined;
+      given?.["dryRun"] === true || (typeof idempotent === "boolean" ? idempotent : given?.[idempotent] !== undefined);
     return new ConnectionLostError(`${method}: the connection was lost`, {
       repeatable,
       ...(cause !== undefined && { cause }),
@@ -60,9 +59,9 @@ export class ConnectionLostError extends Error {
   }
 }
 
-function kindIn(data: unknown): ErrorKind | undefined {
+function kindIn(data: unknown): string | undefined {
   if (typeof data !== "object" || data === null || !("kind" in data)) {
     return undefined;
   }
-  return typeof data.kind === "string" && Object.hasOwn(ERROR_CODES, data.kind) ? (data.kind as ErrorKind) : undefined;
+  return typeof data.kind === "string" ? data.kind : undefined;
 }

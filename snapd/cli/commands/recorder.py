@@ -7,13 +7,12 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
-from snapd_client import ClientError, RequestTimeout
+from snapd_client import ClientError
+from snapd_client.notifications import RECONNECTED, UNREACHABLE
 
-from snapd.model.errors import IoError, SnapdError, UnknownSession
+from snapd.model.errors import SnapdError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from snapd_client import Client, Notification
     from snapd_client.protocol import Session, SessionStepsParams, Step
 
@@ -25,32 +24,10 @@ _HEARD = frozenset({"snapshot/didChange", "snapshot/didTrack", "snapshot/didReve
 _OWN = 16
 """How many of our own snapshots to remember, so that their notifications are recognised."""
 _AGAIN_SECONDS = 0.5
-_PATIENCE = 3
-"""How often the end of a session is tried."""
 _FAILURES = (SnapdError, ClientError, OSError)
 
 
-class _Recording:
-    """What both ways to record have: who answers, and patience with them at the end."""
-
-    def __init__(self, found: Backend, again: Callable[[], None]) -> None:
-        self.backend = found
-        self._again = again
-
-    def _patiently(self, work: Callable[[], T]) -> T:
-        """The result of work that asks the daemon, also of one that has to be started again."""
-        for _ in range(_PATIENCE - 1):
-            try:
-                return work()
-            except RequestTimeout:
-                # it is there, and stuck: to ask again would keep whoever waits for the command even longer
-                raise
-            except _FAILURES:
-                self._again()
-        return work()
-
-
-class Recorder(_Recording):
+class Recorder:
     """Records a session while a thread of its own listens to the daemon.
 
     Nothing falls between two steps, or into both: the next begins on the very snapshot that the one before ends with.
@@ -58,12 +35,11 @@ class Recorder(_Recording):
     Args:
         found: who answers.
         client: its connection.
-        again: connects to the daemon again.
         quiet: seconds without a change after which a step ends.
     """
 
-    def __init__(self, found: Backend, client: Client, again: Callable[[], None], quiet: float) -> None:
-        super().__init__(found, again)
+    def __init__(self, found: Backend, client: Client, quiet: float) -> None:
+        self.backend = found
         self._quiet = quiet
         self._subscription = client.subscribe(_HEARD)
         self._stopping = threading.Event()
@@ -91,9 +67,8 @@ class Recorder(_Recording):
         self._stopping.set()
         self._subscription.close()
         self._thread.join()
-        known: SessionStepsParams = {"sessionId": self.session_id}
-        self._patiently(lambda: self.backend.request("session/end", known))
-        return list(self._patiently(lambda: self.backend.request("session/steps", known))["steps"])
+        self.backend.request("session/end", {"sessionId": self.session_id})
+        return self.backend.request("session/steps", {"sessionId": self.session_id})["steps"]
 
     # -- the thread
 
@@ -132,23 +107,24 @@ class Recorder(_Recording):
             if step is not None and step["stepId"] == self._open and step["state"] != "open":
                 # somebody ended it; what the command does from now on is to be recorded all the same
                 self._resume()
-        elif not self.backend.is_open:
-            raise IoError("the daemon is gone", hint="run the command again to record it", errno="EPIPE")
+        elif told.method == RECONNECTED:
+            self._resume()
+        elif told.method == UNREACHABLE:
+            self.trouble = params["error"]
 
     def _begin(self) -> None:
         """Begins a step, with which the one before it ends."""
         self._changed = None
-        begun = self.backend.request("step/begin", {"sessionId": self.session_id, "ends": self._open})
-        self._open = begun["stepId"]
-        self._own.append(begun["hash"])
-        self._base = begun["hash"]
+        begun = self.backend.request(
+            "agent/report", {"sessionId": self.session_id, "event": "callBegin", "sequential": True}
+        )
+        self._open, self._base = begun["stepId"], begun["hash"]
+        self._own.append(self._base)
 
     def _recover(self) -> None:
-        """Connects again where the connection is lost, and finds out which step is open."""
+        """Finds out which step is open, as soon as the daemon can be asked."""
         while not self._stopping.wait(_AGAIN_SECONDS):
             try:
-                if not self.backend.is_open:
-                    self._again()
                 self._resume()
             except _FAILURES as error:
                 self.trouble = error
@@ -166,24 +142,24 @@ class Recorder(_Recording):
             # tried again, where it was the turn of a step that failed
             self._changed = time.monotonic()
             return
-        try:
-            self._begin()
-        except UnknownSession:
-            # somebody ended it
-            self.backend.request("session/start", {"sessionId": self.session_id})
-            self._begin()
+        # if somebody ended the session, this resumes it
+        self._begin()
 
 
-class Hooked(_Recording):
+class Hooked:
     """The sessions of an agent that records by its own hooks.
+
+    Args:
+        found: who answers.
+        agent: what its hooks call it.
 
     Attributes:
         base: the snapshot from before the run.
         end: the one from after it.
     """
 
-    def __init__(self, found: Backend, again: Callable[[], None], agent: str) -> None:
-        super().__init__(found, again)
+    def __init__(self, found: Backend, agent: str) -> None:
+        self.backend = found
         self._agent = agent
         self._before: dict[str, int] = {}
         self.base = self.end = ""
@@ -194,10 +170,14 @@ class Hooked(_Recording):
         self._before = {session["sessionId"]: session["stepCount"] for session in self._sessions()}
 
     def finish(self) -> dict[str, list[Step]]:
-        """Ends the sessions that the agent left open, and gives its steps of this run."""
-        return self._patiently(self._finish)
+        """Ends the sessions that the agent left open, and gives its steps of this run.
 
-    def _finish(self) -> dict[str, list[Step]]:
+        Returns:
+            The steps by session, as `session/steps` tells them.
+
+        Raises:
+            SnapdError, ClientError, OSError: the daemon cannot be asked.
+        """
         steps = {}
         for session in self._sessions():
             name = session["sessionId"]

@@ -9,14 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from snapd_client import ClientError
 
 from snapd.cli.parsing.command import Command, common
-from snapd.cli.requests.connection import connect_again, connected
+from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import find_step
 from snapd.cli.terminal.layout import fit_name, terminal_width
@@ -156,15 +155,14 @@ def _wants_bursts(options: argparse.Namespace) -> bool:
 def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: OneRun | None) -> Hooked | Recorder:
     """Begins to record what the agent's hooks tell, or else bursts of changes."""
     found, client = connected(options.socket, folder, _ANSWER_SECONDS)
-    again = partial(connect_again, client, options.socket)
     try:
         # the first snapshot takes as long as it takes: a daemon that has answered so far is alive
         client.timeout = None
         if hooks is not None:
-            hooked = Hooked(found, again, hooks.agent.name)
+            hooked = Hooked(found, hooks.agent.name)
             hooked.start()
             return hooked
-        recorder = Recorder(found, client, again, options.quiet)
+        recorder = Recorder(found, client, options.quiet)
         recorder.start(options.agent or os.path.basename(words[0]), options.title or shlex.join(words))
         return recorder
     except BaseException:

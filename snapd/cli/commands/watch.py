@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from snapd_client import ClientError
-from snapd_client.notifications import DISCONNECTED
+from snapd_client.notifications import DISCONNECTED, RECONNECTED, UNREACHABLE
 
 from snapd.cli.parsing.command import Command, common
-from snapd.cli.requests.connection import connect_again, connected
+from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.terminal.layout import UNLIMITED, cell, columns, fit, fit_title, one_line, terminal_width
 from snapd.cli.terminal.naming import changed, learn, said_of, short, step_name
@@ -23,19 +20,16 @@ from snapd.model.errors import IoError, SnapdError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from snapd_client import Client
+    from snapd_client import Client, Notification
     from snapd_client.protocol import OpenStep
 
     from snapd.backend import RemoteBackend
     from snapd.cli.parsing.usage import Parser
 
 _HEARD = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didRevert", "session/didChange"})
-_AGAIN_SECONDS = 0.5
-_NEVER = 1 << 52
-"""A number that no notification has."""
 _WHO, _SHORT_WHO = 10, 6
 _ROOMY = 60
 """Columns from which on a line has the seconds, and room for long names of agents."""
@@ -69,43 +63,50 @@ def watch(options: argparse.Namespace) -> NoReturn:
     folder = folder_of(options)
     found, client = connected(options.socket, folder, None)
     try:
-        _Watch(options, found, client, partial(connect_again, client, options.socket)).run(folder)
+        Watch(options, found, client).run(folder)
     finally:
         found.close()
 
 
-class _Watch:
-    """Listens to the daemon, also to one that was started anew."""
+class Watch:
+    """Listens to the daemon, also to one that was started anew.
 
-    def __init__(
-        self, options: argparse.Namespace, found: RemoteBackend, client: Client, again: Callable[[], None]
-    ) -> None:
+    Args:
+        options: of the command; `json` and `color` are read.
+        found: who answers.
+        client: its connection.
+    """
+
+    def __init__(self, options: argparse.Namespace, found: RemoteBackend, client: Client) -> None:
         self._json = options.json
         self._found = found
-        self._again = again
         self._subscription = client.subscribe(_HEARD)
         self._happening = Happening(Painter(options))
-        self._seq = 0
 
     def run(self, folder: str) -> NoReturn:
         """Tells what is heard, without end."""
-        # what was told before is over; this is no number yet, so it tells the latest alone
-        self._seq = self._found.request("snapshot/events", {"since": _NEVER})["latest"]
         self._look_around()
         print(f"snapd: watching {printable(folder)}; Ctrl-C ends it", file=sys.stderr)
         while True:
             heard = self._subscription.get()
             assert heard is not None, "only `close` ends the subscription"
-            if heard.method in _HEARD:
-                self._tell(heard.method, heard.params)
-            elif heard.method == DISCONNECTED and not self._found.is_open:
-                self._connect_again()
+            self.hear(heard)
+
+    def hear(self, heard: Notification) -> None:
+        """Prints what a notification reports."""
+        if heard.method in _HEARD:
+            self._tell(heard.method, heard.params)
+        elif heard.method == DISCONNECTED:
+            print("snapd: the daemon has ended; connecting again", file=sys.stderr)
+        elif heard.method == UNREACHABLE:
+            print_error(heard.params["error"], "no daemon yet: ")
+        elif heard.method == RECONNECTED:
+            with suppress(IoError):
+                # where it is lost once more, it is connected once more
+                self._look_around()
+            print("snapd: connected again", file=sys.stderr)
 
     def _tell(self, method: str, params: Any) -> None:
-        if params["seq"] <= self._seq:
-            # told when it was caught up with
-            return
-        self._seq = params["seq"]
         if self._json:
             print(json.dumps({"method": method, "params": params}, ensure_ascii=False), flush=True)
             return
@@ -118,32 +119,6 @@ class _Watch:
     def _look_around(self) -> None:
         """Finds out which steps are open: their beginning was not heard."""
         self._happening.go_on(self._found.request("snapshot/status", {})["openSteps"])
-
-    def _connect_again(self) -> None:
-        print("snapd: the daemon has ended; connecting again", file=sys.stderr)
-        trouble = ""
-        while True:
-            try:
-                self._again()
-                break
-            except (IoError, ClientError, OSError) as error:
-                # said once: it is tried again for as long as it takes
-                if str(error) != trouble:
-                    print_error(error, "no daemon yet: ")
-                trouble = str(error)
-            time.sleep(_AGAIN_SECONDS)
-        self._catch_up()
-        self._look_around()
-        print("snapd: connected again", file=sys.stderr)
-
-    def _catch_up(self) -> None:
-        """Tells what was missed, where the daemon is the same and still knows it."""
-        missed = self._found.request("snapshot/events", {"since": self._seq})
-        if "reset" in missed:
-            self._seq = missed["latest"]
-            return
-        for event in missed["events"]:
-            self._tell(event["method"], event["params"])
 
 
 class Happening:

@@ -73,8 +73,12 @@ runs in a real editor or browser.
 
 
 def text() -> str:
-    """The text of the document, for which a process of its own plays the examples."""
-    _check_examples(load_all())
+    """The text of the document, for which a process of its own plays the examples.
+
+    Raises:
+        LookupError: a command has no example.
+    """
+    check_examples(load_all())
     return subprocess.run(
         [sys.executable, "-m", "snapd.cli.reference.examples"], stdout=subprocess.PIPE, check=True, encoding="utf-8"
     ).stdout
@@ -103,7 +107,8 @@ def commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple
         yield from commands(below[name], f"{words} {name}".strip())
 
 
-def _check_examples(every: Mapping[str, Command]) -> None:
+def check_examples(every: Mapping[str, Command]) -> None:
+    """Raises `LookupError` if a command has no example."""
     for words, command in every.items():
         if command.group and not command.example:
             raise LookupError(f"no example of {words}: give its @Command one in {command.run.__module__}")

@@ -74,12 +74,11 @@ def connected(
         only_open: whether to open the folder only if another client has it open.
     """
     from snapd.backend import RemoteBackend, connect
-    from snapd.launch import ensure_daemon
 
     locations, path = daemon_at(socket)
     own = own_settings(locations)
     try:
-        ensure_daemon(locations, path, _tell_start if sys.stderr.isatty() else lambda: None).close()
+        client = connect(path, timeout, locations, _tell_start if sys.stderr.isatty() else None)
     except IoError as error:
         from snapd.settings.sources import read_file
 
@@ -90,20 +89,11 @@ def connected(
         from snapd.hook.main import catch_up
 
         catch_up(os.environ, _CATCH_UP_SECONDS)
-    client = connect(path, timeout)
     return RemoteBackend(client, folder, {**own, "onlyOpen": True} if only_open else own), client
 
 
 def _tell_start() -> None:
     print("snapd: starting the daemon...", file=sys.stderr)
-
-
-def connect_again(client: Client, socket: str | None) -> None:
-    """Connects to the daemon on a socket once more, which is started if it does not run."""
-    from snapd.launch import ensure_daemon
-
-    ensure_daemon(*daemon_at(socket)).close()
-    client.reconnect()
 
 
 def own_settings(locations: Locations) -> dict[str, Any]:

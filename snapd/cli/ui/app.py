@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
+from snapd_client.notifications import DISCONNECTED, RECONNECTED, UNREACHABLE
 from textual.app import App
 from textual.binding import Binding
 from textual.containers import Horizontal
@@ -15,7 +16,7 @@ from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
 from snapd.cli.terminal.output import printable
-from snapd.model.errors import PlanChanged, SnapdError
+from snapd.model.errors import IoError, PlanChanged, SnapdError
 
 from . import operations
 from .contents import Line, lines_of
@@ -185,22 +186,15 @@ class TerminalView(App[None]):
         elif method == "snapshot/didChange":
             self._changes += 1
             self._show_selected()
-        elif method == "snapd/disconnected":
+        elif method == DISCONNECTED:
             self._say_state(_CONNECTING)
-            self._connect()
-        elif method == "snapd/reconnected":
+        elif method == UNREACHABLE:
+            self._say_state(_NO_DAEMON)
+            error = params["error"]
+            self.say(error if isinstance(error, SnapdError) else IoError(str(error), hint="'snapd doctor' says more"))
+        elif method == RECONNECTED:
             self._say_state(_CONNECTED)
             self._load()
-
-    def _connect(self) -> None:
-        """Connects again; a notification tells of it."""
-        self.work(self._link.connect_again, lambda _: None, otherwise=self._not_connected)
-
-    def _not_connected(self, error: SnapdError) -> None:
-        if self._state != _NO_DAEMON:
-            self.say(error)
-            self._say_state(_NO_DAEMON)
-        self._connect()
 
     def _say_state(self, state: str) -> None:
         self._state = state

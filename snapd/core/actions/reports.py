@@ -64,7 +64,7 @@ class Report:
         late: when it happened, in milliseconds since 1970, if that is reported late.
         is_elsewhere: whether the agent is not in this folder any more: something may end here, and nothing begins.
         wants_news: whether the agent reads the answer.
-        has_step: of a prompt, whether the whole turn is a step.
+        has_step: whether the whole turn is a step, and its calls are ended by name.
         is_alike: whether `call_id` is the beginning of the ids of calls that are alike.
         claims: the files that the call wrote; None if the agent does not say.
         in_background: whether what the call started goes on.
@@ -162,6 +162,8 @@ def decide(report: Report, open_steps: Sequence[Step], lingering: Iterable[Step]
             return [] if task is None else [EndStep(task)]
         case "prompt":
             return _take_prompt(report, own)
+        case "turnEnd" if report.has_step:
+            return [EndStep(step) for step in own if _is_turn(step)]
         case "turnEnd":
             return [*_end_turn(own), *map(EndStep, resting)]
         case "subagentBegin":
@@ -199,31 +201,30 @@ def _end_call(report: Report, own: list[Step]) -> list[Action]:
         name = step.step_id if report.is_alike or report.call_id is None else report.call_id
         return [_begin(report, _BACKGROUND + name, own, parent=step.begun.parent, ends=step.step_id)]
     # a formatter may be another hook of the same event
-    return [EndStep(step, report.claims, lingers=bool(report.claims), description=report.description)]
+    lingers = report.client is None and bool(report.claims)
+    return [EndStep(step, report.claims, lingers=lingers, description=report.description)]
 
 
 def _take_prompt(report: Report, own: list[Step]) -> list[Action]:
-    turn = next((step for step in own if _is_turn(step)), None)
-    actions: list[Action] = []
-    if report.late is None:
-        # the ends of the turn before are reported later where the prompt is
-        actions += _end_turn([step for step in own if not (report.has_step and step is turn)])
-    if report.is_elsewhere or report.parent_session is not None:
-        # what a subagent is given to do is nobody's prompt
-        return actions
-    if report.text.strip():
-        actions.append(SendMessage())
+    message: list[Action] = [SendMessage()] if report.text.strip() else []
     if report.has_step:
-        whole = attrs.evolve(report, tool=TURN)
-        actions.append(_begin(whole, None, own, ends=None if turn is None else turn.step_id))
-    return actions
+        turn = next((step.step_id for step in own if _is_turn(step)), None)
+        return [*message, _begin(attrs.evolve(report, tool=TURN), None, own, ends=turn)]
+    if not message:
+        # some agents report one that is empty with the results of calls: the turn goes on
+        return []
+    if report.parent_session is not None:
+        # what a subagent is given to do is nobody's prompt
+        return _end_turn(own)
+    # where a prompt is reported late, the ends of the turn before it are reported after it
+    ends = [] if report.late is not None else _end_turn(own)
+    return ends if report.is_elsewhere else [*ends, *message]
 
 
 def _end_turn(own: Sequence[Step]) -> list[Action]:
     """Ends everything but subagents: they may go on."""
     subagents = {step.step_id for step in own if _is(step, _SUBAGENT)}
-    ended = (step for step in own if step.step_id not in subagents and step.begun.parent not in subagents)
-    return [EndStep(step) if _is_turn(step) else _abandon(step) for step in ended]
+    return [_abandon(step) for step in own if not subagents & {step.step_id, step.begun.parent}]
 
 
 def _end_subagent(report: Report, own: list[Step]) -> list[Action]:

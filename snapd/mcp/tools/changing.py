@@ -22,10 +22,18 @@ from .results import MAX_FILES, Changed, Turned
 from .texts import cut, note, question_text, told
 
 if TYPE_CHECKING:
+    from snapd_client import protocol
+
     from snapd.mcp.call import Call, Outcome, Verdict
 
     from .params import RedoParams, RestoreFileParams, UndoParams
     from .results import Status
+
+    class DaemonOutcome(protocol.Outcome, total=False):
+        """What the daemon answers, whichever the action is."""
+
+        steps: list[protocol.Step]
+
 
 _QUESTION = "confirm"
 _FORM: dict[str, Any] = {
@@ -103,7 +111,7 @@ class Action:
     """
 
     tool: str
-    method: str
+    method: Any
     params: dict[str, Any]
 
 
@@ -125,7 +133,7 @@ def carry_out(call: Call, action: Action, token: str | None) -> Outcome:
         except PlanChanged as error:
             plan = error.data["outcome"]
             return _pointless(action, plan) or _answer(action, "refused", plan, token=_token(action, plan))
-    plan = call.request(action.method, {**action.params, "dryRun": True, "details": "diff"})
+    plan = _send(call, action, dryRun=True)
     if (nothing := _pointless(action, plan)) is not None:
         return nothing
     if not call.terms.shows_forms:
@@ -133,7 +141,7 @@ def carry_out(call: Call, action: Action, token: str | None) -> Outcome:
     return _ask_by_result(call, action, plan) if call.terms.is_stateless else _ask(call, action, plan)
 
 
-def _ask(call: Call, action: Action, plan: dict[str, Any]) -> Answer:
+def _ask(call: Call, action: Action, plan: DaemonOutcome) -> Answer:
     """Asks the person until they have agreed to the plan as it is by then, or have not agreed."""
     again = False
     while True:
@@ -144,7 +152,7 @@ def _ask(call: Call, action: Action, plan: dict[str, Any]) -> Answer:
             plan, again = error.data["outcome"], True
 
 
-def _ask_by_result(call: Call, action: Action, plan: dict[str, Any]) -> Outcome:
+def _ask_by_result(call: Call, action: Action, plan: DaemonOutcome) -> Outcome:
     """Has the client ask the person, and call again with what they said."""
     verdict = call.replied(_QUESTION, _token(action, plan))
     if verdict is not None:
@@ -155,7 +163,7 @@ def _ask_by_result(call: Call, action: Action, plan: dict[str, Any]) -> Outcome:
     return Asking(_QUESTION, _question(action, plan, again=call.was_asked), _FORM, _token(action, plan))
 
 
-def _settled(call: Call, action: Action, plan: dict[str, Any], verdict: Verdict) -> Answer:
+def _settled(call: Call, action: Action, plan: DaemonOutcome, verdict: Verdict) -> Answer:
     """The answer after the person has seen a plan; raises `PlanChanged` if they agreed, but it is another by now."""
     if verdict != "yes":
         return _answer(action, "declined", plan, unanswered=verdict == "none")
@@ -167,12 +175,18 @@ def _carry_out(call: Call, action: Action, token: str) -> Answer:
     plan, _, arguments = token.partition(".")
     # no plan has a name with a dot
     expect = plan if plan and arguments == _arguments(action) else "."
-    done = call.request(action.method, {**action.params, "details": "diff", "expect": expect})
+    done = _send(call, action, expect=expect)
     differs = any(row.get("reason") == "changedMeanwhile" for row in done["files"])
     return _pointless(action, done) or _answer(action, "done", done, differs=differs)
 
 
-def _pointless(action: Action, outcome: dict[str, Any]) -> Answer | None:
+def _send(call: Call, action: Action, **more: Any) -> DaemonOutcome:
+    params: Any = {**action.params, "details": "diff", **more}
+    outcome: DaemonOutcome = call.request(action.method, params)
+    return outcome
+
+
+def _pointless(action: Action, outcome: DaemonOutcome) -> Answer | None:
     """The answer in place of a plan by which nothing would be done, or of one that did nothing; else None."""
     outcomes = {row["outcome"] for row in outcome["files"]}
     if outcomes & _WRITTEN:
@@ -183,7 +197,7 @@ def _pointless(action: Action, outcome: dict[str, Any]) -> Answer | None:
     return None if outcome.get("steps") and not outcome["files"] else _answer(action, "unchanged", outcome)
 
 
-def _token(action: Action, outcome: dict[str, Any]) -> str:
+def _token(action: Action, outcome: DaemonOutcome) -> str:
     return f"{outcome['plan']}.{_arguments(action)}"
 
 
@@ -192,7 +206,7 @@ def _arguments(action: Action) -> str:
     return sha256(orjson.dumps(given, option=orjson.OPT_SORT_KEYS)).hexdigest()[:8]
 
 
-def _answer(action: Action, status: Status, outcome: dict[str, Any], **how: Any) -> Answer:
+def _answer(action: Action, status: Status, outcome: DaemonOutcome, **how: Any) -> Answer:
     """The answer with a status; `how` is as for `_changed`."""
     changed = _changed(action, status, outcome, **how)
     return Answer(changed, told(changed), is_error=status in ("blocked", "refused"))
@@ -201,7 +215,7 @@ def _answer(action: Action, status: Status, outcome: dict[str, Any], **how: Any)
 def _changed(
     action: Action,
     status: Status,
-    outcome: dict[str, Any],
+    outcome: DaemonOutcome,
     *,
     token: str | None = None,
     unanswered: bool = False,
@@ -230,5 +244,5 @@ def _changed(
     )
 
 
-def _question(action: Action, plan: dict[str, Any], *, again: bool) -> str:
+def _question(action: Action, plan: DaemonOutcome, *, again: bool) -> str:
     return question_text(action.tool, _changed(action, "planned", plan), again=again)

@@ -7,7 +7,7 @@ description is the name, and the snapshot on which it began is the one that is n
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from snapd.mcp.call import Answer
 from snapd.model.errors import InvalidParams, UnknownSession, UnknownSnapshot, UnknownStep
@@ -17,6 +17,8 @@ from snapd.wire.values import Skipped
 from .results import MAX_FILES, Checkpoint
 
 if TYPE_CHECKING:
+    from snapd_client.protocol import Step, StepFindParams
+
     from snapd.mcp.call import Call
 
     from .params import CheckpointParams
@@ -40,7 +42,7 @@ _recording = threading.Lock()
 """Held while a checkpoint is recorded: whoever ends the session ends the steps of others in it."""
 
 
-def find_step(call: Call, word: str) -> dict[str, Any]:
+def find_step(call: Call, word: str) -> Step:
     """The step that a word stands for.
 
     Raises:
@@ -53,7 +55,7 @@ def find_step(call: Call, word: str) -> dict[str, Any]:
         raise InvalidParams(
             f"step: expected the id of a step, the beginning of it, or 'last', got {word!r}", hint=_LISTED, field="step"
         )
-    steps = _steps(call, prefix=word, limit=_NAMED + 1)
+    steps = _steps(call, {"prefix": word, "limit": _NAMED + 1})
     if not steps:
         raise UnknownStep(f"no step {word!r} in this folder", hint=_LISTED, stepId=word)
     if len(steps) > 1:
@@ -72,7 +74,7 @@ def find_snapshot(call: Call, word: str) -> str:
         last = call.request("snapshot/status", {}).get("lastHash")
         if last is None:
             raise UnknownSnapshot("there is no snapshot of this folder yet", hint="`checkpoint` takes one", hash=word)
-        return str(last)
+        return last
     if not set(word) <= _HEXADECIMAL:
         found = checkpoint_named(call, word)
         if found is None:
@@ -84,15 +86,15 @@ def find_snapshot(call: Call, word: str) -> str:
         )
     if len(word) == _HASH:
         return word
-    params = {"prefix": word, "counts": False, "limit": _NAMED + 1}
-    hashes = [row["hash"] for row in call.request("snapshot/list", params)["snapshots"]]
+    listed = call.request("snapshot/list", {"prefix": word, "counts": False, "limit": _NAMED + 1})
+    hashes = [row["hash"] for row in listed["snapshots"]]
     if not hashes:
         raise UnknownSnapshot(
             f"no snapshot {word!r} in this folder", hint="`history` has the snapshots before and after", hash=word
         )
     if len(hashes) > 1:
         raise _several("snapshot", word, hashes)
-    return str(hashes[0])
+    return hashes[0]
 
 
 def whose(call: Call, word: str | None) -> str | None:
@@ -136,27 +138,26 @@ def beginning(call: Call, session_id: str) -> str:
             hint="give a step or a snapshot instead; `history` lists them",
             sessionId=session_id,
         )
-    return str(steps[0]["from"])
+    return steps[0]["from"]
 
 
-def _last_step(call: Call) -> dict[str, Any]:
+def _last_step(call: Call) -> Step:
     session_id = whose(call, None)
     for limit in (_LOOKED_AT, None):
-        for step in _steps(call, sessionId=session_id, limit=limit):
+        for step in _steps(call, {"sessionId": session_id, "limit": limit}):
             # a hook may have begun a step for the very call that asks; and checkpoints are no steps to the model
             if step.get("files"):
                 return step
     raise UnknownStep("no step has changed anything in this folder yet", hint=_LISTED, stepId="last")
 
 
-def _steps(call: Call, **params: Any) -> list[dict[str, Any]]:
-    steps: list[dict[str, Any]] = call.request("step/find", {**params, "renames": True})["steps"]
-    return steps
+def _steps(call: Call, params: StepFindParams) -> list[Step]:
+    return call.request("step/find", {**params, "renames": True})["steps"]
 
 
 def _has_steps(call: Call, session_id: str) -> bool:
     try:
-        return bool(_steps(call, sessionId=session_id, limit=1))
+        return bool(_steps(call, {"sessionId": session_id, "limit": 1}))
     except UnknownSession:
         return False
 
@@ -201,16 +202,16 @@ def _record(call: Call, name: str) -> str:
         finally:
             # a session that has not ended would never expire
             call.finish("session/end", {"sessionId": SESSION})
-    return str(begun["hash"])
+    return begun["hash"]
 
 
 def checkpoint_named(call: Call, name: str) -> str | None:
     """The snapshot of the latest checkpoint of a name; None if there is none."""
     try:
-        steps: list[dict[str, Any]] = call.request("step/find", {"sessionId": SESSION})["steps"]
+        steps = call.request("step/find", {"sessionId": SESSION})["steps"]
     except UnknownSession:
         return None
-    return next((str(step["from"]) for step in steps if step.get("description") == name), None)
+    return next((step["from"] for step in steps if step.get("description") == name), None)
 
 
 def _checked(name: str) -> str:

@@ -28,6 +28,10 @@ from .texts import blame_text, changes_text, counted, cut, entry_line, history_t
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from snapd_client.protocol import BlamedLines, DiffFullParams, FileDiff, NotedCommit, Step
+    from snapd_client.protocol import Entry as HistoryEntry
+    from snapd_client.protocol import FileChange as ChangedFile
+
     from snapd.mcp.call import Call
 
     from .params import BlameParams, DiffParams, HistoryParams, ShowParams
@@ -41,14 +45,16 @@ _TRIES = 3
 
 def history(call: Call, params: HistoryParams) -> Answer:
     """Lists what happened, latest first; raises `SnapdError` as the daemon does."""
-    asked = {
-        "sessionId": whose(call, params.session or "all"),
-        "files": params.files,
-        "renames": True,
-        "cursor": params.cursor,
-        "limit": min(params.limit, _MOST),
-    }
-    page = call.request("session/history", asked)
+    page = call.request(
+        "session/history",
+        {
+            "sessionId": whose(call, params.session or "all"),
+            "files": params.files,
+            "renames": True,
+            "cursor": params.cursor,
+            "limit": min(params.limit, _MOST),
+        },
+    )
     entries = [_entry(call, row) for row in page["entries"]]
     cursor = page.get("nextCursor")
     return Answer(History(entries=entries, next_cursor=cursor), history_text(entries, cursor))
@@ -71,11 +77,11 @@ def diff(call: Call, params: DiffParams) -> Answer:
     now = call.request("snapshot/track", {})["hash"]
     if now is None:
         raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
-    between = {"from": since, "to": now, "files": params.files}
-    asked = {**between, "contents": False, "renames": True, "limit": _ON_A_PAGE}
-    rows = list(pages(call.request, "snapshot/diffFull", asked, "diffs"))
-    asked = {"hash": since, "to": now, "files": params.files, "renames": True}
-    text, note = _cut(call.request("snapshot/diff", asked)["diff"])
+    between: DiffFullParams = {"from": since, "to": now, "files": params.files}
+    asked: DiffFullParams = {**between, "contents": False, "renames": True, "limit": _ON_A_PAGE}
+    rows: list[FileDiff] = list(pages(call.request, "snapshot/diffFull", asked, "diffs"))
+    whole = call.request("snapshot/diff", {"hash": since, "to": now, "files": params.files, "renames": True})
+    text, note = _cut(whole["diff"])
     result = Difference(since=since, now=now, diff=text, note=note, **_changes(rows))
     head = f"Since {since}: {counted(result.file_count)}, +{result.additions} -{result.deletions} lines"
     return Answer(result, paragraphs(head, changes_text(result), text, note))
@@ -87,7 +93,7 @@ def _since(call: Call, params: DiffParams) -> str:
     if len(given) > 1:
         raise InvalidParams(f"{given[1]}: not together with {given[0]}", hint="give one of them", field=given[1])
     if params.step is not None:
-        return str(find_step(call, params.step)["from"])
+        return find_step(call, params.step)["from"]
     if params.snapshot is not None:
         return find_snapshot(call, params.snapshot)
     if params.session in (None, "mine"):
@@ -101,7 +107,7 @@ def _cut(diff: str) -> tuple[str, str | None]:
     return kept, note and f"{note} Name some of the `files` to see theirs."
 
 
-def _entry(call: Call, row: dict[str, Any]) -> Entry:
+def _entry(call: Call, row: HistoryEntry) -> Entry:
     """An entry of `session/history`."""
     if "step" in row:
         return _of_step(call, {**row["step"], "files": row["files"]})
@@ -122,7 +128,7 @@ def _entry(call: Call, row: dict[str, Any]) -> Entry:
     )
 
 
-def _of_step(call: Call, step: dict[str, Any]) -> Entry:
+def _of_step(call: Call, step: Step) -> Entry:
     """A step as an entry."""
     return Entry(
         kind="step",
@@ -142,7 +148,7 @@ def _of_step(call: Call, step: dict[str, Any]) -> Entry:
     )
 
 
-def _changes(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _changes(rows: Sequence[FileDiff | ChangedFile]) -> dict[str, Any]:
     """The fields of `Changes`, of rows that have at least the fields of a `FileChange`."""
     return {
         "files": [structure(row, FileChange) for row in rows[:MAX_FILES]],
@@ -178,13 +184,11 @@ def blame(call: Call, params: BlameParams) -> Answer:
     return Answer(result, blame_text(result))
 
 
-def _runs(call: Call, path: str, tree: str | None) -> list[dict[str, Any]]:
-    asked = {"file": path} if tree is None else {"file": path, "hash": tree}
-    runs: list[dict[str, Any]] = call.request("snapshot/blame", asked)["lines"]
-    return runs
+def _runs(call: Call, path: str, tree: str | None) -> list[BlamedLines]:
+    return call.request("snapshot/blame", {"file": path, "hash": tree})["lines"]
 
 
-def _now(call: Call, path: str) -> tuple[list[str], list[dict[str, Any]]]:
+def _now(call: Call, path: str) -> tuple[list[str], list[BlamedLines]]:
     """The lines of a file as it is, and who wrote them: both of the same moment."""
     before = _track(call)
     text = _text(call, path, before)
@@ -205,7 +209,7 @@ def _track(call: Call) -> str:
     taken = call.request("snapshot/track", {})["hash"]
     if taken is None:
         raise InvalidParams("snapshots of this folder are turned off", hint="the setting 'enabled' turns them on")
-    return str(taken)
+    return taken
 
 
 def _text(call: Call, path: str, tree: str) -> list[str]:
@@ -216,7 +220,7 @@ def _text(call: Call, path: str, tree: str) -> list[str]:
     return content.removesuffix("\n").split("\n") if content else []
 
 
-def _cut_blame(call: Call, params: BlameParams, runs: Sequence[dict[str, Any]], text: Sequence[str] | None) -> Blame:
+def _cut_blame(call: Call, params: BlameParams, runs: Sequence[BlamedLines], text: Sequence[str] | None) -> Blame:
     """As much of what was asked for as is given to a model, in whole lines."""
     count = runs[-1]["start"] + runs[-1]["count"] - 1 if runs else 0
     first, last = params.first or 1, min(params.last or count, count)
@@ -249,7 +253,7 @@ def _fitting(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def _range(call: Call, run: dict[str, Any], first: int, last: int, text: str | None) -> BlamedRange:
+def _range(call: Call, run: BlamedLines, first: int, last: int, text: str | None) -> BlamedRange:
     session_id = run.get("sessionId")
     return BlamedRange(
         first=first,
@@ -266,6 +270,6 @@ def _range(call: Call, run: dict[str, Any], first: int, last: int, text: str | N
     )
 
 
-def _noted(noted: dict[str, Any]) -> str:
+def _noted(noted: NotedCommit) -> str:
     by = noted["person"] if "person" in noted else f"{noted['agent']} in its session {noted['sessionId']}"
     return f"{noted['commit']} by {by}"

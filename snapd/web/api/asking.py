@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 import orjson
 from snapd_client import Cancellation
+from snapd_client.methods import typed
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
@@ -99,7 +100,7 @@ class Asked:
         self.route = route
         self.request = request
         self.given = given
-        self.params = parameters.as_params(route, given)
+        self.params: Any = parameters.as_params(route, given)
         self._cancellation = Cancellation()
 
     @classmethod
@@ -115,7 +116,8 @@ class Asked:
             given |= parameters.from_body(route, await body_of(request))
         return cls(service, route, request, given | parameters.from_path(route, request.path_params))
 
-    def ask(self, method: str, params: dict[str, Any]) -> Any:
+    @typed
+    def ask(self, method: str, params: Any = None) -> Any:
         """The daemon's answer, as JSON values; for the threads of `work`.
 
         If the client is gone, a request that only reads is cancelled.
@@ -202,10 +204,11 @@ async def relay(asked: Asked) -> Response:
     """
     method = asked.route.method
     assert method is not None
+    name: Any = method.name
 
     def work() -> bytes:
         if asked.route.of_session:
             asked.check_session()
-        return orjson.dumps(asked.ask(method.name, asked.params))
+        return orjson.dumps(asked.ask(name, asked.params))
 
     return json_of(await asked.work(work))

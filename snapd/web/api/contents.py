@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -15,8 +16,9 @@ from snapd.model.errors import SnapdError, UnknownSession, UnknownSnapshot
 from snapd.web.api.asking import as_json, relay
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
+    from snapd_client.protocol import Session, SessionDiffResult, StatusResult
     from starlette.responses import Response
 
     from snapd.web.api.asking import Asked
@@ -49,10 +51,9 @@ async def content(asked: Asked) -> Response:
     """
 
     def work() -> tuple[bytes, str]:
-        params = dict(asked.params)
-        if "hash" not in params:
-            params["hash"] = _now(asked, params["file"])
-        found: dict[str, Any] = asked.ask("snapshot/fileAt", params)
+        file = asked.params["file"]
+        tree = asked.params.get("hash") or _now(asked, file)
+        found = asked.ask("snapshot/fileAt", {"hash": tree, "file": file})
         return file_bytes(found["content"], found["encoding"]), "" if found["mode"] == _SYMLINK else found["file"]
 
     data, name = await asked.work(work)
@@ -74,8 +75,7 @@ def _latest(asked: Asked) -> str:
     found = asked.ask("snapshot/list", {"limit": 1, "counts": False})["snapshots"]
     if not found:
         raise UnknownSnapshot("this folder has no snapshot yet", hint="'snapd track' takes one")
-    latest: str = found[0]["hash"]
-    return latest
+    return found[0]["hash"]
 
 
 async def status(asked: Asked) -> Response:
@@ -103,12 +103,12 @@ async def status(asked: Asked) -> Response:
     return as_json({"state": "on", **answer})
 
 
-def _degraded(found: dict[str, Any]) -> str | None:
+def _degraded(found: StatusResult) -> str | None:
     """What the daemon says is wrong."""
     return "; ".join(found.get("settingsProblems", ())) or None
 
 
-def _off(found: dict[str, Any]) -> str:
+def _off(found: StatusResult) -> str:
     """Who has turned snapshots off."""
     sources = (each["source"] for each in found.get("settings", ()) if each["name"] == "snapshot")
     return f"snapshots are turned off by the setting 'snapshot' ({next(sources, 'default')})"
@@ -130,13 +130,18 @@ async def diff(asked: Asked) -> Response:
     """
     if "cursor" in asked.params or "limit" in asked.params:
         return await relay(asked)
-    page = await asked.work(lambda: asked.ask("session/diff", asked.params))
+    page = await asked.work(partial(_page, asked))
     if "nextCursor" not in page:
         return as_json(page)
     return StreamingResponse(_joined(asked, page), media_type="application/json")
 
 
-async def _joined(asked: Asked, page: dict[str, Any]) -> AsyncIterator[bytes]:
+def _page(asked: Asked, cursor: str | None = None) -> SessionDiffResult:
+    params: Any = {**asked.params, "cursor": cursor}
+    return asked.ask("session/diff", params)
+
+
+async def _joined(asked: Asked, page: SessionDiffResult) -> AsyncIterator[bytes]:
     """One answer of all pages, of which no more than one is kept in memory."""
     yield b'{"diffs":['
     separator = b""
@@ -147,9 +152,8 @@ async def _joined(asked: Asked, page: dict[str, Any]) -> AsyncIterator[bytes]:
         cursor = page.get("nextCursor")
         if cursor is None:
             break
-        params = {**asked.params, "cursor": cursor}
         try:
-            page = await asked.work(lambda params=params: asked.ask("session/diff", params))  # type: ignore[misc]
+            page = await asked.work(partial(_page, asked, cursor))
         except SnapdError as error:
             # the JSON stays cut off, so that nobody takes it for all of it
             logger.warning("an answer was cut off: %s", error.kind)
@@ -164,8 +168,8 @@ async def revert(asked: Asked) -> Response:
         SnapdError: the error that answers it.
     """
 
-    def work() -> dict[str, Any]:
-        outcome: dict[str, Any] = asked.ask("session/revert", asked.params)
+    def work() -> Mapping[str, Any]:
+        outcome: Mapping[str, Any] = asked.ask("session/revert", asked.params)
         if asked.params.get("dryRun"):
             return outcome
         done = {name: outcome[name] for name in _OF_REVERT if name in outcome}
@@ -183,18 +187,18 @@ async def unrevert(asked: Asked) -> Response:
         SnapdError: the error that answers it.
     """
 
-    def work() -> dict[str, Any]:
-        outcome: dict[str, Any] = asked.ask("session/unrevert", asked.params)
+    def work() -> Mapping[str, Any]:
+        outcome = asked.ask("session/unrevert", asked.params)
         return outcome if asked.params.get("dryRun") else _session(asked)
 
     return as_json(await asked.work(work))
 
 
-def _session(asked: Asked) -> dict[str, Any]:
+def _session(asked: Asked) -> Session:
     """The session as it is now."""
     wanted = asked.params["sessionId"]
     for each in pages(asked.ask, "session/list", {"limit": _ON_A_PAGE}, "sessions"):
         if each["sessionId"] == wanted:
-            found: dict[str, Any] = each
-            return found
+            session: Session = each
+            return session
     raise UnknownSession(f"session {wanted} was removed meanwhile", sessionId=wanted)

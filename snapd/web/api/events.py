@@ -52,7 +52,7 @@ async def events(asked: Asked) -> Response:
 def _since(asked: Asked) -> int | None:
     given = asked.request.headers.get("last-event-id")
     if given is None:
-        since = asked.params.get("since")
+        since: int | None = asked.params.get("since")
         if since is not None and since < 0:
             raise InvalidParams("since: expected the id of an event", field="since")
         return since

@@ -19,11 +19,13 @@ from .asking import as_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from snapd_client import protocol
+    from snapd_client.methods import Request
     from starlette.responses import Response
 
     from .asking import Asked
 
-    Ask = Callable[[str, dict[str, Any]], Any]
+    Ask = Request[[]]
 
 SECONDS = 1.0
 """How long one answer looks; the next one goes on where it ended."""
@@ -81,7 +83,7 @@ class Position:
     at: str = ""
     file: int = 0
 
-    def is_reached(self, entry: dict[str, Any]) -> bool:
+    def is_reached(self, entry: protocol.Entry) -> bool:
         """Whether an entry is the one to go on with, or follows it."""
         return not self.entry or _key(entry) == self.entry or entry["at"] < self.at
 
@@ -154,12 +156,11 @@ class Search:
     def _digest(self) -> str:
         return hashlib.sha256(orjson.dumps([self._needle.text, sorted(self._needle.places)])).hexdigest()[:16]
 
-    def _entries(self, begin: Position) -> Iterator[tuple[Position, dict[str, Any]]]:
+    def _entries(self, begin: Position) -> Iterator[tuple[Position, protocol.Entry]]:
         """The steps and messages from a position on, each with its own position."""
         cursor, is_reached = begin.cursor, False
         while True:
-            params: dict[str, Any] = {"renames": True, "limit": _ENTRIES}
-            page = self._ask("session/history", params if cursor is None else {**params, "cursor": cursor})
+            page = self._ask("session/history", {"renames": True, "limit": _ENTRIES, "cursor": cursor})
             for entry in page["entries"]:
                 is_reached = is_reached or begin.is_reached(entry)
                 if is_reached and entry["kind"] in ("step", "message"):
@@ -170,7 +171,7 @@ class Search:
             cursor = page["nextCursor"]
 
 
-def _key(entry: dict[str, Any]) -> str:
+def _key(entry: protocol.Entry) -> str:
     """What tells an entry from all others."""
     if entry["kind"] == "step":
         return f"step {entry['step']['stepId']}"
@@ -203,7 +204,7 @@ class Needle:
         return ("…" if begin else "") + text[begin:end] + ("…" if end < len(text) else "")
 
 
-def message_hit(needle: Needle, entry: dict[str, Any]) -> dict[str, Any] | None:
+def message_hit(needle: Needle, entry: protocol.Entry) -> dict[str, Any] | None:
     """The hit for the entry of a message, if its prompt has the text."""
     if "prompts" not in needle.places or not needle.is_in(entry.get("text")):
         return None
@@ -225,11 +226,11 @@ class Step:
         step: as the wire has it.
     """
 
-    def __init__(self, ask: Ask, needle: Needle, step: dict[str, Any]) -> None:
+    def __init__(self, ask: Ask, needle: Needle, step: protocol.Step) -> None:
         self._ask = ask
         self._needle = needle
         self._step = step
-        self._files: list[dict[str, Any]] = step.get("files") or []
+        self._files = step.get("files") or []
 
     def look(self, first: int, is_late: Callable[[], bool]) -> tuple[dict[str, Any] | None, int | None]:
         """Looks at the step, and through its files from one on; at some of them in any case.
@@ -254,7 +255,7 @@ class Step:
         if not found:
             return None, done
         known = ("sessionId", "stepId", "messageId", "agent", "tool", "description")
-        about = {name: self._step[name] for name in known if name in self._step}
+        about = {name: value for name, value in self._step.items() if name in known}
         return {"kind": "step", **about, "at": self._step["startedAt"], **found}, done
 
     def _named(self) -> dict[str, Any]:
@@ -264,8 +265,11 @@ class Step:
         if "prompts" in needle.places and needle.is_in(self._step.get("description")):
             found["prompt"] = needle.around(self._step["description"])
         if "files" in needle.places:
-            both = ("file", "renamedFrom")
-            named = [each for each in self._files if any(needle.is_in(each.get(name)) for name in both)]
+            named = [
+                each
+                for each in self._files
+                if any(needle.is_in(name) for name in (each["file"], each.get("renamedFrom")))
+            ]
             if named:
                 found["files"] = [_file(each) for each in named[:MATCHES]]
             if len(named) > MATCHES:
@@ -288,9 +292,9 @@ class Step:
                 return lines, first
         return lines, None
 
-    def _some(self, first: int) -> list[dict[str, Any]]:
+    def _some(self, first: int) -> list[protocol.FileChange]:
         """The files that are looked through at once."""
-        some: list[dict[str, Any]] = []
+        some: list[protocol.FileChange] = []
         changed = 0
         for each in self._files[first : first + _FILES_AT_ONCE]:
             changed += each["additions"] + each["deletions"]
@@ -299,15 +303,14 @@ class Step:
             some.append(each)
         return some
 
-    def _diff(self, files: list[dict[str, Any]]) -> str:
+    def _diff(self, files: list[protocol.FileChange]) -> str:
         names = [each.get("uri", each["file"]) for each in files]
-        diff: str = self._ask("step/diff", {"stepId": self._step["stepId"], "files": names})["diff"]
-        return diff
+        return self._ask("step/diff", {"stepId": self._step["stepId"], "files": names})["diff"]
 
     def _is_anywhere(self, diff: str) -> bool:
         return any(line[:1] in ("+", "-") and self._needle.is_in(line[1:]) for line in diff.split("\n"))
 
-    def _lines_of(self, file: dict[str, Any], diff: str) -> Iterator[dict[str, Any]]:
+    def _lines_of(self, file: protocol.FileChange, diff: str) -> Iterator[dict[str, Any]]:
         for change, number, text in changed_lines(diff):
             if self._needle.is_in(text):
                 yield {**_file(file), "change": change, "line": number, "text": self._needle.around(text)}
@@ -338,5 +341,5 @@ def changed_lines(diff: str) -> Iterator[tuple[str, int, str]]:
             new, new_left = new + 1, new_left - 1
 
 
-def _file(each: dict[str, Any]) -> dict[str, Any]:
-    return {name: each[name] for name in ("file", "uri") if name in each}
+def _file(each: protocol.FileChange) -> dict[str, Any]:
+    return {name: value for name, value in each.items() if name in ("file", "uri")}

@@ -210,7 +210,9 @@ def _page(comment: str, template: str, tables: list[str]) -> str:
 
 
 def _rows(table: Mapping[str, Any], equals: str = ":") -> str:
-    return "\n".join(f"  {key}{equals} {_literal(value, equals)}," for key, value in table.items())
+    # in Lua, "end" is a word of the language
+    names = {key: f'["{key}"]' if key == "end" and equals != ":" else key for key in table}
+    return "\n".join(f"  {names[key]}{equals} {_literal(value, equals)}," for key, value in table.items())
 
 
 def _members(values: tuple[Any, ...], equals: str = ":") -> str:

@@ -37,9 +37,9 @@ class Daemon:
 
     def request(self, method: str, params: dict[str, Any], report: object = None) -> Any:
         with self.changed:
-            self.asked.append(f"{method} {params.get('ends', '')}".strip())
+            self.asked.append(f"{method} {params.get('event', '')}".strip())
             self.changed.notify_all()
-            if method == "step/begin":
+            if method == "agent/report":
                 self.steps += 1
                 return {"stepId": f"step{self.steps}", "hash": self.trees.pop(0)}
         return {"sessionId": "s", "steps": []}
@@ -76,7 +76,7 @@ class Daemon:
 
 
 def recorder(daemon: Daemon) -> Recorder:
-    made = Recorder(daemon, cast("Client", daemon), lambda: None, QUIET)
+    made = Recorder(daemon, cast("Client", daemon), QUIET)
     made.start("agent", "title")
     return made
 
@@ -99,11 +99,11 @@ class Writing:
         self.changed = threading.Condition()
 
     def request(self, method: str, params: dict[str, Any], report: object = None) -> Any:
-        if not method.startswith("step/"):
+        if method != "agent/report":
             return self._found.request(method, params)
         self._write()
         result = self._found.request(method, params)
-        if method == "step/begin":
+        if method == "agent/report":
             if not self.begun:
                 self.written.clear()
             with self.changed:
@@ -125,8 +125,8 @@ class Writing:
         self._found.close()
 
 
-START = ("session/start", "step/begin")
-TURN = ("step/begin step1",)
+START = ("session/start", "agent/report callBegin")
+TURN = ("agent/report callBegin",)
 
 
 def test_a_step_ends_as_the_next_one_begins() -> None:
@@ -136,15 +136,15 @@ def test_a_step_ends_as_the_next_one_begins() -> None:
     daemon.tell("snapshot/didChange", base="a", files=["f"])
     daemon.wait_for(*START, *TURN)
     daemon.tell("snapshot/didChange", base="b", files=["f"])
-    daemon.wait_for(*START, *TURN, "step/begin step2")
+    daemon.wait_for(*START, *TURN, *TURN)
     made.finish()
-    daemon.wait_for(*START, *TURN, "step/begin step2", "session/end", "session/steps")
+    daemon.wait_for(*START, *TURN, *TURN, "session/end", "session/steps")
 
 
 def test_what_is_written_at_any_time_is_in_one_step_alone(tmp_path: Path) -> None:
     bench = make(tmp_path, {"a": b"a\n"})
     writing, client = Writing(bench), Daemon()
-    made = Recorder(writing, cast("Client", client), lambda: None, QUIET)
+    made = Recorder(writing, cast("Client", client), QUIET)
     made.start("agent", "title")
     for number in range(1, 4):
         client.tell("snapshot/didChange", base=writing.begun[-1], files=["f"])
@@ -178,6 +178,6 @@ def test_what_says_nothing_new_ends_no_step() -> None:
     daemon.tell("snapshot/didRevert", after="r")
     daemon.tell("snapshot/didTrack", hash="r")
     daemon.tell("snapshot/didChange", base="r", files=["h"])
-    daemon.wait_for(*START, *TURN, "step/begin step2")
+    daemon.wait_for(*START, *TURN, *TURN)
     made.finish()
     assert made.trouble is None

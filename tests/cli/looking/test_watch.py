@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from snapd_client import ConnectionLost
+from snapd_client import Notification
+from snapd_client.notifications import DISCONNECTED, RECONNECTED, UNREACHABLE
 
 from snapd.cli.commands import watch
 from snapd.cli.commands.watch import Happening
@@ -172,44 +173,38 @@ def test_watching_for_programs(home: Home, project: str) -> None:
 
 
 class Answering:
-    """A daemon that lost the connection, and still knows what it told meanwhile."""
-
-    def __init__(self, *failures: Exception) -> None:
-        self.failures = list(failures)
+    """A daemon in which no step is open."""
 
     def subscribe(self, _: object) -> None:
         pass
 
-    def reconnect(self) -> None:
-        if self.failures:
-            raise self.failures.pop(0)
-
     def request(self, method: str, params: dict[str, Any]) -> Any:
-        if method == "snapshot/status":
-            return {"openSteps": []}
-        assert (method, params) == ("snapshot/events", {"since": 7})
-        return {"events": [told(8), told(9)], "latest": 9}
+        assert method == "snapshot/status"
+        return {"openSteps": []}
 
 
-def told(seq: int) -> dict[str, Any]:
+def told(seq: int) -> tuple[str, dict[str, Any]]:
     params = {"seq": seq, "base": TREE, "files": [row(f"f{seq}")]}
-    return {"method": "snapshot/didChange", "params": params}
+    return "snapshot/didChange", params
 
 
-def test_what_was_missed_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(watch, "_AGAIN_SECONDS", 0)
-    daemon: Any = Answering(OSError("refused"), OSError("refused"), ConnectionLost("again"))
-    watching = watch._Watch(Namespace(json=True, color="never"), daemon, daemon, daemon.reconnect)
-    watching._tell(**told(7))
-    watching._connect_again()
-    # it comes on the new connection, too
-    for seq in (8, 9, 10):
-        watching._tell(**told(seq))
+def test_the_loss_of_the_daemon_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    daemon: Any = Answering()
+    watching = watch.Watch(Namespace(json=True, color="never"), daemon, daemon)
+    error = OSError("refused")
+    for method, params in (
+        told(7),
+        (DISCONNECTED, {"reason": "it ended"}),
+        (UNREACHABLE, {"reason": "refused", "error": error}),
+        told(8),
+        (RECONNECTED, {}),
+        told(9),
+    ):
+        watching.hear(Notification(method, params))
     shown = capsys.readouterr()
-    assert [json.loads(line)["params"]["seq"] for line in shown.out.splitlines()] == [7, 8, 9, 10]
+    assert [json.loads(line)["params"]["seq"] for line in shown.out.splitlines()] == [7, 8, 9]
     assert [line for line in shown.err.splitlines() if not line.startswith("hint: ")] == [
         "snapd: the daemon has ended; connecting again",
         "snapd: no daemon yet: refused",
-        "snapd: no daemon yet: again",
         "snapd: connected again",
     ]

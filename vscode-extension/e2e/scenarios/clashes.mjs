@@ -1,6 +1,6 @@
 /** Changes of the user's that an undo must not harm. */
 import assert from "node:assert/strict";
-import { untilEqual } from "../waiting.mjs";
+import { untilEqual, untilMatches } from "../waiting.mjs";
 import { LIST, withLine } from "./texts.mjs";
 
 /** @type {import("./index.mjs").Scenario[]} */
@@ -16,35 +16,48 @@ export const CLASHES = [
       await agent.step("Change beta", { "kept.txt": theirs, "taken.txt": theirs, "calm.txt": theirs });
       world.write("kept.txt", users);
       world.write("taken.txt", users);
-      await steps.press(await stage.stepRow("Conflicts", "Change beta"), "Undo This Step");
+      const files = () => ["calm.txt", "kept.txt", "taken.txt"].map((file) => world.read(file));
+      const row = await stage.stepRow("Conflicts", "Change beta");
+      await steps.press(row, "Undo This Step");
+      const [go, first, second] = await workbench.choices();
+      assert.match(go ?? "", /^\s*Go On.*skip 2, overwrite 0, keep 0/);
       assert.match(
-        await workbench.told(/Undid step 2/),
-        /1 file restored.*2 files are in conflict and were left alone/,
+        first ?? "",
+        /^kept\.txt.*Skip.*changed since by you, line 2: “beta of the user” would become “beta”/,
       );
-      await untilEqual("calm.txt", () => world.read("calm.txt"), LIST);
-      assert.deepEqual([world.read("kept.txt"), world.read("taken.txt")], [users, users]);
-
-      await workbench.press(/Undid step 2/, "Resolve...");
-      const [first, second, done] = await workbench.choices();
-      assert.match(first ?? "", /^kept\.txt.*keep.*changed since/);
-      assert.match(second ?? "", /^taken\.txt.*keep.*changed since/);
-      assert.match(done ?? "", /^Done: overwrite 0, keep 2/);
+      assert.match(second ?? "", /^taken\.txt.*Skip.*changed since by you, line 2/);
       await stage.shot("conflict");
-      await workbench.pick("kept.txt");
-      await workbench.pick("Keep");
       await workbench.pick("taken.txt");
+      assert.match((await workbench.choices()).join(), /Skip.*Overwrite.*Keep.*Open Diff/);
+      await stage.shot("conflict-file");
       await workbench.pick("Open Diff");
       await diff.shows(LIST, users);
+      await workbench.choices();
       await stage.shot("conflict-diff");
-      assert.deepEqual([world.read("kept.txt"), world.read("taken.txt")], [users, users]);
+      await workbench.pressInRow("kept.txt", "Keep");
+      await workbench.pressInRow("taken.txt", "Overwrite");
+      await untilMatches(
+        "the decisions",
+        async () => (await workbench.choices()).join(),
+        /skip 0, overwrite 1, keep 1/,
+      );
+      assert.deepEqual(files(), [theirs, users, users], "nothing is written before that");
+      await workbench.escape();
+      assert.deepEqual(files(), [theirs, users, users], "whoever leaves the list has nothing done");
+      await row.filter({ hasNotText: "undone" }).waitFor();
 
-      await workbench.press(/Undid step 2/, "Resolve...");
-      await workbench.pick("taken.txt");
-      await workbench.pick("Overwrite");
-      await workbench.pick("Done: overwrite 1, keep 1");
-      await workbench.told(/Overwrote taken\.txt/);
-      await untilEqual("taken.txt", () => world.read("taken.txt"), LIST);
-      assert.equal(world.read("kept.txt"), users);
+      await steps.press(row, "Undo This Step");
+      await workbench.pressInRow("kept.txt", "Keep");
+      await workbench.pressInRow("taken.txt", "Overwrite");
+      await workbench.pick("Go On");
+      assert.match(
+        await workbench.told(/Undid step 2/),
+        /2 files restored\. 1 file was kept.*overwritten in taken\.txt stays/,
+      );
+      await untilEqual("the files", files, [LIST, users, LIST]);
+      await row.filter({ hasText: /^(?!.*partly).*undone/ }).waitFor();
+      await workbench.press(/Undid step 2/, "Undo");
+      await untilEqual("the files", files, [theirs, users, users]);
     },
   },
   {

@@ -23,9 +23,9 @@ export const RESTORING = [
 
       await steps.choose(row, RESTORE);
       const choices = await workbench.choices();
-      assert.match(choices.find((choice) => choice.includes("way.txt")) ?? "", /restored \+1 −1/);
-      assert.match(choices.find((choice) => choice.includes("home.txt")) ?? "", /deleted \+0 −1/);
-      assert.match(choices.find((choice) => choice.includes("users.txt")) ?? "", /deleted \+0 −1/);
+      assert.match(choices.find((choice) => choice.includes("way.txt")) ?? "", /restore \+1 −1/);
+      assert.match(choices.find((choice) => choice.includes("home.txt")) ?? "", /delete \+0 −1/);
+      assert.match(choices.find((choice) => choice.includes("users.txt")) ?? "", /delete \+0 −1/);
       assert.equal(choices.filter((choice) => choice.includes(".txt")).length, 3);
       await workbench.pick("way.txt");
       await diff.shows(changed, LIST);

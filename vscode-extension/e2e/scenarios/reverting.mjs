@@ -46,4 +46,28 @@ export const REVERTING = [
       await stage.shot("hunk-reverted");
     },
   },
+  {
+    name: "hunks-of-a-step",
+    async run(stage) {
+      const { diff, pending, workbench, world } = stage;
+      const first = withLine(LONG, "line 2", "LINE 2");
+      const both = withLine(first, "line 28", "LINE 28");
+      const agent = await stage.agent("Lenses");
+      await agent.step("Write it", { "lenses.txt": LONG });
+      await agent.request("review/keep", { files: ["lenses.txt"] });
+      await agent.step("Shout twice", { "lenses.txt": both });
+      await stage.steps.click(await stage.fileRow("Lenses", "Shout twice", "lenses.txt"));
+      await diff.shows(LONG, both);
+      await untilEqual("each hunk can be undone", () => diff.lenses("Undo").count(), 2);
+      await untilEqual("each hunk can be kept", () => diff.lenses("Keep").count(), 2);
+      await stage.shot("hunk-lenses");
+      await diff.lenses("Keep").first().click();
+      await untilEqual("one hunk is pending still", () => diff.lenses("Keep").count(), 1);
+      assert.equal(world.read("lenses.txt"), both);
+      await diff.lenses("Undo").last().click();
+      await workbench.told(/Reverted 1 hunk of lenses\.txt/);
+      await untilEqual("lenses.txt", () => world.read("lenses.txt"), first);
+      await pending.row("lenses.txt").waitFor({ state: "detached" });
+    },
+  },
 ];

@@ -4,13 +4,12 @@ import { capitalized } from "../model/wording";
 import type { Action } from "./action";
 import { showDetails } from "./details";
 import { explained, Refused } from "./errors";
+import { listed, snapshotName } from "./names";
 import { conflicts, report, severity, written } from "./outcomes";
 import { perform, type Performed } from "./perform";
-import { Resolving } from "./resolving";
 import type { Notice } from "./ui";
 import type { World } from "./world";
 
-const RESOLVE = "Resolve...";
 const UNDO = "Undo";
 const DETAILS = "Details";
 const SHOW_LOG = "Show Log";
@@ -69,15 +68,19 @@ export class Acting {
   }
 
   async #tell(performed: Performed): Promise<void> {
-    const { action, acted } = performed;
+    const { action, acted, overwritten } = performed;
     const { ui } = this.#world;
-    const message = [report(action.done(acted), acted.files), action.besides?.(acted) ?? ""].join(" ").trimEnd();
+    const kept =
+      overwritten.length === 0
+        ? undefined
+        : `What was overwritten in ${listed(overwritten.map(({ file }) => file))} stays in ${snapshotName(acted.before)}.`;
+    const sentences = [report(action.done(acted), acted.files), kept, action.besides?.(acted)];
+    const message = sentences.filter((sentence) => sentence !== undefined && sentence !== "").join(" ");
     const inConflict = conflicts(acted.files).length > 0;
     // a step of which nothing could be turned is as it was, and there is nothing to take back
     const changed = written(acted.files).length > 0 || (!inConflict && (acted.steps ?? []).length > 0);
-    const buttons = [...(inConflict ? [RESOLVE] : []), ...(changed ? [UNDO] : [])];
+    const buttons = changed ? [UNDO] : [];
     if (acted.files.length > 0) buttons.push(DETAILS);
-    const resolving = new Resolving(performed);
     await this.attempt("go on", async () => {
       // whoever has looked at something finds the buttons again
       for (;;) {
@@ -86,14 +89,7 @@ export class Acting {
           await this.act(action.undoing(acted));
           return;
         }
-        if (answer === RESOLVE) {
-          const resolution = await resolving.ask(ui);
-          if (resolution === "left") return;
-          if (resolution !== "looking") {
-            await this.act(resolution.act);
-            return;
-          }
-        } else if (answer === DETAILS) await showDetails(performed, ui);
+        if (answer === DETAILS) await showDetails(performed, ui);
         else return;
       }
     });

@@ -2,6 +2,7 @@
 
 import { type FileOutcome, type Operation, type Outcome, type Params, SnapdError, type Step } from "@snapd/client";
 import type { FolderModel } from "../model/folder";
+import type { Decision, Decisions } from "./deciding";
 
 /** What acting needs of a folder. */
 export type ActingFolder = Pick<
@@ -21,7 +22,10 @@ export type ActingMethod =
 
 /** One such request. */
 export type ActingCall = {
-  [M in ActingMethod]: { readonly method: M; readonly params: Omit<Params<M>, "workspaceUri" | "dryRun" | "expect"> };
+  [M in ActingMethod]: {
+    readonly method: M;
+    readonly params: Omit<Params<M>, "workspaceUri" | "dryRun" | "expect" | "decisions" | "details">;
+  };
 }[ActingMethod];
 
 /** The answer to one; `steps` where it was about whole steps, `operations` where about what was done besides. */
@@ -31,16 +35,12 @@ export type Acted = Outcome & { readonly steps?: readonly Step[]; readonly opera
 export type Plan =
   { readonly call: ActingCall; readonly leftOut: readonly FileOutcome[] } | { readonly settled: Acted };
 
-/** How files that conflicted are taken back all the same. */
-export interface Overwriting {
-  /** What they become: "what it was before step 3". */
-  readonly becomes: string;
-  /** What a file is compared with by whoever has to decide, and its name. */
-  compared(file: FileOutcome): { readonly hash: string; readonly name: string };
-  /** Whether it can be done with this file. */
-  allows(file: FileOutcome): boolean;
-  /** Does it with some of the files. */
-  with(files: readonly FileOutcome[]): Action;
+/** What a file in conflict becomes if it is overwritten. */
+export interface Goal {
+  /** In words: "what it was before step 3". */
+  readonly text: string;
+  /** A snapshot to compare the file with, and its name. */
+  readonly compared?: { readonly hash: string; readonly name: string };
 }
 
 /** A plan that a user agreed to. */
@@ -66,9 +66,9 @@ export interface Action {
   /** What the user agreed to, where that was shown before. */
   readonly agreed?: Agreed;
   /** Says what to ask for as things are now; asked again whenever they may have moved. */
-  readonly plan: (folder: ActingFolder) => Promise<Plan>;
-  /** How conflicts are overwritten. */
-  readonly overwriting: (acted: Acted) => Overwriting;
+  readonly plan: (folder: ActingFolder, decisions: Decisions) => Promise<Plan>;
+  /** What a file in conflict becomes if it is overwritten; from a dry run. */
+  readonly goal: (file: FileOutcome, forecast: Acted) => Goal;
   /** What takes it back. */
   readonly undoing: (acted: Acted) => Action;
 }
@@ -78,16 +78,31 @@ export function always(call: ActingCall): Action["plan"] {
   return () => Promise.resolve({ call, leftOut: [] });
 }
 
+/** The goal that is the file of a snapshot. */
+export function snapshotGoal(hash: string, place: string): Goal {
+  return { text: `what it was ${place}`, compared: { hash, name: place } };
+}
+
 /** Asks what a request would do. */
-export function foretell(folder: ActingFolder, call: ActingCall): Promise<Acted> {
-  return folder.request<ActingMethod>(call.method, { ...call.params, dryRun: true });
+export function foretell(
+  folder: ActingFolder,
+  call: ActingCall,
+  more: Pick<Params<ActingMethod>, "decisions" | "details"> = {},
+): Promise<Acted> {
+  return folder.request<ActingMethod>(call.method, { ...call.params, ...more, dryRun: true });
 }
 
 /** Sends a request; resolves with undefined if it would do something else than was foretold, and does nothing then. */
-export async function send(folder: ActingFolder, call: ActingCall, { plan }: Acted): Promise<Acted | undefined> {
+export async function send(
+  folder: ActingFolder,
+  call: ActingCall,
+  { plan }: Acted,
+  decisions: Decisions,
+): Promise<Acted | undefined> {
   try {
     return await folder.request<ActingMethod>(call.method, {
       ...call.params,
+      ...decisionParams(decisions),
       dryRun: false,
       ...(plan && { expect: plan }),
     });
@@ -95,4 +110,10 @@ export async function send(folder: ActingFolder, call: ActingCall, { plan }: Act
     if (error instanceof SnapdError && error.kind === "planChanged") return undefined;
     throw error;
   }
+}
+
+/** The decisions as a request has them: what is left in conflict is left so without one. */
+export function decisionParams(decisions: Decisions): { readonly decisions?: Record<string, Decision> } {
+  const made = [...decisions].filter(([, decision]) => decision !== "merge");
+  return made.length === 0 ? {} : { decisions: Object.fromEntries(made) };
 }

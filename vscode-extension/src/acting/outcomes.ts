@@ -1,42 +1,30 @@
 // What became of files, in sentences.
 
-import type { FileOutcome, OutcomeKind } from "@snapd/client";
+import {
+  ABSENT_REASONS,
+  AUTHORS,
+  type ChangedBy,
+  type Contested,
+  type FileOutcome,
+  OPERATIONS,
+  OUTCOMES,
+  type OutcomeKind,
+  WRITTEN_OUTCOMES,
+  agentTitle,
+  reasonText,
+} from "@snapd/client";
 import { counted } from "../model/wording";
+import { listed } from "./names";
 
 /** How much a user has to know of it: everything went as asked; something needs a look; something went wrong. */
 export type Severity = "info" | "warning" | "error";
 
-const WRITTEN: readonly OutcomeKind[] = ["restored", "merged", "deleted"];
-
-const REASONS: Readonly<Record<string, string>> = {
-  already: "it is so already",
-  onBranch: "the change is on another branch",
-  stashed: "the change is in a stash",
-  changedSince: "it was changed since",
-  deletedSince: "it was deleted since",
-  renamedSince: "it was moved since",
-  occupied: "something else stands in its place",
-  shared: "steps of several sessions may have made the change",
-  unsavedInEditor: "an editor has unsaved text of it",
-  changedMeanwhile: "it was changed at the same moment",
-  conflictsElsewhere: "other files are in conflict",
-  ignored: "it is ignored",
-  tooLarge: "it is over the size limit",
-  unreadable: "it cannot be read",
-  special: "it is no regular file",
-  unstable: "it changes all the time",
-  unsupportedName: "its name is not supported",
-  purged: "its contents were purged",
-  inTheWay: "something that is not in a snapshot stands in its place",
-  directoryNotEmpty: "a folder with other files stands in its place",
-  onlyCopy: "it is the only copy of a file that was not captured before",
-  clash: "another file of the same request stands in its place",
-  storeCorrupt: "its snapshot is damaged",
-};
+/** Characters of a line that are shown in a row. */
+const LONGEST_LINE = 60;
 
 /** The files that were written or deleted, or under a dry run would be. */
 export function written(files: readonly FileOutcome[]): FileOutcome[] {
-  return files.filter((file) => WRITTEN.includes(file.outcome));
+  return files.filter((file) => WRITTEN_OUTCOMES.includes(file.outcome));
 }
 
 /** The files that could not be taken back, and about which the user may decide. */
@@ -51,20 +39,43 @@ export function severity(files: readonly FileOutcome[]): Severity {
   return kinds.has("conflict") ? "warning" : "info";
 }
 
-/** What became of a file, for a list: "merged", "in conflict: it was changed since". */
+/** What became of a file, for a list: "merged", "in conflict: changed since". */
 export function outcomeText(file: FileOutcome): string {
-  return because(KIND_TEXTS[file.outcome], file);
+  return because(OUTCOMES[file.outcome].done, file);
 }
 
 /** Why something is not what was asked for. */
 export function reasonOf({ reason, branch, message }: FileOutcome): string | undefined {
-  if (branch !== undefined) return `the change is on branch ${branch}`;
-  return message ?? (reason === undefined ? undefined : reasonText(reason));
+  return message ?? (reason === undefined ? undefined : reasonText(reason, branch));
 }
 
-/** A reason in words. */
-export function reasonText(reason: string): string {
-  return REASONS[reason] ?? reason;
+/**
+ * Why a file conflicts, with whom and in which lines:
+ * "changed since by you and Codex, line 12: “now” would become “before”".
+ */
+export function conflictText(file: FileOutcome, contested: Contested | undefined): string {
+  const names = [...new Set((contested?.by ?? []).filter(({ elsewhere }) => elsewhere !== true).map(authorName))];
+  const who = names.length === 0 ? "" : `${file.reason === "shared" ? " with " : " by "}${listed(names)}`;
+  return `${reasonOf(file) ?? "in conflict"}${who}${disputeText(contested?.dispute)}`;
+}
+
+function authorName({ author, agent, kind }: ChangedBy): string {
+  if (author === "user" || author === "unknown") return AUTHORS[author];
+  if (author === "operation") return kind === undefined ? "an operation" : OPERATIONS[kind].noun;
+  return agent === undefined ? "an agent" : agentTitle(agent);
+}
+
+function disputeText(dispute: Contested["dispute"]): string {
+  if (dispute === undefined) return "";
+  const { line, now, wanted } = dispute;
+  const where = now.length > 1 ? `, lines ${line} to ${line + now.length - 1}` : `, line ${line}`;
+  const first = ([text]: readonly string[]): string => {
+    const shown = (text ?? "").trim();
+    return shown.length > LONGEST_LINE ? `“${shown.slice(0, LONGEST_LINE - 1)}…”` : `“${shown}”`;
+  };
+  if (now.length === 0) return `${where}: ${first(wanted)} would come back`;
+  if (wanted.length === 0) return `${where}: ${first(now)} would go`;
+  return `${where}: ${first(now)} would become ${first(wanted)}`;
 }
 
 /**
@@ -79,47 +90,27 @@ export function report(done: string, files: readonly FileOutcome[]): string {
 /** What was written: "2 files restored, 1 merged". */
 export function changesText(files: readonly FileOutcome[]): string {
   const none = conflicts(files).length > 0 ? "no file was changed" : "no file had to be changed";
-  return summed(files, (kind) => KIND_TEXTS[kind]) ?? none;
+  return summed(files, (kind) => OUTCOMES[kind].done) ?? none;
 }
 
-/** What is to be written, as a dry run foretells it: "2 files to be restored, 1 to be merged". */
+/** What is to be written, as a dry run foretells it: "2 files to restore, 1 to merge". */
 export function plannedChangesText(files: readonly FileOutcome[]): string {
-  return summed(files, (kind) => PLANNED_TEXTS[kind]) ?? "no file to be changed";
+  return summed(files, (kind) => `to ${OUTCOMES[kind].planned}`) ?? "no file to change";
 }
 
-/** What is to become of a file, for a list: "to be merged", "in conflict: it was changed since". */
+/** What is to become of a file, for a list: "merge", "conflict: changed since". */
 export function plannedText(file: FileOutcome): string {
-  return because(PLANNED_TEXTS[file.outcome], file);
+  return because(OUTCOMES[file.outcome].planned, file);
 }
 
 function summed(files: readonly FileOutcome[], text: (kind: OutcomeKind) => string): string | undefined {
-  const parts = WRITTEN.flatMap((kind) => {
+  const parts = WRITTEN_OUTCOMES.flatMap((kind) => {
     const count = files.filter((file) => file.outcome === kind).length;
     return count === 0 ? [] : [{ kind, count }];
   });
   if (parts.length === 0) return undefined;
   return parts.map(({ kind, count }, at) => `${at === 0 ? counted(count, "file") : count} ${text(kind)}`).join(", ");
 }
-
-const KIND_TEXTS: Readonly<Record<OutcomeKind, string>> = {
-  restored: "restored",
-  merged: "merged",
-  deleted: "deleted",
-  unchanged: "unchanged",
-  conflict: "in conflict",
-  kept: "kept",
-  skipped: "skipped",
-  failed: "failed",
-};
-
-const PLANNED_TEXTS: Readonly<Record<OutcomeKind, string>> = {
-  ...KIND_TEXTS,
-  restored: "to be restored",
-  merged: "to be merged",
-  deleted: "to be deleted",
-  kept: "to be kept",
-  skipped: "to be skipped",
-};
 
 function because(text: string, file: FileOutcome): string {
   const why = reasonOf(file);
@@ -129,7 +120,7 @@ function because(text: string, file: FileOutcome): string {
 function leftovers(files: readonly FileOutcome[]): string[] {
   const of = (kind: OutcomeKind): FileOutcome[] => files.filter((file) => file.outcome === kind);
   const sentences: string[] = [];
-  const absent = files.filter(({ reason = "" }) => ["already", "onBranch", "stashed"].includes(reason));
+  const absent = files.filter(({ reason = "" }) => ABSENT_REASONS.includes(reason));
   if (absent.length > 0) {
     sentences.push(`${counted(absent.length, "file was", "files were")} so already${onlyOne(absent)}.`);
   }

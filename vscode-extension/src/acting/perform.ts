@@ -1,22 +1,42 @@
-// Carries out an action: what was foretold, and nothing over text that is typed and not saved.
+// Carries out an action: what was foretold, what was decided, and nothing over text that is typed and not saved.
 
 import type { FileOutcome } from "@snapd/client";
-import { type Acted, type Action, foretell, send } from "./action";
+import { type Acted, type Action, type ActingCall, type ActingFolder, decisionParams, foretell, send } from "./action";
+import { type Decision, type Decisions, decide } from "./deciding";
 import { Refused } from "./errors";
 import { exactName, listed } from "./names";
-import { written } from "./outcomes";
+import { conflicts, written } from "./outcomes";
 import { documentsAtRisk, type UnsavedDocument } from "./unsaved";
 import type { World } from "./world";
 
 const SAVE = "Save and Continue";
 const DISCARD = "Discard Changes and Continue";
+const CHANGED = "Something changed meanwhile. ";
 
 /** An action that was carried out, and what it did. */
 export interface Performed {
   readonly action: Action;
   /** What became of all files, those left out among them. */
   readonly acted: Acted;
+  /** The files that were written over because that was decided. */
+  readonly overwritten: readonly FileOutcome[];
 }
+
+/** What an action would do as things are now; without a call, there is nothing to ask for. */
+interface Forecast {
+  readonly call: ActingCall | undefined;
+  readonly leftOut: readonly FileOutcome[];
+  readonly acted: Acted;
+}
+
+/** What a person decided, and the plan that overwrites all of these files: as long as it is the same, so are they. */
+interface Agreement {
+  readonly decisions: Decisions;
+  readonly all: Decisions;
+  readonly plan: string | undefined;
+}
+
+const NONE: Agreement = { decisions: new Map(), all: new Map(), plan: undefined };
 
 /**
  * Carries out an action, after the questions that it needs.
@@ -28,24 +48,75 @@ export interface Performed {
  */
 export async function perform(action: Action, world: World): Promise<Performed | "changed" | undefined> {
   const folder = world.folder(action.folder);
+  let agreement = NONE;
+  let note = "";
   for (;;) {
+    const { decisions } = agreement;
     await world.flush();
-    const plan = await action.plan(folder);
-    if ("settled" in plan) return { action, acted: plan.settled };
-    const forecast = await foretell(folder, plan.call);
-    if (action.agreed !== undefined && forecast.plan !== action.agreed.plan) return "changed";
-    checkShown(action, forecast.files);
+    const forecast = await foresee(action, folder, decisions);
+    const { call, acted } = forecast;
+    if (action.agreed !== undefined && decisions.size === 0 && acted.plan !== action.agreed.plan) return "changed";
+    checkShown(action, acted.files);
+    const undecided = conflicts(acted.files).filter((file) => !decisions.has(exactName(file)));
+    if (
+      undecided.length === 0 &&
+      agreement !== NONE &&
+      (await planOf(action, folder, agreement.all)) !== agreement.plan
+    ) {
+      [agreement, note] = [NONE, CHANGED];
+      continue;
+    }
     await world.flush();
     // from here to the request nobody can type
-    const atRisk = documentsAtRisk(action.folder, forecast.files, world.ui.unsaved());
-    if (atRisk.length === 0) {
-      const acted = await send(folder, plan.call, forecast);
-      // something moved in between: it is foretold anew
-      if (acted === undefined) continue;
-      return { action, acted: { ...acted, files: [...acted.files, ...plan.leftOut] } };
+    const atRisk = documentsAtRisk(action.folder, acted.files, world.ui.unsaved());
+    if (atRisk.length > 0) {
+      if (!(await settle(action, atRisk, world))) return undefined;
+      continue;
     }
-    if (!(await settle(action, atRisk, world))) return undefined;
+    if (undecided.length > 0) {
+      const agreed = await agree(action, folder, forecast, agreement, undecided, note, world);
+      if (agreed === undefined) return undefined;
+      agreement = agreed;
+      continue;
+    }
+    if (call === undefined) return { action, acted, overwritten: [] };
+    const done = await send(folder, call, acted, decisions);
+    // something moved in between: it is foretold anew
+    if (done === undefined) continue;
+    const overwritten = written(done.files).filter((file) => decisions.get(exactName(file)) === "overwrite");
+    return { action, acted: { ...done, files: [...done.files, ...forecast.leftOut] }, overwritten };
   }
+}
+
+async function foresee(action: Action, folder: ActingFolder, decisions: Decisions): Promise<Forecast> {
+  const plan = await action.plan(folder, decisions);
+  if ("settled" in plan) return { call: undefined, leftOut: [], acted: plan.settled };
+  const { call, leftOut } = plan;
+  const acted = await foretell(folder, call, { ...decisionParams(decisions), details: "counts" });
+  return { call, leftOut, acted: { ...acted, files: [...acted.files, ...leftOut] } };
+}
+
+async function planOf(action: Action, folder: ActingFolder, decisions: Decisions): Promise<string | undefined> {
+  return (await foresee(action, folder, decisions)).acted.plan;
+}
+
+/** Has the user decide about files in conflict; resolves with undefined if the action is not to be done. */
+async function agree(
+  action: Action,
+  folder: ActingFolder,
+  { call, acted }: Forecast,
+  before: Agreement,
+  files: readonly FileOutcome[],
+  note: string,
+  { ui }: World,
+): Promise<Agreement | undefined> {
+  const all = new Map<string, Decision>(before.all);
+  for (const file of files) all.set(exactName(file), "overwrite");
+  const overwritten = (await foresee(action, folder, all)).acted;
+  const deleted = new Set(overwritten.files.filter(({ outcome }) => outcome === "deleted").map(exactName));
+  const decided = await decide({ action, method: call?.method, forecast: acted, files, deleted, note }, ui);
+  if (decided === undefined) return undefined;
+  return { decisions: new Map([...before.decisions, ...decided]), all, plan: overwritten.plan };
 }
 
 /** Has the user decide about unsaved text; false where the action is not to be done. */

@@ -2,10 +2,9 @@
 
 import type { OnConflict, Step } from "@snapd/client";
 import { counted, stepInSentence } from "../model/wording";
-import { type Action, type Agreed, always } from "./action";
-import { exactName, listed, type Named, snapshotName } from "./names";
-import { overwriteStepFiles } from "./overwriting";
-import { overwriteWithSnapshot, takeBack } from "./takingBack";
+import { type Action, type Agreed, always, snapshotGoal } from "./action";
+import { exactName, listed, type Named } from "./names";
+import { takeBack } from "./takingBack";
 
 /** Takes back what a step changed in some files. */
 export function revertFiles(folder: string, step: Step, files: readonly Named[]): Action {
@@ -18,7 +17,7 @@ export function revertFiles(folder: string, step: Step, files: readonly Named[])
       method: "step/revertFiles",
       params: { stepId: step.stepId, files: files.map(exactName), onConflict: "merge" },
     }),
-    overwriting: () => overwriteStepFiles(folder, step),
+    goal: () => snapshotGoal(step.from, `before ${stepInSentence(step)}`),
     undoing: (acted) => takeBack(folder, `the revert of ${names}`, acted),
   };
 }
@@ -27,27 +26,17 @@ export function revertFiles(folder: string, step: Step, files: readonly Named[])
 export function revertHunks(folder: string, step: Step, file: Named, hunks: readonly number[]): Action {
   const what = `${counted(hunks.length, "hunk")} of ${file.file}`;
   const params = { stepId: step.stepId, file: exactName(file), hunks: [...hunks] };
-  const action: Action = {
+  return {
     folder,
     aim: `revert ${what} (${stepInSentence(step)})`,
     done: () => `Reverted ${what} (${stepInSentence(step)})`,
     plan: always({ method: "step/revertHunks", params: { ...params, onConflict: "merge" } }),
-    overwriting: () => ({
-      becomes: `what ${stepInSentence(step)} left, without ${hunks.length === 1 ? "this hunk" : "these hunks"}`,
-      compared: () => ({ hash: step.to ?? step.from, name: `after ${stepInSentence(step)}` }),
-      allows: (conflict) => exactName(conflict) === params.file,
-      with: () => ({
-        ...action,
-        aim: `overwrite ${file.file}`,
-        done: () => `Reverted ${what} and overwrote what was changed since`,
-        besides: ({ before }) => `What was overwritten stays in ${snapshotName(before)}.`,
-        shown: new Set([params.file]),
-        plan: always({ method: "step/revertHunks", params: { ...params, onConflict: "overwrite" } }),
-      }),
+    goal: () => ({
+      text: `what ${stepInSentence(step)} left, without ${hunks.length === 1 ? "this hunk" : "these hunks"}`,
+      compared: { hash: step.to ?? step.from, name: `after ${stepInSentence(step)}` },
     }),
     undoing: (acted) => takeBack(folder, `the revert of ${what}`, acted),
   };
-  return action;
 }
 
 /**
@@ -68,7 +57,7 @@ export function restoreBefore(folder: string, step: Step, onConflict: OnConflict
       method: "snapshot/restore",
       params: onConflict === undefined ? { hash: step.from } : { hash: step.from, onConflict },
     }),
-    overwriting: () => overwriteWithSnapshot(folder, step.from, place),
+    goal: () => snapshotGoal(step.from, place),
     undoing: (acted) => takeBack(folder, `the restore to ${place}`, acted),
   };
 }

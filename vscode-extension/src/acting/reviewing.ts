@@ -33,13 +33,7 @@ export function undoPending(folder: string, choice: Choice): Action {
     aim: `undo ${what}`,
     done: () => `Undid ${what}`,
     plan: always({ method: "review/revert", params: { ...paramsOf(choice), onConflict: "merge" } }),
-    // a baseline is no snapshot that a file could be made without a look
-    overwriting: (acted) => ({
-      becomes: "its baseline",
-      compared: () => ({ hash: acted.before, name: "before the undo" }),
-      allows: () => false,
-      with: () => undoPending(folder, choice),
-    }),
+    goal: () => ({ text: "what it was before the pending changes" }),
     undoing: (acted) => takeBackOperation(folder, `the undo of ${what}`, acted, acted, "session/undo"),
   };
 }

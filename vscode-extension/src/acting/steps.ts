@@ -2,9 +2,8 @@
 
 import type { Step } from "@snapd/client";
 import { stepInSentence } from "../model/wording";
-import { type Acted, type Action, type ActingCall, always } from "./action";
-import { overwriteStepFiles } from "./overwriting";
-import { overwriteWithSnapshot, takeBackSteps } from "./takingBack";
+import { type Acted, type Action, type ActingCall, always, snapshotGoal } from "./action";
+import { takeBackSteps } from "./takingBack";
 
 /** Takes a step back, with its parts and wherever it is in the history. */
 export function undoStep(folder: string, step: Step): Action {
@@ -13,9 +12,7 @@ export function undoStep(folder: string, step: Step): Action {
     aim: `undo ${stepInSentence(step)}`,
     done: (acted) => `Undid ${howMuch(acted, step, "applied")}${stepInSentence(step)}`,
     plan: always(undoCall(step)),
-    // a step that was open has ended by that, and only now it is known what it changed
-    overwriting: (acted) =>
-      overwriteStepFiles(folder, acted.steps?.find((each) => each.stepId === step.stepId) ?? step),
+    goal: () => snapshotGoal(step.from, `before ${stepInSentence(step)}`),
     undoing: (acted) =>
       takeBackSteps(folder, `the undo of ${stepInSentence(step)}`, acted, redoCall(step.sessionId), (redone) =>
         redoStep(folder, step.sessionId).undoing(redone),
@@ -30,9 +27,9 @@ export function redoStep(folder: string, sessionId: string): Action {
     aim: "redo the step",
     done: (acted) => `Redid ${howMuch(acted, rootOf(acted), "undone")}${stepInSentence(rootOf(acted))}`,
     plan: always(redoCall(sessionId)),
-    overwriting: (acted) => {
-      const root = rootOf(acted);
-      return overwriteWithSnapshot(folder, root.to ?? root.from, `after ${stepInSentence(root)}`);
+    goal: (_, forecast) => {
+      const root = rootOf(forecast);
+      return snapshotGoal(root.to ?? root.from, `after ${stepInSentence(root)}`);
     },
     undoing: (acted) => {
       const root = rootOf(acted);

@@ -1,20 +1,19 @@
-// Files become what a snapshot has: to undo an action, and where the user chose that over what is there now.
+// Takes back what an action did.
 
 import { type FileOutcome, SnapdError } from "@snapd/client";
-import { counted } from "../model/wording";
 import {
   type Acted,
   type ActingCall,
   type ActingFolder,
   type Action,
-  always,
   foretell,
-  type Overwriting,
   type Plan,
+  snapshotGoal,
 } from "./action";
+import type { Decisions } from "./deciding";
 import { differences } from "./differences";
 import { Refused } from "./errors";
-import { exactName, snapshotName } from "./names";
+import { exactName } from "./names";
 import { written } from "./outcomes";
 
 /**
@@ -29,8 +28,8 @@ export function takeBack(folder: string, what: string, acted: Acted): Action {
     aim: `take back ${what}`,
     done: () => `Took back ${what}`,
     shown: new Set(written(acted.files).map(exactName)),
-    plan: (model) => planFiles(model, acted),
-    overwriting: () => overwriteWithSnapshot(folder, acted.before, `before ${what}`),
+    plan: (model, decisions) => planFiles(model, acted, decisions),
+    goal: () => snapshotGoal(acted.before, `before ${what}`),
     undoing: (again) => takeBack(folder, `the undo of ${what}`, again),
   };
 }
@@ -56,11 +55,11 @@ export function takeBackSteps(
     done: byFiles.done,
     besides: (again) =>
       again.steps === undefined ? "The session has continued, so its steps are listed as before." : "",
-    plan: async (model) => {
+    plan: async (model, decisions) => {
       if (await turnsJust(model, call, acted)) return { call, leftOut: [] };
-      return planFiles(model, acted);
+      return planFiles(model, acted, decisions);
     },
-    overwriting: byFiles.overwriting,
+    goal: byFiles.goal,
     undoing: (again) => (again.steps === undefined ? byFiles.undoing(again) : undoing(again)),
   };
 }
@@ -90,77 +89,15 @@ export function takeBackOperation(
     done: byFiles.done,
     besides: ({ operations }) =>
       operations === undefined ? "Something else was done since, so what this brought back counts as yours." : "",
-    plan: async (model) => {
+    plan: async (model, decisions) => {
       if (await turnsOperation(model, call, operation)) return { call, leftOut: [] };
-      return planFiles(model, acted);
+      return planFiles(model, acted, decisions);
     },
-    overwriting: byFiles.overwriting,
+    goal: byFiles.goal,
     undoing: (turned) =>
       turned.operations === undefined
         ? byFiles.undoing(turned)
         : takeBackOperation(folder, again, operation, turned, other),
-  };
-}
-
-/** Files become what a snapshot has. */
-export function overwriteWithSnapshot(folder: string, hash: string, place: string): Overwriting {
-  const overwriting: Overwriting = {
-    becomes: `what it was ${place}`,
-    compared: () => ({ hash, name: place }),
-    allows: () => true,
-    with: (files) =>
-      overwrite(
-        folder,
-        files,
-        place,
-        () => overwriting,
-        snapshotCall(files, () => hash),
-      ),
-  };
-  return overwriting;
-}
-
-/**
- * What makes files what snapshots have, whatever is there now.
- *
- * @param hashOf - the snapshot for a file.
- */
-export function snapshotCall(files: readonly FileOutcome[], hashOf: (file: FileOutcome) => string): ActingCall {
-  const hashes = new Set(files.map(hashOf));
-  const patches = [...hashes].map((hash) => ({
-    hash,
-    files: files.filter((file) => hashOf(file) === hash).map(exactName),
-  }));
-  // without a word on conflicts, unsaved text of other editors is left alone
-  const known = files.some(({ reason }) => reason === "unsavedInEditor");
-  return { method: "snapshot/revert", params: known ? { patches, onConflict: "overwrite" } : { patches } };
-}
-
-/**
- * Writes over files that conflicted.
- *
- * @param place - the state that they get: "before step 3".
- * @param again - how it is done with what conflicts once more.
- * @param call - the request.
- */
-export function overwrite(
-  folder: string,
-  files: readonly FileOutcome[],
-  place: string,
-  again: () => Overwriting,
-  call: ActingCall,
-): Action {
-  const [first] = files;
-  const what = files.length === 1 && first !== undefined ? first.file : counted(files.length, "file");
-  return {
-    folder,
-    aim: `overwrite ${what}`,
-    done: () => `Overwrote ${what} with what was there ${place}`,
-    besides: ({ before }) => `What was overwritten stays in ${snapshotName(before)}.`,
-    shown: new Set(files.map(exactName)),
-    plan: always(call),
-    overwriting: again,
-    undoing: (acted) => takeBack(folder, `the overwriting of ${what}`, acted),
   };
 }
 
@@ -192,16 +129,18 @@ async function foretold(folder: ActingFolder, call: ActingCall): Promise<Acted |
   }
 }
 
-async function planFiles(folder: ActingFolder, acted: Acted): Promise<Plan> {
+async function planFiles(folder: ActingFolder, acted: Acted, decisions: Decisions): Promise<Plan> {
   const files = written(acted.files);
   // With a snapshot of just now, whatever changes from here on is merged and not written over.
   const { hash } = await folder.request("snapshot/track", {});
   if (hash === null) throw new Refused("Snapshots are off for this folder.");
   const changed = await differences(folder, acted.after, hash, files.map(exactName));
+  const isLeft = (file: FileOutcome): boolean =>
+    changed.has(exactName(file)) && decisions.get(exactName(file)) !== "overwrite";
   const leftOut = files
-    .filter((file) => changed.has(exactName(file)))
+    .filter(isLeft)
     .map(({ file, uri }): FileOutcome => ({ file, ...(uri && { uri }), outcome: "conflict", reason: "changedSince" }));
-  const rest = files.map(exactName).filter((name) => !changed.has(name));
+  const rest = files.filter((file) => !isLeft(file)).map(exactName);
   if (rest.length === 0) return { settled: { applied: true, before: hash, after: hash, files: leftOut } };
   const patches = [{ hash: acted.before, files: rest }];
   return { call: { method: "snapshot/revert", params: { patches, onConflict: "merge" } }, leftOut };

@@ -23,6 +23,10 @@ export interface Row<T> {
   readonly description?: string;
   readonly detail?: string;
   readonly value: T;
+  /** Icons at the end of the row; pressing one chooses its value. */
+  readonly buttons?: readonly { readonly icon: string; readonly tooltip: string; readonly value: T }[];
+  /** Whether the keys begin at this row. */
+  readonly isActive?: boolean;
 }
 
 /** A list to choose from. */

@@ -1,7 +1,7 @@
 // What the active editor shows: a file of a step, or a file on the disk.
 
 import * as vscode from "vscode";
-import { linesSelected } from "../acting/hunks";
+import { linesSelected } from "../model/hunks";
 import { nameNow, placeOf, SCHEME } from "../documents/uris";
 import { linesOf } from "../model/documentLines";
 import type { WorkspaceModel } from "../model/workspace";

@@ -2,7 +2,7 @@
 
 import type { Acting } from "../acting/acting";
 import type { ActingFolder } from "../acting/action";
-import type { DiffSide, LineRange } from "../acting/hunks";
+import type { DiffSide, LineRange } from "../model/hunks";
 import type { ShownPending } from "../acting/reviewing";
 import type { World } from "../acting/world";
 import type { Turn } from "../model/turns";
@@ -16,7 +16,7 @@ export interface Target {
   readonly file?: Pick<FileChange, "file" | "uri">;
   /** A file with pending changes, as it is shown. */
   readonly pending?: ShownPending;
-  /** The indexes of hunks of that file. */
+  /** The indexes of hunks: of the pending file, or of what the step changed in the file. */
   readonly hunks?: readonly number[];
 }
 

@@ -54,7 +54,7 @@ async function restore(desk: Desk, target: Target | undefined, note: string): Pr
   if (!(await show(desk, preview))) return;
   const answer = await confirm(desk, preview);
   if (answer === undefined) return;
-  const onConflict: OnConflict | undefined = answer === KEEP_LATER ? "merge" : undefined;
+  const onConflict: OnConflict | undefined = answer === KEEP_LATER ? "keep" : undefined;
   await desk.acting.act(
     restoreBefore(folder.uri, step, onConflict, {
       plan: answer === KEEP_LATER ? preview.plans.careful : preview.plans.all,
@@ -67,7 +67,7 @@ async function foresee(desk: Desk, folder: ActingFolder, step: Step, note: strin
   await desk.world.flush();
   const hash = step.from;
   const exact = await foretell(folder, { method: "snapshot/restore", params: { hash } });
-  const careful = await foretell(folder, { method: "snapshot/restore", params: { hash, onConflict: "merge" } });
+  const careful = await foretell(folder, { method: "snapshot/restore", params: { hash, onConflict: "keep" } });
   const files = exact.files.filter((file) => file.outcome !== "unchanged");
   const spared = new Map(careful.files.map((file) => [exactName(file), file.outcome]));
   const later = written(files).filter((file) => spared.get(exactName(file)) !== file.outcome);

@@ -3,7 +3,7 @@
 import type { FileChange, Hunk, Step } from "@snapd/client";
 import type { ActingFolder } from "../acting/action";
 import { Refused } from "../acting/errors";
-import { changedLines, hunksAt, isShownBy } from "../acting/hunks";
+import { changedLines, hunksAt, isShownBy } from "../model/hunks";
 import { exactName } from "../acting/names";
 import { revertFiles, revertHunks } from "../acting/pieces";
 import { maybeMoved } from "../model/changes";
@@ -35,13 +35,20 @@ export async function revertFile(
   if (found !== undefined) await desk.acting.act(revertFiles(found.folder.uri, found.step, [found.file]));
 }
 
-/** Takes back the hunks that are selected in the diff editor of a step's file; where none is, the user is asked. */
+/**
+ * Takes back hunks of a step's file: those of the target, or those that are selected in the diff editor; if there are
+ * none, the user is asked.
+ */
 export async function revertSelected(desk: Desk, target: Target | undefined): Promise<void> {
   // what is selected now is meant, whatever is asked in between
   const shown = target === undefined ? desk.shown() : undefined;
   const found = await find(desk, target, shown, "Revert Hunks");
   if (found === undefined) return;
   const { folder, step, file } = found;
+  if (target?.hunks !== undefined) {
+    await desk.acting.act(revertHunks(folder.uri, step, file, target.hunks));
+    return;
+  }
   const { hunks, mixed } = await folder.request("step/hunks", { stepId: step.stepId, file: exactName(file) });
   if (hunks.length === 0) {
     const why = mixed

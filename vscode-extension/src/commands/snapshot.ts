@@ -1,9 +1,8 @@
 // Snapshots on demand.
 
-import type { Skipped } from "@snapd/client";
+import { type Skipped, reasonText } from "@snapd/client";
 import { Refused } from "../acting/errors";
 import { absolutePath, exactName, listed, snapshotName } from "../acting/names";
-import { reasonText } from "../acting/outcomes";
 import type { Notice } from "../acting/ui";
 import { counted } from "../model/wording";
 import { chooseFolder } from "./choosing";

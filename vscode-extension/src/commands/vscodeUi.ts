@@ -38,14 +38,32 @@ export class VscodeUi implements Ui {
     }
   }
 
-  async choose<T>({ title, placeholder, rows }: List<T>): Promise<T | undefined> {
-    const chosen = await vscode.window.showQuickPick(rows.map(picked), {
-      title,
-      placeHolder: placeholder ?? "",
-      matchOnDescription: true,
-      matchOnDetail: true,
+  choose<T>({ title, placeholder, rows }: List<T>): Promise<T | undefined> {
+    const input = vscode.window.createQuickPick<Picked<T>>();
+    input.title = title;
+    input.placeholder = placeholder ?? "";
+    input.matchOnDescription = true;
+    input.matchOnDetail = true;
+    input.items = rows.map(picked);
+    input.activeItems = input.items.filter(({ row }) => row.isActive === true);
+    return new Promise((resolve) => {
+      const answer = (value: T | undefined): void => {
+        resolve(value);
+        input.hide();
+      };
+      input.onDidAccept(() => {
+        answer(input.activeItems[0]?.row.value);
+      });
+      input.onDidTriggerItemButton(({ item, button }) => {
+        const { row, buttons } = item;
+        answer(row.buttons?.[(buttons ?? []).indexOf(button)]?.value);
+      });
+      input.onDidHide(() => {
+        resolve(undefined);
+        input.dispose();
+      });
+      input.show();
     });
-    return chosen?.row.value;
   }
 
   async chooseSome<T>({ title, placeholder, rows }: List<T>): Promise<readonly T[] | undefined> {
@@ -114,9 +132,17 @@ export class VscodeUi implements Ui {
   }
 }
 
-function picked<T>(row: Row<T>): vscode.QuickPickItem & { readonly row: Row<T> } {
-  const { label, description, detail } = row;
-  return { label, row, ...(description !== undefined && { description }), ...(detail !== undefined && { detail }) };
+type Picked<T> = vscode.QuickPickItem & { readonly row: Row<T> };
+
+function picked<T>(row: Row<T>): Picked<T> {
+  const { label, description, detail, buttons = [] } = row;
+  return {
+    label,
+    row,
+    buttons: buttons.map(({ icon, tooltip }) => ({ iconPath: new vscode.ThemeIcon(icon), tooltip })),
+    ...(description !== undefined && { description }),
+    ...(detail !== undefined && { detail }),
+  };
 }
 
 function document(folder: string, hash: string, file: string): vscode.Uri {

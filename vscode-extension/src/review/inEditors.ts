@@ -4,6 +4,7 @@ import type { PendingFile, ReviewFileResult } from "@snapd/client";
 import { type TextDocument, type TextEditor, window } from "vscode";
 import { requestName } from "../model/changes";
 import { linesOf } from "../model/documentLines";
+import { nameNow, placeOf } from "../documents/uris";
 import type { FolderModel } from "../model/folder";
 import type { FileIn, WorkspaceModel } from "../model/workspace";
 import { type PlacedHunk, hunkAt, placeHunks } from "./placing";
@@ -49,9 +50,15 @@ export function hunkAtCursor(model: WorkspaceModel): HunkTarget | undefined {
   return hunk === undefined ? undefined : targetOf(pending, hunk);
 }
 
-/** Has the hunks of just the files in these editors followed. */
+/** Has the hunks of just the files in these editors followed, and of those of which a step is shown. */
 export function followEditors(model: WorkspaceModel, editors: readonly TextEditor[]): void {
-  const files = editors.flatMap(({ document }) => model.fileOf(document.uri.toString()) ?? []);
+  const files = editors.flatMap(({ document }): FileIn[] => {
+    const place = placeOf(document.uri.toString());
+    const folder = model.folders.find(({ uri }) => uri === place?.folder);
+    if (place?.stepId !== undefined && folder !== undefined) return [{ folder, name: nameNow(place) }];
+    const file = model.fileOf(document.uri.toString());
+    return file === undefined ? [] : [file];
+  });
   for (const folder of model.folders) {
     folder.review.follow(new Set(files.filter((file) => file.folder === folder).map(({ name }) => name)));
   }

@@ -1,21 +1,25 @@
 // Registers what shows pending changes in editors.
 
 import { type ExtensionContext, Selection, TextEditorRevealType, commands, languages, window } from "vscode";
+import { SCHEME } from "../documents/uris";
 import type { WorkspaceModel } from "../model/workspace";
 import { PendingMarks } from "./decorations";
 import { BaselineGutter } from "./gutter";
 import { pendingIn } from "./inEditors";
+import { LensSignal } from "./lensSignal";
 import { HunkLenses } from "./lenses";
 import { hunkBeside } from "./placing";
+import { StepHunkLenses } from "./stepLenses";
 
 /** Registers the marks, the lenses, the gutter, and the commands that go from hunk to hunk. */
 export function registerReview(context: ExtensionContext, model: WorkspaceModel): void {
-  const lenses = new HunkLenses(model);
+  const signal = new LensSignal(model);
   context.subscriptions.push(
     new PendingMarks(model),
     new BaselineGutter(model),
-    lenses,
-    languages.registerCodeLensProvider({ scheme: "file" }, lenses),
+    signal,
+    languages.registerCodeLensProvider({ scheme: "file" }, new HunkLenses(model, signal)),
+    languages.registerCodeLensProvider({ scheme: SCHEME }, new StepHunkLenses(model, signal)),
     commands.registerCommand("snapd.nextPending", () => {
       goTo(model, "next");
     }),

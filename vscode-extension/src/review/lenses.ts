@@ -1,36 +1,23 @@
 // "Keep | Undo | claude" above each pending hunk.
 
-import { CodeLens, type CodeLensProvider, type Disposable, EventEmitter, Range, type TextDocument } from "vscode";
+import { CodeLens, type CodeLensProvider, Range, type TextDocument } from "vscode";
 import { agentsOf, makerLine, makersOf, promptsOf } from "../model/makers";
 import type { WorkspaceModel } from "../model/workspace";
 import { pendingIn, targetOf } from "./inEditors";
-
-/**
- * Milliseconds from a change until VS Code is told of it once more: it forgets to ask for the lenses of an editor that
- * loses the focus just then.
- */
-const AGAIN = 1_000;
+import type { LensSignal } from "./lensSignal";
 
 /** Offers what can be done with each hunk, and says who made it. */
-export class HunkLenses implements CodeLensProvider, Disposable {
+export class HunkLenses implements CodeLensProvider {
   readonly #model: WorkspaceModel;
-  readonly #changed = new EventEmitter<void>();
-  readonly #subscriptions: readonly { dispose(): void }[];
-  #timer: NodeJS.Timeout | undefined;
+  readonly #signal: LensSignal;
 
-  readonly onDidChangeCodeLenses = this.#changed.event;
-
-  constructor(model: WorkspaceModel) {
+  constructor(model: WorkspaceModel, signal: LensSignal) {
     this.#model = model;
-    const change = () => {
-      this.#changed.fire();
-      clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => {
-        this.#changed.fire();
-      }, AGAIN);
-    };
-    // the history says who made a change
-    this.#subscriptions = [this.#changed, model.onDidChangeReview(change), model.onDidChange(change)];
+    this.#signal = signal;
+  }
+
+  get onDidChangeCodeLenses() {
+    return this.#signal.onDidChangeCodeLenses;
   }
 
   provideCodeLenses(document: TextDocument): CodeLens[] {
@@ -63,10 +50,5 @@ export class HunkLenses implements CodeLensProvider, Disposable {
         }),
       ];
     });
-  }
-
-  dispose(): void {
-    clearTimeout(this.#timer);
-    for (const subscription of this.#subscriptions) subscription.dispose();
   }
 }

@@ -225,20 +225,17 @@ test("undo of a turn leaves what came before, between and after its steps; its b
   );
 });
 
-test("of the files of a turn in conflict the one that was chosen becomes what it was before", async (context) => {
-  for (const all of [false, true]) {
+test("of the files of a turn in conflict each becomes what was decided; the button brings all back", async (context) => {
+  for (const decision of ["Overwrite", "Keep", "Skip"]) {
     const at = await room(context, { ...START, "b.py": lines() });
     await at.client.request("session/start", { sessionId: "one" });
     await at.client.request("session/message", { sessionId: "one", messageId: "p", text: "Do it" });
     await at.step("First", { "app.py": lines({ 2: "two" }) });
     await at.step("Second", { "app.py": lines({ 2: "TWO" }), "b.py": lines({ 2: "two" }) });
-    const mine = { "app.py": lines({ 2: "mine" }), "b.py": lines({ 2: "mine, too" }) };
-    at.write(mine);
+    at.write({ "app.py": lines({ 2: "mine" }), "b.py": lines({ 2: "mine, too" }) });
     await at.folder.refresh();
-    at.ui.buttons = ["Resolve...", "Undo"];
-    at.ui.choices = all
-      ? ["app.py", "Overwrite", "b.py", "Overwrite", "Done: overwrite 2, keep 0"]
-      : ["app.py", "Overwrite", "Done: overwrite 1, keep 1"];
+    at.ui.buttons = ["Undo"];
+    at.ui.choices = ["app.py: Overwrite", "b.py", decision, "$(arrow-right) Go On"];
     const turn = at.folder.turn({ sessionId: "one", messageId: "p" });
     assert.ok(turn);
     const before = at.files();
@@ -251,65 +248,83 @@ test("of the files of a turn in conflict the one that was chosen becomes what it
     };
     await at.world.acting.act(undoTurn(at.uri, turn));
     await at.world.settled();
-    assert.match(at.ui.told[0]?.message ?? "", /^Undid nothing of the turn “Do it”: .* 2 files are in conflict/);
-    assert.deepEqual(ended, [before, { ...before, "app.py": lines(), ...(all && { "b.py": lines() }) }, before]);
+    const undone = { ...before, "app.py": lines(), ...(decision === "Overwrite" && { "b.py": lines() }) };
+    assert.deepEqual(ended, [undone, before]);
+    assert.match(at.ui.lists[0]?.rows[1]?.detail ?? "", /^changed since by you, line 2: “mine” would become “/);
   }
 });
 
 test("of two files in conflict the one that was chosen is overwritten, and comes back exactly", async (context) => {
   const at = await room(context, { ...START, "b.py": lines() });
   const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "b.py": lines({ 2: "two" }), "new.txt": "n\n" });
-  const mine = { "app.py": lines({ 2: "mine" }), "b.py": lines({ 2: "mine, too" }) };
-  at.write(mine);
-  at.ui.buttons = ["Resolve...", "Undo"];
-  at.ui.choices = ["b.py", "Overwrite", "Done: overwrite 1, keep 1"];
+  at.write({ "app.py": lines({ 2: "mine" }), "b.py": lines({ 2: "mine, too" }) });
+  at.ui.buttons = ["Undo"];
+  at.ui.choices = ["b.py: Overwrite", "$(arrow-right) Go On"];
   const before = at.files();
   await at.world.acting.act(undoStep(at.uri, step));
   await at.world.settled();
-  const [undone, overwritten, back] = at.ui.told.map(({ message }) => message);
-  assert.equal(undone, "Undid step 1 “Edit”: 1 file deleted. 2 files are in conflict and were left alone.");
-  const named = /^Overwrote b\.py .*: 1 file restored\. What was overwritten stays in snapshot ([0-9a-f]{10})\.$/;
-  const hash = named.exec(overwritten ?? "")?.[1];
-  assert.ok(hash, overwritten);
-  assert.match(back ?? "", /^Took back the overwriting of b\.py: 1 file restored\.$/);
-  assert.deepEqual({ ...at.files(), "new.txt": "n\n" }, before);
+  const [undone] = at.ui.told.map(({ message }) => message);
+  const expected =
+    /^Undid step 1 “Edit”: 1 file restored, 1 deleted\. 1 file is in conflict and was left alone \(app\.py: changed since\)\. What was overwritten in b\.py stays in snapshot [0-9a-f]{10}\.$/;
+  assert.match(undone ?? "", expected);
+  assert.deepEqual(at.files(), before);
 });
 
-test("an undo that meets conflicts alone says that nothing was undone, and has nothing to take back", async (context) => {
-  const at = await room(context, START);
-  const step = await at.step("Edit", { "app.py": lines({ 2: "two" }) });
-  at.write({ "app.py": lines({ 2: "mine" }) });
-  await at.world.acting.act(undoStep(at.uri, step));
-  await at.world.settled();
-  assert.match(at.last, /^Undid nothing of step 1 “Edit”/);
-  assert.deepEqual(at.ui.told[0]?.buttons, ["Resolve...", "Details"]);
-  assert.equal(await at.state(step), "applied");
-  assert.equal(at.files()["app.py"], lines({ 2: "mine" }));
+test("a step of which every file is kept counts as undone; skipped, it stays as it was", async (context) => {
+  for (const [decision, state] of [
+    ["Skip", "applied"],
+    ["Keep", "undone"],
+  ] as const) {
+    const at = await room(context, START);
+    const step = await at.step("Edit", { "app.py": lines({ 2: "two" }) });
+    at.write({ "app.py": lines({ 2: "mine" }) });
+    at.ui.choices = [decision];
+    await at.world.acting.act(undoStep(at.uri, step));
+    await at.world.settled();
+    assert.equal(await at.state(step), state);
+    assert.equal(at.files()["app.py"], lines({ 2: "mine" }));
+    if (decision === "Skip") {
+      assert.match(at.last, /^Undid nothing of step 1 “Edit”/);
+      assert.deepEqual(at.ui.told[0]?.buttons, ["Details"]);
+    }
+  }
 });
 
-test("only the chosen file is overwritten", async (context) => {
+test("whoever leaves the list of conflicts has nothing done", async (context) => {
   const at = await room(context, { ...START, "b.py": lines() });
   const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "b.py": lines({ 2: "two" }) });
-  at.write({ "app.py": lines({ 2: "mine" }), "b.py": lines({ 2: "mine, too" }) });
-  at.ui.buttons = ["Resolve..."];
-  at.ui.choices = ["b.py", "Overwrite", "Done: overwrite 1, keep 1"];
-  await at.world.acting.act(undoStep(at.uri, step));
-  await at.world.settled();
-  assert.deepEqual(at.files(), { ...START, "app.py": lines({ 2: "mine" }), "b.py": lines() });
+  at.write({ "app.py": lines({ 2: "mine" }) });
+  const before = at.files();
+  assert.equal(await at.world.acting.act(undoStep(at.uri, step)), false);
+  assert.deepEqual(at.files(), before);
+  assert.equal(await at.state(step), "applied");
 });
 
-test("a conflict of a redo becomes what the step left", async (context) => {
+test("a file that changes while it is decided about is asked about again", async (context) => {
+  const at = await room(context, START);
+  const step = await at.step("Edit", { "app.py": lines({ 2: "two" }) });
+  at.write({ "app.py": lines({ 2: "mine" }) });
+  const choose = at.ui.choose.bind(at.ui);
+  at.ui.choose = (list) => {
+    if (at.ui.lists.length === 0) at.write({ "app.py": lines({ 2: "mine, and newer" }) });
+    return choose(list);
+  };
+  at.ui.choices = ["Overwrite", "Skip"];
+  await at.world.acting.act(undoStep(at.uri, step));
+  assert.match(at.ui.lists[1]?.placeholder ?? "", /^Something changed meanwhile\. /);
+  assert.equal(at.files()["app.py"], lines({ 2: "mine, and newer" }));
+});
+
+test("what is overwritten by a redo becomes what the step left", async (context) => {
   const at = await room(context, START);
   const step = await at.step("Edit", { "app.py": lines({ 2: "two" }) });
   await at.world.acting.act(undoStep(at.uri, step));
   await at.world.settled();
   at.write({ "app.py": lines({ 2: "mine" }) });
-  at.ui.buttons = ["Resolve..."];
   at.ui.choices = ["Overwrite"];
   await at.world.acting.act(redoStep(at.uri, "one"));
   await at.world.settled();
   assert.equal(at.files()["app.py"], lines({ 2: "two" }));
-  assert.match(at.last, /^Overwrote app\.py with what was there after step 1 “Edit”: 1 file restored\./);
 });
 
 test("hunks are chosen by the lines of either side; the button brings the bytes back", async (context) => {
@@ -364,29 +379,33 @@ test("a file of a step is reverted whatever it is, and the button keeps what was
 });
 
 test("the button of a revert leaves alone what was changed since, also where a snapshot was taken since", async (context) => {
-  for (const tracked of [false, true]) {
+  for (const [tracked, decision] of [
+    [false, "Skip"],
+    [true, "Skip"],
+    [true, "Overwrite"],
+  ] as const) {
     const at = await room(context, { ...START, "b.py": lines() });
     const step = await at.step("Edit", { "app.py": lines({ 2: "two" }), "b.py": lines({ 2: "two" }) });
     const left = at.files();
     const tell = at.ui.tell.bind(at.ui);
-    at.ui.buttons = ["Undo", "Resolve..."];
-    at.ui.choices = ["Overwrite"];
+    at.ui.buttons = ["Undo"];
+    at.ui.choices = [decision];
     at.ui.tell = async (notice) => {
       const button = await tell(notice);
       if (at.ui.told.length === 1) {
         at.write({ "app.py": lines({ 29: "mine" }) });
         if (tracked) await at.client.request("snapshot/track", {});
       }
-      if (at.ui.told.length === 2) assert.deepEqual(at.files(), { ...left, "app.py": lines({ 29: "mine" }) });
       return button;
     };
     await at.world.acting.act(revertFiles(at.uri, step, step.files ?? []));
     await at.world.settled();
+    const expected = decision === "Skip" ? { ...left, "app.py": lines({ 29: "mine" }) } : left;
+    assert.deepEqual(at.files(), expected);
     assert.match(
-      at.ui.told[1]?.message ?? "",
-      /: 1 file restored\. 1 file is in conflict .*app\.py: it was changed since/,
+      at.last,
+      decision === "Skip" ? /: 1 file restored\. 1 file is in conflict .*app\.py: changed since/ : /2 files restored/,
     );
-    assert.deepEqual(at.files(), left, "overwritten as it was chosen");
   }
 });
 
@@ -406,7 +425,7 @@ test("the workspace goes back to before a step, as it was shown; the button brin
     {
       message: "Restore web to before step 1 “Edit”?",
       detail:
-        "2 files to be restored, 2 to be deleted. 1 file was changed since the last snapshot: mine.txt. " +
+        "2 files to restore, 2 to delete. 1 file was changed since the last snapshot: mine.txt. " +
         "What is there now stays in a snapshot.",
       choices: ["Restore All", "Restore, Keep Later Changes"],
     },
@@ -445,7 +464,7 @@ test("a restore that keeps later changes, and one that is asked again because a 
   await restoreWorkspace(at.world.desk, { folder: at.folder, step });
   await at.world.settled();
   const { detail } = at.ui.asked[2] ?? {};
-  assert.match(detail ?? "", /^Something changed meanwhile\. 1 file to be restored, 2 to be deleted\..*more\.txt/);
+  assert.match(detail ?? "", /^Something changed meanwhile\. 1 file to restore, 2 to delete\..*more\.txt/);
   const now = { ...START, "app.py": lines({ 29: "mine" }), "mine.txt": "mine\n", "more.txt": "more\n" };
   assert.deepEqual(at.files(), now, "what was not shown was not done");
 });
@@ -464,6 +483,7 @@ test("unsaved text is not written over, here or in another editor", async (conte
   const uri = pathToFileURL(path.join(at.root, "app.py")).href;
   at.client.documents.didOpen(uri, "python", 1, left["app.py"] ?? "");
   at.client.documents.didChange(uri, 2, "typed\n");
+  at.ui.choices = ["Skip"];
   await at.world.acting.act(undoStep(at.uri, step));
   await at.world.settled();
   assert.match(at.last, /in conflict and was left alone \(app\.py: an editor has unsaved text of it\)/);
@@ -538,7 +558,7 @@ test("a snapshot is named, with what was skipped and what is not saved", async (
   const { lastHash } = await at.client.request("snapshot/status", {});
   assert.equal(
     at.last,
-    `Took snapshot ${lastHash?.slice(0, 10) ?? ""} of web. 1 file was skipped: big.bin (it is over the size limit). ` +
+    `Took snapshot ${lastHash?.slice(0, 10) ?? ""} of web. 1 file was skipped: big.bin (too large). ` +
       "It does not contain the unsaved text of app.py.",
   );
 });

@@ -42,7 +42,12 @@ export class FakeUi implements Ui {
     this.lists.push(list);
     const label = this.choices.shift();
     if (label === undefined) return Promise.resolve(undefined);
-    const row = list.rows.find((each) => each.label === label);
+    const row = list.rows
+      .flatMap((each) => [
+        each,
+        ...(each.buttons ?? []).map(({ tooltip, value }) => ({ label: `${each.label}: ${tooltip}`, value })),
+      ])
+      .find((each) => each.label === label);
     if (row === undefined) throw new Error(`no row ${String(label)} in ${list.rows.map((each) => each.label).join()}`);
     return Promise.resolve(row.value);
   }

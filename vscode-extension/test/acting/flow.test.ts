@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConnectionLostError, type FileOutcome, SnapdError } from "@snapd/client";
+import { ConnectionLostError, type Contested, type FileOutcome, SnapdError } from "@snapd/client";
 import { revertFiles, revertHunks } from "../../src/acting/pieces";
 import { redoStep, undoStep } from "../../src/acting/steps";
 import { AFTER, BEFORE, FakeFolder, FakeWorld, FOLDER, NOW, outcome, step, unsavedDocument } from "./fakes";
@@ -23,7 +23,7 @@ test("an undo is foretold, done and told", async () => {
   assert.equal(await world.acting.act(undoStep(FOLDER, step())), true);
   await world.settled();
   assert.deepEqual(folder.sent, [
-    { method: "session/undo", params: { ...UNDO, dryRun: true } },
+    { method: "session/undo", params: { ...UNDO, details: "counts", dryRun: true } },
     { method: "session/undo", params: { ...UNDO, dryRun: false } },
   ]);
   assert.deepEqual(world.flushes, [0, 1], "unsaved text is told before each request");
@@ -104,43 +104,122 @@ test("a document that cannot be saved ends it, and nothing is written", async ()
   assert.match(world.ui.told[0].message, /could not undo step 3 “Edit app.py”: disk full/);
 });
 
-test("one file in conflict: kept, it stays as it is", async () => {
-  const folder = answering([outcome("app.py", "conflict", "changedSince"), outcome("util.py", "restored")]);
+const CONFLICTS = ["app.py", "util.py"].map((file) => outcome(file, "conflict", "changedSince"));
+
+/** A daemon that has these conflicts, and does with each file what was decided. */
+function contending(files: readonly FileOutcome[] = CONFLICTS, contested: readonly Contested[] = []): FakeFolder {
+  return new FakeFolder((_, params) => {
+    const decisions = (params["decisions"] ?? {}) as Record<string, string>;
+    const done = files.map((file) => {
+      const decision = file.outcome === "conflict" ? decisions[file.file] : undefined;
+      return decision === "overwrite"
+        ? outcome(file.file, "restored")
+        : decision === "keep"
+          ? outcome(file.file, "kept", file.reason)
+          : file;
+    });
+    return {
+      applied: params["dryRun"] !== true,
+      before: NOW,
+      after: AFTER,
+      files: done,
+      plan: JSON.stringify(done),
+      details: { additions: 0, deletions: 0, contested },
+      steps: [step({ state: "partly" })],
+    };
+  });
+}
+
+test("conflicts are decided file by file before anything is written, and then exactly that is done", async () => {
+  const folder = contending([...CONFLICTS, outcome("calm.py", "restored")]);
   const world = new FakeWorld(folder);
-  world.ui.buttons = ["Resolve..."];
-  world.ui.choices = ["Keep"];
+  world.ui.choices = ["app.py", "Overwrite", "util.py", "Keep", "$(arrow-right) Go On"];
   await world.acting.act(undoStep(FOLDER, step()));
   await world.settled();
-  assert.equal(folder.writes.length, 1);
-  assert.deepEqual(world.ui.told[0], {
-    severity: "warning",
-    message:
-      "Undid step 3 “Edit app.py”: 1 file restored. " +
-      "1 file is in conflict and was left alone (app.py: it was changed since).",
-    buttons: ["Resolve...", "Undo", "Details"],
-  });
-  const [list] = world.ui.lists;
-  assert.equal(list?.placeholder, "Left alone: it was changed since");
+  const decisions = { "app.py": "overwrite", "util.py": "keep" };
+  const { plan } = (await folder.answer("session/undo", { ...UNDO, decisions })) as { plan: string };
+  assert.deepEqual(folder.writes, [
+    { method: "session/undo", params: { ...UNDO, decisions, dryRun: false, expect: plan } },
+  ]);
   assert.deepEqual(
-    list.rows.map(({ label }) => label),
-    ["Keep", "Overwrite", "Open Diff"],
+    world.ui.lists.map(({ title }) => title),
+    [
+      "Undo step 3 “Edit app.py”: 2 files in conflict",
+      "Undo step 3 “Edit app.py”: app.py",
+      "Undo step 3 “Edit app.py”: 2 files in conflict",
+      "Undo step 3 “Edit app.py”: util.py",
+      "Undo step 3 “Edit app.py”: 2 files in conflict",
+    ],
+  );
+  assert.deepEqual(
+    world.ui.lists.at(-1)?.rows.map(({ label, description }) => [label, description]),
+    [
+      ["$(arrow-right) Go On", "skip 0, overwrite 1, keep 1"],
+      ["app.py", "Overwrite"],
+      ["util.py", "Keep"],
+    ],
+  );
+  assert.equal(
+    world.ui.told[0]?.message,
+    "Undid step 3 “Edit app.py”: 2 files restored. 1 file was kept (util.py: changed since). " +
+      "What was overwritten in app.py stays in snapshot cccccccccc.",
   );
 });
 
-test("one file in conflict: after a look the question is there again; overwritten, it alone is asked for", async () => {
-  const conflict = outcome("app.py", "conflict", "changedSince");
-  const folder = new FakeFolder((method, params) => ({
-    applied: params["dryRun"] !== true,
-    before: NOW,
-    after: AFTER,
-    files: method === "step/revertFiles" ? [outcome("app.py", "restored")] : [conflict, outcome("util.py", "restored")],
-    steps: [step({ state: "undone" })],
-  }));
+test("the list of conflicts says who changed the file, and in which lines", async () => {
+  const folder = contending(CONFLICTS, [
+    {
+      file: "app.py",
+      name: "s3",
+      by: [{ author: "user" }, { author: "step", agent: "codex" }, { author: "step", agent: "amp", elsewhere: true }],
+      dispute: { line: 12, now: ["  mine"], left: ["theirs"], wanted: ["before"] },
+    },
+    { file: "util.py", name: "s3", by: [{ author: "operation", kind: "restore" }] },
+  ]);
   const world = new FakeWorld(folder);
-  world.ui.buttons = ["Resolve...", "Resolve..."];
+  assert.equal(await world.acting.act(undoStep(FOLDER, step())), false);
+  assert.deepEqual(
+    world.ui.lists[0]?.rows.map(({ detail }) => detail),
+    [undefined, "changed since by you and Codex, line 12: “mine” would become “before”", "changed since by a restore"],
+  );
+  assert.deepEqual(folder.writes, [], "whoever leaves the list has nothing done");
+  assert.deepEqual(world.ui.told, []);
+});
+
+test("the icons of a row decide without another list, and the keys stay at the row", async () => {
+  const folder = contending();
+  const world = new FakeWorld(folder);
+  world.ui.choices = ["util.py: Overwrite", "util.py: Open Diff", "$(arrow-right) Go On"];
+  await world.acting.act(undoStep(FOLDER, step()));
+  const [first, second, third] = world.ui.lists.map(({ rows }) => rows[2]);
+  assert.deepEqual(
+    first?.buttons?.map(({ tooltip }) => tooltip),
+    ["Overwrite", "Keep", "Open Diff"],
+  );
+  assert.deepEqual(
+    second?.buttons?.map(({ tooltip }) => tooltip),
+    ["Skip", "Keep", "Open Diff"],
+  );
+  assert.deepEqual(
+    [first, second, third].map((row) => row?.isActive),
+    [false, true, true],
+  );
+  assert.deepEqual(folder.writes[0]?.params["decisions"], { "util.py": "overwrite" });
+});
+
+test("about the only file in conflict there is one question; it is there again after a look", async () => {
+  const folder = contending([outcome("app.py", "conflict", "changedSince")]);
+  const world = new FakeWorld(folder);
   world.ui.choices = ["Open Diff", "Overwrite"];
   await world.acting.act(undoStep(FOLDER, step()));
-  await world.settled();
+  assert.deepEqual(
+    world.ui.lists.map(({ rows }) => rows.map(({ label }) => label)),
+    [
+      ["Skip", "Overwrite", "Keep", "Open Diff"],
+      ["Skip", "Overwrite", "Keep", "Open Diff"],
+    ],
+  );
+  assert.equal(world.ui.lists[0]?.rows[1]?.description, "make it what it was before step 3 “Edit app.py”");
   assert.deepEqual(world.ui.compared, [
     {
       folder: FOLDER,
@@ -150,138 +229,84 @@ test("one file in conflict: after a look the question is there again; overwritte
       title: "app.py (before step 3 “Edit app.py” ↔ now)",
     },
   ]);
-  assert.deepEqual(folder.writes[1], {
-    method: "step/revertFiles",
-    params: { stepId: "s3", files: ["app.py"], onConflict: "overwrite", dryRun: false },
+  assert.deepEqual(folder.writes[0]?.params["decisions"], { "app.py": "overwrite" });
+});
+
+test("what is skipped stays in conflict, and the message says so", async () => {
+  const world = new FakeWorld(
+    contending([outcome("app.py", "conflict", "changedSince"), outcome("util.py", "restored")]),
+  );
+  world.ui.choices = ["Skip"];
+  await world.acting.act(undoStep(FOLDER, step()));
+  await world.settled();
+  assert.deepEqual(world.ui.told[0], {
+    severity: "warning",
+    message:
+      "Undid step 3 “Edit app.py”: 1 file restored. " +
+      "1 file is in conflict and was left alone (app.py: changed since).",
+    buttons: ["Undo", "Details"],
   });
-  assert.equal(
-    world.ui.told[2]?.message,
-    "Overwrote app.py with what was there before step 3 “Edit app.py”: 1 file restored. " +
-      "What was overwritten stays in snapshot cccccccccc.",
+});
+
+test("if a file changed while a person decided, it is asked again", async () => {
+  const folder = contending();
+  const world = new FakeWorld(folder);
+  let version = 0;
+  const { answer } = folder;
+  Object.assign(folder, {
+    answer: (method: string, params: Record<string, unknown>) => {
+      const result = answer(method, params) as { plan: string };
+      return { ...result, plan: `${result.plan}${version}` };
+    },
+  });
+  const choose = world.ui.choose.bind(world.ui);
+  world.ui.choose = (list) => {
+    if (world.ui.lists.length === 0) version += 1;
+    return choose(list);
+  };
+  world.ui.choices = ["app.py: Overwrite", "$(arrow-right) Go On", "app.py: Keep", "$(arrow-right) Go On"];
+  await world.acting.act(undoStep(FOLDER, step()));
+  assert.match(world.ui.lists[2]?.placeholder ?? "", /^Something changed meanwhile\. /);
+  assert.deepEqual(
+    folder.writes.map(({ params }) => params["decisions"]),
+    [{ "app.py": "keep" }],
   );
 });
 
-test("of several files in conflict those that are chosen are overwritten, and asked about where unsaved", async () => {
-  const conflicts = ["a", "b", "c"].map((file) => outcome(file, "conflict", "changedSince"));
-  const all = step({ files: conflicts.map(({ file }) => ({ ...step().files?.[0], file })) as never });
-  const folder = new FakeFolder((method, params) => ({
-    applied: params["dryRun"] !== true,
-    before: NOW,
-    after: AFTER,
-    files:
-      method === "step/revertFiles"
-        ? (params["files"] as string[]).map((file) => outcome(file, "restored"))
-        : conflicts,
-    steps: [all],
-  }));
+test("unsaved text of a file to overwrite is asked about", async () => {
+  const folder = contending();
   const world = new FakeWorld(folder);
-  world.ui.documents = [unsavedDocument("b")];
-  world.ui.buttons = ["Resolve..."];
-  world.ui.choices = ["a", "Overwrite", "b", "Overwrite", "a", "Keep", "c", "Overwrite", "Done: overwrite 2, keep 1"];
-  await world.acting.act(undoStep(FOLDER, all));
-  await world.settled();
+  world.ui.documents = [unsavedDocument("util.py")];
+  world.ui.choices = ["app.py: Overwrite", "util.py: Overwrite", "$(arrow-right) Go On"];
+  world.ui.answers = ["Discard Changes and Continue"];
+  assert.equal(await world.acting.act(undoStep(FOLDER, step())), true);
   assert.deepEqual(
     world.ui.asked.map(({ message }) => message),
-    ["b has unsaved text."],
+    ["util.py has unsaved text."],
   );
-  assert.equal(folder.writes.length, 1, "cancelled: only the undo itself was sent");
-  world.ui.answers = ["Discard Changes and Continue"];
-  world.ui.buttons = ["Resolve..."];
-  world.ui.choices = ["b", "Overwrite", "c", "Overwrite", "Done: overwrite 2, keep 1"];
-  await world.acting.act(undoStep(FOLDER, all));
-  await world.settled();
-  assert.deepEqual(folder.writes.at(-1)?.params["files"], ["b", "c"]);
-  assert.deepEqual(world.ui.discarded, ["b"]);
+  assert.deepEqual(world.ui.discarded, ["util.py"]);
 });
 
-test("leaving the list of conflicts leaves all of them", async () => {
-  const folder = answering(["app.py", "util.py"].map((file) => outcome(file, "conflict", "shared")));
+test("a conflict of hunks is overwritten with the same hunks; keeping it would differ in nothing", async () => {
+  const folder = contending([outcome("app.py", "conflict", "changedSince")]);
   const world = new FakeWorld(folder);
-  world.ui.buttons = ["Resolve..."];
-  world.ui.choices = ["app.py", "Overwrite"];
-  await world.acting.act(undoStep(FOLDER, step()));
-  await world.settled();
-  assert.equal(folder.writes.length, 1);
-});
-
-test("a file that others moved since cannot be overwritten by its new name", async () => {
-  const folder = answering([outcome("moved.py", "conflict", "changedSince")]);
-  const world = new FakeWorld(folder);
-  world.ui.buttons = ["Resolve..."];
-  await world.acting.act(undoStep(FOLDER, step()));
-  await world.settled();
-  assert.deepEqual(
-    world.ui.lists[0]?.rows.map(({ label }) => label),
-    ["Keep", "Open Diff"],
-  );
-});
-
-test("nothing is overwritten that was not chosen", async () => {
-  const folder = new FakeFolder((method, params) => ({
-    applied: params["dryRun"] !== true,
-    before: NOW,
-    after: AFTER,
-    files:
-      method === "step/revertFiles"
-        ? [outcome("app.py", "restored"), outcome("old.py", "restored")]
-        : [outcome("app.py", "conflict", "changedSince")],
-    steps: [step()],
-  }));
-  const world = new FakeWorld(folder);
-  world.ui.buttons = ["Resolve..."];
-  world.ui.choices = ["Overwrite"];
-  await world.acting.act(undoStep(FOLDER, step()));
-  await world.settled();
-  assert.equal(folder.writes.length, 1);
-  assert.match(world.ui.told[1]?.message ?? "", /did not overwrite app.py\. .*old.py would be written too/);
-});
-
-test("a conflict of a redo becomes what the step left; what another editor holds is overwritten by name only", async () => {
-  for (const [reason, extra] of [
-    ["changedSince", {}],
-    ["unsavedInEditor", { onConflict: "overwrite" }],
-  ] as const) {
-    const folder = new FakeFolder((method, params) => ({
-      applied: params["dryRun"] !== true,
-      before: NOW,
-      after: AFTER,
-      files: [method === "snapshot/revert" ? outcome("app.py", "restored") : outcome("app.py", "conflict", reason)],
-      steps: [step({ stepId: "part", parentStepId: "s3" }), step()],
-    }));
-    const world = new FakeWorld(folder);
-    world.ui.buttons = ["Resolve..."];
-    world.ui.choices = ["Overwrite"];
-    await world.acting.act(redoStep(FOLDER, "one"));
-    await world.settled();
-    assert.match(world.ui.told[0]?.message ?? "", /^Redid step 3 “Edit app.py”: no file was changed\./);
-    assert.deepEqual(folder.writes[1], {
-      method: "snapshot/revert",
-      params: { patches: [{ hash: AFTER, files: ["app.py"] }], ...extra, dryRun: false },
-    });
-  }
-});
-
-test("a conflict of hunks is overwritten with the same hunks", async () => {
-  const folder = new FakeFolder((_, params) => ({
-    applied: params["dryRun"] !== true,
-    before: NOW,
-    after: AFTER,
-    files: [
-      params["onConflict"] === "overwrite"
-        ? outcome("app.py", "restored")
-        : outcome("app.py", "conflict", "changedSince"),
-    ],
-  }));
-  const world = new FakeWorld(folder);
-  world.ui.buttons = ["Resolve..."];
   world.ui.choices = ["Overwrite"];
   await world.acting.act(revertHunks(FOLDER, step(), { file: "app.py" }, [1, 2]));
   await world.settled();
-  assert.deepEqual(folder.writes[1], {
-    method: "step/revertHunks",
-    params: { stepId: "s3", file: "app.py", hunks: [1, 2], onConflict: "overwrite", dryRun: false },
-  });
-  assert.match(world.ui.told[1]?.message ?? "", /^Reverted 2 hunks of app.py .*stays in snapshot cccccccccc\.$/);
+  const { hunks, decisions } = folder.writes[0]?.params ?? {};
+  assert.deepEqual([hunks, decisions], [[1, 2], { "app.py": "overwrite" }]);
+  assert.deepEqual(
+    world.ui.lists[0]?.rows.map(({ label }) => label),
+    ["Skip", "Overwrite", "Open Diff"],
+  );
+  assert.match(world.ui.told[0]?.message ?? "", /^Reverted 2 hunks of app.py .*stays in snapshot cccccccccc\.$/);
+});
+
+test("what is overwritten by a redo becomes what the step left", async () => {
+  const world = new FakeWorld(contending([outcome("app.py", "conflict", "changedSince")]));
+  world.ui.choices = ["Overwrite"];
+  await world.acting.act(redoStep(FOLDER, "one"));
+  assert.equal(world.ui.lists[0]?.rows[1]?.description, "make it what it was after step 3 “Edit app.py”");
 });
 
 test("the undo of an undo is a redo, where that is of the same step; its own undo is an undo again", async () => {
@@ -328,6 +353,7 @@ for (const [name, redo] of [
     });
     const world = new FakeWorld(folder);
     world.ui.buttons = ["Undo"];
+    world.ui.choices = ["Skip"];
     await world.acting.act(undoStep(FOLDER, step()));
     await world.settled();
     assert.deepEqual(folder.sent.find(({ method }) => method === "snapshot/diffFull")?.params, {
@@ -343,7 +369,7 @@ for (const [name, redo] of [
     assert.equal(
       world.ui.told.at(-1)?.message,
       "Took back the undo of step 3 “Edit app.py”: 1 file restored. " +
-        "1 file is in conflict and was left alone (util.py: it was changed since). " +
+        "1 file is in conflict and was left alone (util.py: changed since). " +
         "The session has continued, so its steps are listed as before.",
     );
   });
@@ -353,6 +379,7 @@ test("the undo of a revert is of the files that were written, and only of those"
   const folder = answering([outcome("app.py", "restored"), outcome("util.py", "conflict", "shared")]);
   const world = new FakeWorld(folder);
   world.ui.buttons = ["Undo"];
+  world.ui.choices = ["Skip", "Skip"];
   await world.acting.act(revertFiles(FOLDER, step(), [{ file: "app.py" }, { file: "util.py" }]));
   await world.settled();
   assert.deepEqual(folder.writes[1]?.params["patches"], [{ hash: BEFORE, files: ["app.py"] }]);
@@ -362,13 +389,13 @@ test("details open what was done to a file, or the file; the buttons are there a
   const folder = answering([outcome("app.py", "restored"), outcome("util.py", "conflict", "changedSince")]);
   const world = new FakeWorld(folder);
   world.ui.buttons = ["Details", "Details", undefined];
-  world.ui.choices = ["app.py", "util.py"];
+  world.ui.choices = ["Skip", "app.py", "util.py"];
   await world.acting.act(undoStep(FOLDER, step()));
   await world.settled();
   assert.deepEqual(
-    world.ui.lists[0]?.rows.map(({ label, description }) => [label, description]),
+    world.ui.lists[1]?.rows.map(({ label, description }) => [label, description]),
     [
-      ["util.py", "In conflict: it was changed since"],
+      ["util.py", "In conflict: changed since"],
       ["app.py", "Restored"],
     ],
   );
@@ -397,6 +424,7 @@ test("which notifications are wanted", async () => {
     for (const each of Object.values(files)) {
       const world = new FakeWorld(answering(each));
       world.wanted = wanted;
+      world.ui.choices = ["Skip"];
       await world.acting.act(undoStep(FOLDER, step()));
       await world.settled();
       told.push(...world.ui.told.map(({ severity }) => severity));

@@ -18,21 +18,21 @@ const SENTENCES: readonly (readonly [string, readonly ReturnType<typeof outcome>
     ["merged", "merged", "deleted", "deleted", "deleted"].map((kind) => outcome("a", kind as OutcomeKind)),
   ],
   [
-    "no file was changed. 1 file is in conflict and was left alone (a: it was changed since).",
+    "no file was changed. 1 file is in conflict and was left alone (a: changed since).",
     [outcome("a", "conflict", "changedSince")],
   ],
   [
     "1 file restored. 2 files are in conflict and were left alone.",
     [outcome("a", "conflict", "changedSince"), outcome("b", "restored"), outcome("c", "conflict", "shared")],
   ],
-  ["no file had to be changed. 1 file was kept (a: it is ignored).", [outcome("a", "kept", "ignored")]],
+  ["no file had to be changed. 1 file was kept (a: ignored).", [outcome("a", "kept", "ignored")]],
   ["no file had to be changed. 2 files were kept.", [outcome("a", "kept", "ignored"), outcome("b", "kept", "ignored")]],
   [
-    "1 file deleted. 1 file was skipped (a: a folder with other files stands in its place).",
+    "1 file deleted. 1 file was skipped (a: the folder has other files).",
     [outcome("a", "skipped", "directoryNotEmpty"), outcome("b", "deleted")],
   ],
   [
-    "1 file merged. 1 file could not be written (a: EACCES). 2 files were skipped.",
+    "1 file merged. 1 file could not be written (a: permission denied). 2 files were skipped.",
     [
       outcome("a", "failed", "EACCES"),
       outcome("b", "skipped", "inTheWay"),
@@ -72,9 +72,9 @@ test("a reason that this version does not know is told as it is", () => {
 
 test("what is only planned is told as such", () => {
   const files = [outcome("a", "restored"), outcome("b", "deleted"), outcome("c", "deleted"), outcome("d", "kept")];
-  assert.equal(plannedChangesText(files), "1 file to be restored, 2 to be deleted");
-  assert.equal(plannedChangesText([outcome("a", "conflict", "changedSince")]), "no file to be changed");
-  assert.equal(plannedText(outcome("a", "merged")), "to be merged");
-  assert.equal(plannedText(outcome("a", "skipped", "tooLarge")), "to be skipped: it is over the size limit");
-  assert.equal(plannedText(outcome("a", "conflict", "changedSince")), "in conflict: it was changed since");
+  assert.equal(plannedChangesText(files), "1 file to restore, 2 to delete");
+  assert.equal(plannedChangesText([outcome("a", "conflict", "changedSince")]), "no file to change");
+  assert.equal(plannedText(outcome("a", "merged")), "merge");
+  assert.equal(plannedText(outcome("a", "skipped", "tooLarge")), "skip: too large");
+  assert.equal(plannedText(outcome("a", "conflict", "changedSince")), "conflict: changed since");
 });

@@ -53,7 +53,7 @@ test("a file is undone as every action: foretold, done and told, with a button t
   const told = await run(world, () => undoFile(world.desk, target(pending("app.py", "7"))));
   const params = { files: ["app.py"], expect: { "app.py": "7" }, onConflict: "merge" };
   assert.deepEqual(folder.sent, [
-    { method: "review/revert", params: { ...params, dryRun: true } },
+    { method: "review/revert", params: { ...params, details: "counts", dryRun: true } },
     { method: "review/revert", params: { ...params, dryRun: false } },
   ]);
   assert.equal(told, "Undid the pending changes of app.py: 1 file restored.");

@@ -81,6 +81,7 @@ test("a step that was left alone is not done again", async () => {
   const folder = answering(() => files, ["partly", "applied"]);
   const world = new FakeWorld(folder);
   world.ui.buttons = ["Undo"];
+  world.ui.choices = ["Skip", "Skip"];
   await world.acting.act(undoTurn(FOLDER, turn()));
   await world.settled();
   assert.equal(folder.writes[1]?.params["count"], 1);
@@ -90,13 +91,14 @@ test("unsaved text is asked about; where nothing could be undone, that is said",
   const folder = answering(() => [outcome("app.py", "conflict", "changedSince")], ["applied", "applied"]);
   const world = new FakeWorld(folder);
   world.ui.documents = [unsavedDocument("app.py")];
+  world.ui.choices = ["Skip"];
   await world.acting.act(undoTurn(FOLDER, turn()));
   await world.settled();
   assert.match(
     world.ui.told[0]?.message ?? "",
     /^Undid nothing of the turn “Fix it”: no file was changed\. 1 file is in/,
   );
-  assert.deepEqual(world.ui.told[0]?.buttons, ["Resolve...", "Details"]);
+  assert.deepEqual(world.ui.told[0]?.buttons, ["Details"]);
   const held = answering(() => [outcome("app.py", "restored")]);
   const other = new FakeWorld(held);
   other.ui.documents = [unsavedDocument("app.py")];
@@ -105,23 +107,11 @@ test("unsaved text is asked about; where nothing could be undone, that is said",
   assert.deepEqual(held.writes, []);
 });
 
-test("conflicts are overwritten by an undo where all are; each is compared with what was before its first step", async () => {
-  const folder = answering((method) =>
-    method === "snapshot/revert"
-      ? [outcome("util.py", "restored")]
-      : [outcome("app.py", "conflict", "changedSince"), outcome("util.py", "conflict", "unsavedInEditor")],
-  );
+test("each file in conflict is compared with what was before the first step that changed it", async () => {
+  const files = [outcome("app.py", "conflict", "changedSince"), outcome("util.py", "conflict", "unsavedInEditor")];
+  const folder = answering(() => files);
   const world = new FakeWorld(folder);
-  world.ui.buttons = ["Resolve...", "Resolve...", "Resolve..."];
-  world.ui.choices = [
-    "app.py",
-    "Open Diff",
-    "util.py",
-    "Open Diff",
-    "util.py",
-    "Overwrite",
-    "Done: overwrite 1, keep 1",
-  ];
+  world.ui.choices = ["app.py: Open Diff", "util.py: Open Diff", "util.py: Overwrite", "$(arrow-right) Go On"];
   await world.acting.act(undoTurn(FOLDER, turn()));
   await world.settled();
   assert.deepEqual(
@@ -131,33 +121,7 @@ test("conflicts are overwritten by an undo where all are; each is compared with 
       ["util.py", { hash: BEFORE }, "util.py (before the turn “Fix it” ↔ now)"],
     ],
   );
-  assert.deepEqual(folder.writes.slice(1), [
-    {
-      method: "snapshot/revert",
-      params: { patches: [{ hash: BEFORE, files: ["util.py"] }], onConflict: "overwrite", dryRun: false },
-    },
-  ]);
-  const both = answering(() => [outcome("app.py", "conflict", "changedSince")]);
-  const again = new FakeWorld(both);
-  again.ui.buttons = ["Resolve..."];
-  again.ui.choices = ["Overwrite"];
-  await again.acting.act(undoTurn(FOLDER, turn()));
-  await again.settled();
-  assert.deepEqual(both.writes[1], {
-    method: "session/undo",
-    params: { ...UNDO, onConflict: "overwrite", dryRun: false },
-  });
-});
-
-test("a file that others moved since cannot be overwritten by its new name", async () => {
-  const world = new FakeWorld(answering(() => [outcome("moved.py", "conflict", "changedSince")]));
-  world.ui.buttons = ["Resolve..."];
-  await world.acting.act(undoTurn(FOLDER, turn()));
-  await world.settled();
-  assert.deepEqual(
-    world.ui.lists[0]?.rows.map(({ label }) => label),
-    ["Keep", "Open Diff"],
-  );
+  assert.deepEqual(folder.writes[0]?.params["decisions"], { "util.py": "overwrite" });
 });
 
 test("a running turn is ended only after a question", async () => {

@@ -7,7 +7,8 @@ local M = {}
 local NAMESPACE = vim.api.nvim_create_namespace("snapd.floats")
 
 ---@class snapd.FloatOptions
----@field keys? table<string, function> what keys do besides closing it; the float is closed before
+---@field keys? table<string, fun(line: integer)> what keys do besides closing it, with the cursor's line; it is closed before
+---@field cursor? integer the line where the cursor begins
 ---@field on_close? fun() it was closed without one of these keys
 ---@field marks? { [1]: integer, [2]: integer, [3]: integer, [4]: string }[] line, columns from 0, and highlight group
 
@@ -43,6 +44,9 @@ function M.show(lines, title, options)
     title = " " .. wording.one_line(title, width - 2) .. " ",
     title_pos = "center",
   })
+  if options.cursor then
+    vim.api.nvim_win_set_cursor(window, { math.min(options.cursor, #shown), 0 })
+  end
   local answered = false
   local function close()
     if vim.api.nvim_win_is_valid(window) then
@@ -52,9 +56,10 @@ function M.show(lines, title, options)
   local function map(key, run)
     vim.keymap.set("n", key, function()
       answered = run ~= nil
+      local line = vim.api.nvim_win_get_cursor(window)[1]
       close()
       if run then
-        run()
+        run(line)
       end
     end, { buffer = buf, nowait = true, silent = true })
   end

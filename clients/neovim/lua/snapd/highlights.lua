@@ -1,5 +1,7 @@
 --- The highlight groups of the plugin; each links to one that colour schemes have.
 
+local words = require("snapd.words")
+
 local M = {}
 
 local GROUPS = {
@@ -20,8 +22,19 @@ local GROUPS = {
   SnapdBlame = "NonText",
 }
 
+--- The group of an agent: the colour that the agent has everywhere.
+---@param agent? string
+---@return string
+function M.agent(agent)
+  return agent and "SnapdAgent_" .. words.agent_colour(agent).name or "SnapdAgent"
+end
+
 --- Defines them, where nobody has.
 function M.define()
+  for _, colour in ipairs(words.PALETTE) do
+    local fg = vim.o.background == "light" and colour.light or colour.dark
+    vim.api.nvim_set_hl(0, "SnapdAgent_" .. colour.name, { fg = fg, ctermfg = colour.terminal, default = true })
+  end
   for name, link in pairs(GROUPS) do
     vim.api.nvim_set_hl(0, name, { link = link, default = true })
   end

@@ -140,6 +140,39 @@ export const ACTING = [
     },
   },
   {
+    name: "each-conflict-is-decided",
+    async run(stage) {
+      const { world } = stage;
+      const names = ["a.txt", "b.txt", "c.txt"];
+      for (const name of names) world.write(name, ONE);
+      const agent = await stage.agent("claude", "Decide");
+      await agent.step("Change all", Object.fromEntries(names.map((name) => [name, ONE.replace("two", "TWO")])));
+      for (const name of names) world.write(name, ONE.replace("two", `mine in ${name}`));
+      await stage.row("Change all").filter({ hasText: "3 files" }).click();
+      await stage.press("Undo step");
+      const clash = (/** @type {string} */ name) => stage.dialog.getByRole("region", { name: `Conflict in ${name}` });
+      await clash("a.txt").getByLabel("Overwrite").check();
+      await stage.dialog.getByText("1 file will be restored, 2 in conflict").waitFor();
+      await clash("b.txt").getByLabel("Keep").check();
+      await stage.dialog.getByText("1 file will be restored, 1 in conflict, 1 kept").waitFor();
+      assert.equal(await clash("c.txt").getByLabel("Skip").isChecked(), true);
+      // a decision can be another one
+      await clash("a.txt").getByLabel("Skip").check();
+      await stage.dialog.getByText("2 files will be in conflict, 1 kept").waitFor();
+      await clash("a.txt").getByLabel("Overwrite").check();
+      await stage.dialog.getByText("1 file will be restored, 1 in conflict, 1 kept").waitFor();
+      await stage.checkAccess();
+      await stage.shot("decisions");
+      await stage.carryOut();
+      await untilEqual("as it was decided", () => names.map((name) => world.read(name).split("\n")[1]), [
+        "two",
+        "mine in b.txt",
+        "mine in c.txt",
+      ]);
+      await stage.row("Change all").filter({ hasText: "partly undone" }).waitFor();
+    },
+  },
+  {
     name: "a-turn-and-the-way-back",
     async run(stage) {
       const { page, world } = stage;

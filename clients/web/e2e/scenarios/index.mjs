@@ -8,6 +8,7 @@ import { LOOKING } from "./looking.mjs";
 import { PICTURES } from "./pictures.mjs";
 import { REVIEWING } from "./reviewing.mjs";
 import { STATE } from "./state.mjs";
+import { TODAY } from "./today.mjs";
 
 /**
  * @typedef {object} Scenario
@@ -18,6 +19,7 @@ import { STATE } from "./state.mjs";
 
 /** @type {readonly Scenario[]} */
 export const SCENARIOS = [
+  ...TODAY,
   ...LIVE,
   ...LOOKING,
   ...ACTING,

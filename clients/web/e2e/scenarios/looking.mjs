@@ -307,6 +307,25 @@ export const LOOKING = [
       await page.locator("#search").fill("no such thing");
       await page.locator("#search").press("Enter");
       await page.getByText("Nothing found").waitFor();
+
+      // the answer comes while one types; an older one, which comes later, does not take its place
+      const asked = /** @type {string[]} */ ([]);
+      await page.context().route("**/search?**", async (route) => {
+        const text = new URL(route.request().url()).searchParams.get("q") ?? "";
+        asked.push(text);
+        if (text === "need") await new Promise((resolve) => setTimeout(resolve, 1000));
+        // the page may have given the request up
+        await route.continue().catch(() => undefined);
+      });
+      await page.locator("#search").fill("need");
+      await untilEqual("it asks by itself", () => asked, ["need"]);
+      await page.locator("#search").fill("hay (");
+      await untilEqual("and asks again", () => asked, ["need", "hay ("]);
+      await untilEqual("what was typed last", () => page.locator("mark").first().textContent(), "hay (");
+      await page.waitForResponse("**/search?**", { timeout: 1500 }).catch(() => undefined);
+      assert.equal(await page.locator("mark").first().textContent(), "hay (");
+      assert.equal(await page.locator("#search").inputValue(), "hay (");
+      await page.context().unroute("**/search?**");
     },
   },
 ];

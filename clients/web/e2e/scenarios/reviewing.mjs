@@ -93,4 +93,63 @@ export const REVIEWING = [
       await page.getByText("Nothing is pending").waitFor();
     },
   },
+  {
+    name: "tree-and-viewed",
+    async run(stage) {
+      const { page, world } = stage;
+      const claude = await stage.agent("claude", "One part");
+      await claude.step("Three files", {
+        "src/long/way/1.txt": "1\n",
+        "src/long/way/2.txt": "2\n",
+        "src/3.txt": "3\n",
+      });
+      const codex = await stage.agent("codex", "Another part");
+      await codex.step("Two files", { "docs/4.txt": "4\n", "src/3.txt": "3\nmore\n" });
+      await stage.goTo("#/review");
+      const rows = () => page.locator(".timeline .row .own-name").allTextContents();
+      const whole = ["docs", "4.txt", "src", "3.txt", "long/way", "1.txt", "2.txt"];
+      await untilEqual("the tree", rows, whole);
+      await stage.checkAccess();
+      await page.getByRole("button", { name: /^long\/way\s*2 files/ }).click();
+      await untilEqual("a closed folder", rows, whole.slice(0, 5));
+      await page.getByRole("button", { name: /^long\/way\s*2 files/ }).press("Enter");
+      await untilEqual("open again", rows, whole);
+      await page
+        .locator(".row.pending", { hasText: "3.txt" })
+        .getByRole("img", { name: "by Claude Code, Codex" })
+        .waitFor();
+
+      // viewed: by box and by key, and kept in this browser
+      await page.getByRole("checkbox", { name: "Viewed docs/4.txt" }).check();
+      await page.getByText("viewed 1 of 4").waitFor();
+      await untilEqual("it is folded", () => stage.file("docs/4.txt").locator(".code").count(), 0);
+      await page.locator(".row.pending", { hasText: "1.txt" }).click();
+      await page.keyboard.press("x");
+      await page.getByText("viewed 2 of 4").waitFor();
+      await untilEqual(
+        "the next one is there",
+        () => page.locator(".row[aria-current]").getAttribute("title"),
+        "src/long/way/2.txt",
+      );
+      await stage.checkAccess();
+      await page.reload();
+      await page.getByText("viewed 2 of 4").waitFor();
+      // what changed since is to be viewed again
+      await codex.step("More of it", { "docs/4.txt": "4\n5\n" });
+      await page.getByText("viewed 1 of 4").waitFor();
+
+      // what one agent changed, alone
+      const filter = page.getByLabel("Show the changes of");
+      await filter.selectOption({ label: "Codex (2)" });
+      await untilEqual("of an agent", rows, ["docs", "4.txt", "src", "3.txt"]);
+      await page.getByText("viewed 0 of 2").waitFor();
+      await filter.selectOption({ label: "One part (3)" });
+      await untilEqual("of a session", rows, ["src", "3.txt", "long/way", "1.txt", "2.txt"]);
+      await stage.press("Keep these 3 files");
+      await page.getByText("Nothing of this is pending").waitFor();
+      await filter.selectOption({ label: "All agents and sessions" });
+      await untilEqual("the rest is pending", rows, ["docs", "4.txt"]);
+      assert.equal(world.read("src/3.txt"), "3\nmore\n");
+    },
+  },
 ];

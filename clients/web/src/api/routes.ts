@@ -32,10 +32,15 @@ export interface Status {
   readonly status?: StatusResult;
 }
 
+export type Decision = "merge" | "overwrite" | "keep";
+export type Decisions = Readonly<Record<string, Decision>>;
+
 /** How something that changes files is asked for. */
 export interface Asking {
   readonly dryRun?: boolean;
   readonly onConflict?: OnConflict;
+  /** What to do with single files instead, by their exact names. */
+  readonly decisions?: Decisions;
   readonly details?: "counts" | "diff";
   /** The plan of a dry run: if something else would be done, nothing is. */
   readonly expect?: string;

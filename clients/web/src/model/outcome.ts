@@ -1,5 +1,5 @@
 /** What an operation did with files, or would do, in words. */
-import type { ChangedBy, FileOutcome, OutcomeKind } from "@snapd/client";
+import type { ChangedBy, Contested, Details, FileOutcome, OutcomeKind } from "@snapd/client";
 import {
   ABSENT_REASONS,
   AUTHORS,
@@ -8,7 +8,7 @@ import {
   reasonText as reasonInWords,
   WRITTEN_OUTCOMES,
 } from "@snapd/client/words";
-import { visible } from "./names";
+import { exactName, visible } from "./names";
 import { agentName, counted } from "./wording";
 
 /** What a plan is about to do with a file. */
@@ -71,6 +71,25 @@ function summed(files: readonly FileOutcome[], will: string): string {
   return parts
     .map(({ count, word }, at) => `${at === 0 ? `${counted(count, "file")} ${will}` : `${count} `}${word}`)
     .join(", ");
+}
+
+/**
+ * The places where files are in conflict, and those that a person decided about: a file that is to be overwritten is in
+ * no conflict any more, and the decision can still be another.
+ *
+ * @param known Those that were shown before.
+ */
+export function contestedIn(
+  { files, details }: { readonly files: readonly FileOutcome[]; readonly details?: Pick<Details, "contested"> },
+  known: readonly Contested[],
+  decisions: Readonly<Record<string, unknown>>,
+): Contested[] {
+  const now = [...(details?.contested ?? [])];
+  const names = new Set(now.map(exactName));
+  for (const one of conflicts(files)) if (!names.has(exactName(one))) now.push({ ...one, name: "", by: [] });
+  for (const one of now) names.add(exactName(one));
+  const decided = known.filter((one) => Object.hasOwn(decisions, exactName(one)) && !names.has(exactName(one)));
+  return [...decided, ...now].sort((one, other) => (one.file < other.file ? -1 : one.file > other.file ? 1 : 0));
 }
 
 /** Everybody whose changes of a file are in the way, each once, the last first. */

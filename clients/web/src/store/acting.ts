@@ -1,9 +1,10 @@
 /** Undo, redo and revert: the plan first, then the change. */
-import type { Details, FileOutcome, OnConflict, Session, Step } from "@snapd/client";
+import type { Contested, Details, FileOutcome, OnConflict, Session, Step } from "@snapd/client";
 import { signal } from "@preact/signals";
 import { Problem } from "../api/problem";
 import {
   type Asking,
+  type Decisions,
   keep,
   type Pending,
   planRevert,
@@ -16,7 +17,7 @@ import {
   unrevert,
 } from "../api/routes";
 import { exactName } from "../model/names";
-import { conflicts, isSettled, summary } from "../model/outcome";
+import { conflicts, contestedIn, isSettled, summary } from "../model/outcome";
 import { counted, promptName, stepName } from "../model/wording";
 import { Latest } from "./latest";
 import { loadReview } from "./review";
@@ -50,6 +51,10 @@ export interface Proposal {
 export interface Plan {
   readonly proposal: Proposal;
   readonly onConflict: OnConflict;
+  /** What the person decided about single files, by their exact names. */
+  readonly decisions: Decisions;
+  /** Where files are in conflict, or were until the person decided about them. */
+  readonly contested: readonly Contested[];
   /** Absent while it is worked out. */
   readonly result?: Result;
   readonly problem?: Problem;
@@ -67,17 +72,18 @@ const planning = new Latest();
 export async function propose(
   proposal: Proposal,
   onConflict: OnConflict = "merge",
+  decisions: Decisions = {},
   isChanged: boolean = false,
 ): Promise<void> {
   if (isReadOnly.value) return;
   const isCurrent = planning.begin();
-  const known = plan.value?.proposal === proposal ? plan.value.result : undefined;
-  const next = { proposal, onConflict, isChanged, isDoing: false };
-  plan.value = { ...next, ...(known === undefined ? {} : { result: known }) };
+  const known = plan.value?.proposal === proposal ? plan.value : undefined;
+  const next = { proposal, onConflict, decisions, isChanged, isDoing: false, contested: known?.contested ?? [] };
+  plan.value = { ...next, ...(known?.result === undefined ? {} : { result: known.result }) };
   try {
-    const result = await proposal.ask({ dryRun: true, details: "diff", onConflict });
+    const result = await proposal.ask({ dryRun: true, details: "diff", onConflict, decisions });
     if (!isCurrent()) return;
-    plan.value = { ...next, result };
+    plan.value = { ...next, result, contested: contestedIn(result, next.contested, decisions) };
     // where no file changes and there is nothing to decide, there is nothing to ask
     if (!isChanged && isSettled(result.files)) await carryOut();
   } catch (error) {
@@ -89,11 +95,11 @@ export async function propose(
 export async function carryOut(): Promise<void> {
   const current = plan.value;
   if (current?.result === undefined || current.isDoing) return;
-  const { proposal, onConflict, result } = current;
+  const { proposal, onConflict, decisions, result } = current;
   const expected = result.plan === undefined ? {} : { expect: result.plan };
   plan.value = { ...current, isDoing: true };
   try {
-    const { files, steps } = await proposal.ask({ onConflict, ...expected });
+    const { files, steps } = await proposal.ask({ onConflict, decisions, ...expected });
     plan.value = undefined;
     const left = conflicts(files);
     const what =
@@ -101,7 +107,7 @@ export async function carryOut(): Promise<void> {
     const hint = left.length === 0 ? undefined : "What is in conflict was left as it is.";
     tell(`${what}: ${summary(files)}.`, { hint, ...(proposal.back === undefined ? {} : { action: proposal.back }) });
   } catch (error) {
-    if (error instanceof Problem && error.kind === "planChanged") await propose(proposal, onConflict, true);
+    if (error instanceof Problem && error.kind === "planChanged") await propose(proposal, onConflict, decisions, true);
     else plan.value = { ...current, problem: noted(error), isDoing: false };
   }
   void loadReview();
@@ -157,9 +163,8 @@ export function revertTo(sessionId: string, messageId: string, text: string | un
     title: `Restore to before “${promptName(text)}”`,
     verb: "Restore",
     done: "Restored to before the prompt",
-    async ask({ dryRun, onConflict, expect }) {
-      const asking = { ...(onConflict && { onConflict }), ...(expect && { expect }) };
-      if (dryRun === true) return planRevert(sessionId, messageId, asking);
+    async ask(asking) {
+      if (asking.dryRun === true) return planRevert(sessionId, messageId, asking);
       return (await revert(sessionId, messageId, asking)).revert;
     },
     back: { label: "Bring it back", act: () => void bringBack(sessionId) },

@@ -1,8 +1,9 @@
 /** What an undo, a redo or a revert would do, before it does it. */
 import type { Contested, Dispute, FileOutcome, OnConflict } from "@snapd/client";
 import type { JSX } from "preact";
-import { visible } from "../model/names";
-import { isAbsent, plannedName, plannedSummary, reasonOf, reasonText, whoChangedAll } from "../model/outcome";
+import type { Decision } from "../api/routes";
+import { exactName, visible } from "../model/names";
+import { isAbsent, plannedName, plannedSummary, reasonOf, reasonText, whoChangedAll, written } from "../model/outcome";
 import { patchLines } from "../model/patch";
 import { carryOut, dismiss, type Plan, plan, propose, type Result } from "../store/acting";
 import { Age, Button, Counts, FileName, Trouble } from "./bits";
@@ -38,7 +39,9 @@ export function PlanDialog(): JSX.Element | null {
           Something changed meanwhile. This is what would be done now.
         </p>
       )}
-      {problem !== undefined && <Trouble problem={problem} again={() => void propose(proposal, current.onConflict)} />}
+      {problem !== undefined && (
+        <Trouble problem={problem} again={() => void propose(proposal, current.onConflict, current.decisions)} />
+      )}
       {problem === undefined && result === undefined && (
         <div class="skeleton plan-waiting" aria-label="Working it out" role="status" />
       )}
@@ -48,23 +51,27 @@ export function PlanDialog(): JSX.Element | null {
 }
 
 /** Whether it is of any use to do it: a step whose files are all kept counts as undone from then on. */
-function doesAnything(result: Result, { onConflict }: Plan): boolean {
-  return (
-    onConflict === "keep" || result.files.some(({ outcome }) => ["restored", "deleted", "merged"].includes(outcome))
-  );
+function doesAnything(result: Result, { onConflict, decisions }: Plan): boolean {
+  const keeps = [onConflict, ...Object.values(decisions)].includes("keep");
+  return keeps || written(result.files).length > 0;
 }
 
 function PlanBody({ plan: current, result }: { readonly plan: Plan; readonly result: Result }): JSX.Element {
-  const contested = result.details?.contested ?? [];
-  const clashes = result.files.filter(({ outcome }) => outcome === "conflict");
-  const hasClash = clashes.length + contested.length > 0;
-  const hasChoice = hasClash || isAbsent(result.files) || current.onConflict !== "merge";
+  const { contested } = current;
+  // one file is decided about where it stands
+  const hasChoice =
+    contested.length > 1 || current.onConflict !== "merge" || (contested.length === 0 && isAbsent(result.files));
   const diff = result.details?.diff ?? result.diff ?? "";
   return (
     <>
-      {hasChoice && <Choice current={current} hasClash={hasClash} />}
-      {contested.map((one) => (
-        <Clash key={`${one.name} ${one.file}`} contested={one} />
+      {hasChoice && <Choice current={current} hasClash={contested.length > 0} />}
+      {contested.map((one, at) => (
+        <Clash
+          key={`${one.name} ${exactName(one)}`}
+          contested={one}
+          plan={current}
+          isFirst={exactName(one) !== exactName(contested[at - 1] ?? { file: "" })}
+        />
       ))}
       <FileList files={result.files} />
       {result.details !== undefined && result.details.additions + result.details.deletions > 0 && (
@@ -103,7 +110,7 @@ function Choice({ current, hasClash }: { readonly current: Plan; readonly hasCla
             type="radio"
             name="conflict"
             checked={current.onConflict === value}
-            onChange={() => void propose(current.proposal, value, current.isChanged)}
+            onChange={() => void propose(current.proposal, value, {}, current.isChanged)}
           />
           <span>
             <span class="choice-label">{label}</span>
@@ -115,7 +122,14 @@ function Choice({ current, hasClash }: { readonly current: Plan; readonly hasCla
   );
 }
 
-function Clash({ contested }: { readonly contested: Contested }): JSX.Element {
+interface ClashProps {
+  readonly contested: Contested;
+  readonly plan: Plan;
+  /** Whether it is the first place of its file: a decision is about the whole file. */
+  readonly isFirst: boolean;
+}
+
+function Clash({ contested, plan: current, isFirst }: ClashProps): JSX.Element {
   const { file, reason, by, dispute } = contested;
   const last = by.find(({ elsewhere }) => elsewhere !== true);
   return (
@@ -129,7 +143,47 @@ function Clash({ contested }: { readonly contested: Contested }): JSX.Element {
         {last?.at !== undefined && <Age at={last.at} />}
       </header>
       {dispute !== undefined && <DisputeView dispute={dispute} />}
+      {isFirst && <DecisionChoice name={exactName(contested)} file={file} plan={current} />}
     </section>
+  );
+}
+
+const DECISIONS: readonly { readonly value: Decision; readonly label: string; readonly hint: string }[] = [
+  { value: "merge", label: "Skip", hint: "The file stays as it is, and can be undone later." },
+  {
+    value: "overwrite",
+    label: "Overwrite",
+    hint: "Later changes in these places are removed; the history keeps them.",
+  },
+  { value: "keep", label: "Keep", hint: "The file stays as it is, and counts as undone." },
+];
+
+interface DecisionProps {
+  readonly name: string;
+  readonly file: string;
+  readonly plan: Plan;
+}
+
+/** What becomes of one file in conflict. */
+function DecisionChoice({ name, file, plan: current }: DecisionProps): JSX.Element {
+  const { proposal, onConflict, decisions, isChanged } = current;
+  const chosen = decisions[name] ?? (onConflict === "fail" ? "merge" : onConflict);
+  return (
+    <fieldset class="decision">
+      <legend class="heard">What becomes of {visible(file)}</legend>
+      {DECISIONS.map(({ value, label, hint }) => (
+        <label key={value} title={hint}>
+          <input
+            type="radio"
+            name={`decision ${name}`}
+            checked={chosen === value}
+            onChange={() => void propose(proposal, onConflict, { ...decisions, [name]: value }, isChanged)}
+          />
+          {label}
+        </label>
+      ))}
+      <span class="quiet">{DECISIONS.find(({ value }) => value === chosen)?.hint}</span>
+    </fieldset>
   );
 }
 

@@ -6,7 +6,7 @@ import type { DiffHunk } from "../model/diff";
 import { exactName, visible } from "../model/names";
 import { type Filter, fragmentOf, type Route } from "../model/route";
 import { type FolderRow, type TreeFileRow, treeRows } from "../model/tree";
-import { agentName, counted, grouped, sessionName, sums } from "../model/wording";
+import { agentName, counted, grouped, sums } from "../model/wording";
 import { keepPending, propose, undoPending } from "../store/acting";
 import { reviewSource, stateOf } from "../store/diffs";
 import { currentHunk } from "../store/place";
@@ -140,7 +140,7 @@ function OwnerFilter({ files, of }: OwnerFilterProps): JSX.Element | null {
   if (bySession.size < 2 && of === undefined) return null;
   const nameOf = (id: string) => {
     const session = known?.get(id);
-    return session === undefined ? "Session" : sessionName(session);
+    return session === undefined ? "Session" : session.name;
   };
   return (
     <select
@@ -177,20 +177,27 @@ function indent(depth: number): Record<string, string> {
 
 function FolderItem({ row, flip }: { readonly row: FolderRow; readonly flip: () => void }): JSX.Element {
   const { name, depth, isOpen, files, viewed } = row;
-  const label = `Folder ${name}, ${counted(files, "file")}${viewed > 0 ? `, ${grouped(viewed)} viewed` : ""}`;
   return (
     <button
       type="button"
       class="row folder-row"
       style={indent(depth)}
       aria-expanded={isOpen}
-      aria-label={label}
       title={name}
       onClick={flip}
     >
       <Icon name="chevron" />
       <Cut text={name} />
-      <span class="quiet">{viewed > 0 ? `${grouped(viewed)} / ${grouped(files)}` : grouped(files)}</span>
+      <span class="quiet">
+        {viewed > 0 && (
+          <>
+            {grouped(viewed)}
+            <span class="heard"> viewed of </span> /{" "}
+          </>
+        )}
+        {grouped(files)}
+        <span class="heard"> {files === 1 ? "file" : "files"}</span>
+      </span>
     </button>
   );
 }
@@ -250,7 +257,7 @@ function OwnerLinks({ of }: { readonly of: PendingFile }): JSX.Element {
           <a
             key={sessionId}
             href={fragmentOf({ page: "timeline", scope: sessionId })}
-            title={session === undefined ? undefined : `${agentName(session.agent)}: ${sessionName(session)}`}
+            title={session === undefined ? undefined : `${agentName(session.agent)}: ${session.name}`}
             aria-label={`by ${agentName(session?.agent)}`}
           >
             <Agent name={session?.agent} />

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FileOutcome, OutcomeKind } from "@snapd/client";
 import { BINDINGS, Keys } from "../../src/model/keys";
-import { isSettled, plannedSummary, reasonText, summary, whoChanged } from "../../src/model/outcome";
+import { contestedIn, isSettled, plannedSummary, reasonText, summary, whoChanged } from "../../src/model/outcome";
 
 const files = (...kinds: OutcomeKind[]): FileOutcome[] => kinds.map((outcome, at) => ({ file: `${at}`, outcome }));
 
@@ -34,6 +34,23 @@ test("a plan that changes nothing and leaves nothing to decide asks nothing", ()
   assert.equal(isSettled(files("unchanged", "conflict")), false);
   assert.equal(isSettled(files("restored")), false);
   assert.equal(isSettled([{ file: "a", outcome: "unchanged", reason: "already" }]), false);
+});
+
+test("a file that a person decided about stays to be decided about", () => {
+  const by = [{ author: "user" as const }];
+  const before = { files: files("conflict", "conflict"), details: { contested: [{ file: "0", name: "s", by }] } };
+  const first = contestedIn(before, [], {});
+  assert.deepEqual(
+    first.map(({ file, by }) => [file, by.length]),
+    [
+      ["0", 1],
+      ["1", 0],
+    ],
+  );
+  const after = { files: files("restored", "conflict"), details: { contested: [] } };
+  const names = (decisions: object) => contestedIn(after, first, { ...decisions }).map(({ file }) => file);
+  assert.deepEqual(names({ "0": "overwrite" }), ["0", "1"]);
+  assert.deepEqual(names({}), ["1"]);
 });
 
 test("one key, or two after each other in time", () => {

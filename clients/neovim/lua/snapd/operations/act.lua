@@ -30,15 +30,18 @@ local function ask(connection, action, extra)
   return connection:ask(action.method, params)
 end
 
---- Raises an error if an action that overwrites conflicts would write over unsaved text.
+---@alias snapd.Decisions table<string, "overwrite"|"keep"> by exact name
+
+--- Raises an error if a file that is to be overwritten has unsaved text.
 ---@param connection snapd.Connection
 ---@param action snapd.Action
-local function refuse_unsaved(connection, action)
-  -- without overwriting, the daemon says which files have unsaved text, in any editor
+---@param decisions snapd.Decisions
+local function refuse_unsaved(connection, action, decisions)
+  -- without a decision, the daemon says which files have unsaved text, in any editor
   local merged = ask(connection, action, { dryRun = true })
   for _, file in ipairs(merged.files) do
     local is_here = unsaved.has(files.path(connection:folder(), file))
-    if file.reason == "unsavedInEditor" or is_here then
+    if decisions[plans.name(file)] == "overwrite" and (file.reason == "unsavedInEditor" or is_here) then
       error(
         errors.new(
           ("%s has unsaved text in %s."):format(file.file, is_here and "a buffer" or "an editor"),
@@ -50,58 +53,91 @@ local function refuse_unsaved(connection, action)
   end
 end
 
+---@param decisions snapd.Decisions
+---@return snapd.Decisions? decisions nil for none: an empty table would be sent as a list
+local function sent(decisions)
+  return next(decisions) and decisions or nil
+end
+
 --- What an action would do; within a task.
 ---@param connection snapd.Connection
 ---@param action snapd.Action
----@param overwrites boolean
+---@param decisions snapd.Decisions
 ---@return table outcome
-local function foretell(connection, action, overwrites)
-  if not overwrites then
-    return ask(connection, action, { dryRun = true })
+local function foretell(connection, action, decisions)
+  if vim.list_contains(vim.tbl_values(decisions), "overwrite") then
+    refuse_unsaved(connection, action, decisions)
   end
-  refuse_unsaved(connection, action)
-  return ask(connection, action, { dryRun = true, onConflict = "overwrite" })
+  return ask(connection, action, { dryRun = true, decisions = sent(decisions) })
 end
+
+local EXPLAINED = table.concat({
+  "A file conflicts if others changed the same lines since. You decide about each:",
+  "  overwrite  it becomes what it was; the history keeps what is overwritten",
+  "  keep       it stays as it is, for good: no later undo tries it again",
+  "  skip       it stays as it is, in conflict; all else is done",
+  "Nothing is written before you press y, and then exactly what is shown here.",
+}, "\n")
+
+---@class snapd.Answer
+---@field key string "y", "o", "K", "s", "c" or "?"
+---@field files table[] the file in conflict there; all of them if the cursor was at none
 
 --- Shows a plan, and waits within a task for what is decided.
 ---@param action snapd.Action
 ---@param plan table
----@param overwrites boolean
+---@param decisions snapd.Decisions
 ---@param note? string
----@return "do"|"overwrite"|"list"|nil decision
-local function decide(action, plan, overwrites, note)
+---@param about? string the name of the file that was decided about last: the cursor begins there
+---@return snapd.Answer? answer
+local function decide(action, plan, decisions, note, about)
   local in_conflict = outcomes.with(plan.files, "conflict")
   local has_unsaved = vim.iter(in_conflict):any(function(file)
     return file.reason == "unsavedInEditor"
   end)
   local keys = {}
-  local does_something = #outcomes.written(plan.files) > 0 or #in_conflict < #plan.files or #plan.files == 0
-  if does_something then
+  if #outcomes.written(plan.files) > 0 or #in_conflict < #plan.files then
     keys[#keys + 1] = { "y", #in_conflict > 0 and "do it, and leave the files that conflict" or "do it" }
   end
+  if has_unsaved then
+    note = note or "Save or discard the unsaved text to have all of it done."
+  end
   if #in_conflict > 0 then
-    if has_unsaved then
-      note = "Save or discard the unsaved text to have all of it done."
-    elseif not overwrites then
-      keys[#keys + 1] = { "o", "show what would happen if the files that conflict were overwritten" }
-    end
+    keys[#keys + 1] = { "o", "overwrite the file under the cursor, or all that conflict" }
+    keys[#keys + 1] = { "K", "keep it, or all that conflict, for good" }
+  end
+  if next(decisions) then
+    keys[#keys + 1] = { "s", "skip the file under the cursor: leave it in conflict" }
+  end
+  if #in_conflict > 0 then
     keys[#keys + 1] = { "c", "list the conflicts, and change nothing" }
+    keys[#keys + 1] = { "?", "what this means" }
   end
   keys[#keys + 1] = { "q", "change nothing" }
-  local text = plans.text(plan, note, action.names_steps or false, keys)
+  local text = plans.text(plan, note, action.names_steps or false, decisions, keys)
+  local cursor
+  for line, file in pairs(text.files) do
+    cursor = plans.name(file) == about and line or cursor
+  end
   return task.await(function(done)
-    local function decision(name)
-      return function()
-        done(name)
-      end
-    end
     local map = {}
-    local meaning = { y = "do", o = "overwrite", c = "list" }
     for _, key in ipairs(keys) do
-      map[key[1]] = meaning[key[1]] and decision(meaning[key[1]])
+      map[key[1]] = key[1] ~= "q"
+          and function(line)
+            local file = text.files[line]
+            done({ key = key[1], files = file and { file } or in_conflict })
+          end
+        or nil
     end
-    local title = action.aim:sub(1, 1):upper() .. action.aim:sub(2) .. (overwrites and ", overwriting" or "") .. "?"
-    floats.show(text.lines, title, { keys = map, marks = text.marks, on_close = decision(nil) })
+    local title = action.aim:sub(1, 1):upper() .. action.aim:sub(2) .. "?"
+    floats.show(text.lines, title, {
+      keys = map,
+      marks = text.marks,
+      cursor = cursor,
+      on_close = function()
+        done(nil)
+      end,
+    })
   end)
 end
 
@@ -128,15 +164,14 @@ function M.at_once(connection, action)
   report(connection, action, ask(connection, action, {}))
 end
 
---- Does what a plan says, or gives what would be done now instead; within a task.
+--- Does what a plan says; within a task.
 ---@param connection snapd.Connection
 ---@param action snapd.Action
 ---@param plan table of a dry run
----@param overwrites boolean
+---@param decisions snapd.Decisions
 ---@return table? outcome nil if it would be something else by now
-local function carry_out(connection, action, plan, overwrites)
-  local extra = { expect = plan.plan, onConflict = overwrites and "overwrite" or nil }
-  local ok, result = pcall(ask, connection, action, extra)
+local function carry_out(connection, action, plan, decisions)
+  local ok, result = pcall(ask, connection, action, { expect = plan.plan, decisions = sent(decisions) })
   if ok then
     return result
   elseif errors.is_error(result) and result.kind == "planChanged" then
@@ -145,34 +180,43 @@ local function carry_out(connection, action, plan, overwrites)
   error(result, 0)
 end
 
---- Shows the plan, and does what the user agrees to.
+--- Shows the plan, and does what the user agrees to. A plan that changes nothing asks nothing.
 ---@param connection snapd.Connection
 ---@param action snapd.Action
 function M.run(connection, action)
   task.start(action.aim, function()
-    local overwrites, note = false, nil
-    local plan = foretell(connection, action, overwrites)
+    local decisions, note, about = {}, nil, nil
+    local plan = foretell(connection, action, decisions)
     while true do
-      local decision = decide(action, plan, overwrites, note)
+      local asks = next(decisions) or #outcomes.written(plan.files) + #outcomes.with(plan.files, "conflict") > 0
+      local answer = asks and decide(action, plan, decisions, note, about) or not asks and { key = "y", files = {} }
       note = nil
-      if not decision then
+      if not answer then
         return
-      elseif decision == "list" then
+      end
+      about = #answer.files == 1 and plans.name(answer.files[1]) or nil
+      if answer.key == "c" then
         conflicts.list(connection:folder(), plan, action.aim)
         return
-      elseif decision == "do" then
-        if overwrites then
-          refuse_unsaved(connection, action)
+      elseif answer.key == "?" then
+        note = EXPLAINED
+      elseif answer.key == "y" then
+        if vim.list_contains(vim.tbl_values(decisions), "overwrite") then
+          refuse_unsaved(connection, action, decisions)
         end
-        local outcome = carry_out(connection, action, plan, overwrites)
+        local outcome = carry_out(connection, action, plan, decisions)
         if outcome then
           report(connection, action, outcome)
           return
         end
-        note = "Something changed meanwhile. This is what would be done now."
+        -- what was decided was about the files as they were
+        decisions, note = {}, "Something changed meanwhile. This is what would be done now."
+      else
+        for _, file in ipairs(answer.files) do
+          decisions[plans.name(file)] = ({ o = "overwrite", K = "keep" })[answer.key]
+        end
       end
-      overwrites = overwrites or decision == "overwrite"
-      plan = foretell(connection, action, overwrites)
+      plan = foretell(connection, action, decisions)
     end
   end)
 end

@@ -1,7 +1,9 @@
 --- A plan as text: what an operation would do, file by file, and whom it conflicts with.
 
+local highlights = require("snapd.highlights")
 local outcomes = require("snapd.operations.outcomes")
 local wording = require("snapd.wording")
+local words = require("snapd.words")
 
 local M = {}
 
@@ -12,31 +14,29 @@ local MOST_STEPS = 8
 ---@class snapd.PlanText
 ---@field lines string[]
 ---@field marks table[] see `snapd.FloatOptions`
+---@field files table<integer, table> the files in conflict, and those that were decided about, by their line
 
 ---@param by table ChangedBy
 ---@return string
 local function who(by)
-  if by.author == "user" then
-    return "you"
-  elseif by.author == "unknown" then
-    return "somebody"
-  elseif by.author == "operation" then
-    return "a " .. (by.kind or "change")
+  if by.author == "operation" then
+    return by.kind and words.OPERATIONS[by.kind].noun or "an operation"
   end
-  return by.agent and wording.one_line(by.agent, 30) or "an agent"
+  return words.AUTHORS[by.author] or by.agent and wording.one_line(words.agent_title(by.agent), 30) or "an agent"
 end
 
---- The steps and operations that an outcome is about: "claude: round the totals", "a restore".
+--- The steps and operations that an outcome is about: "claude: round the totals", "a restore"; and whose they are.
 ---@param outcome table
----@return string[]
+---@return { [1]: string, [2]: string? }[]
 local function subjects(outcome)
   local names = {}
   for _, step in ipairs(outcome.steps or {}) do
     local name = step.description or step.tool or "step " .. step.stepId:sub(1, 8)
-    names[#names + 1] = wording.one_line(step.agent or "an agent", 30) .. ": " .. wording.one_line(name, 60)
+    names[#names + 1] =
+      { wording.one_line(step.agent or "an agent", 30) .. ": " .. wording.one_line(name, 60), step.agent or "an agent" }
   end
   for _, operation in ipairs(outcome.operations or {}) do
-    names[#names + 1] = "a " .. operation.kind
+    names[#names + 1] = { words.OPERATIONS[operation.kind].noun }
   end
   return names
 end
@@ -49,7 +49,7 @@ function M.conflict(file, contested)
   local text = file.message or outcomes.reason(file.reason or "changedSince")
   local names, seen = {}, {}
   for _, by in ipairs(contested and contested.by or {}) do
-    if not seen[who(by)] then
+    if not by.elsewhere and not seen[who(by)] then
       seen[who(by)] = true
       names[#names + 1] = who(by)
     end
@@ -58,9 +58,17 @@ function M.conflict(file, contested)
     text = text .. (file.reason == "shared" and " with " or " by ") .. wording.listed(names)
   end
   if contested and contested.dispute then
-    text = text .. ", line " .. contested.dispute.line
+    local first, count = contested.dispute.line, #contested.dispute.now
+    text = text .. (count > 1 and (", lines %d to %d"):format(first, first + count - 1) or ", line " .. first)
   end
   return text
+end
+
+--- The exact name of a file, for requests.
+---@param file table FileOutcome
+---@return string
+function M.name(file)
+  return file.uri or file.file
 end
 
 --- The contested files by name.
@@ -78,18 +86,21 @@ end
 ---@param outcome table of a dry run
 ---@param note? string something to know before
 ---@param names_steps boolean whether to say which steps it is about
+---@param decisions table<string, string> what was decided about files
 ---@param keys { [1]: string, [2]: string }[] keys, and what they do
 ---@return snapd.PlanText
-function M.text(outcome, note, names_steps, keys)
-  local lines, marks = {}, {}
+function M.text(outcome, note, names_steps, decisions, keys)
+  local lines, marks, decided = {}, {}, {}
   local function add(text, group, from, to)
     lines[#lines + 1] = text
     if group then
       marks[#marks + 1] = { #lines - 1, from or 0, to or #text, group }
     end
   end
+  for _, line in ipairs(note and vim.split(note, "\n") or {}) do
+    add(line, "WarningMsg")
+  end
   if note then
-    add(note, "WarningMsg")
     add("")
   end
   local about = names_steps and subjects(outcome) or {}
@@ -98,7 +109,7 @@ function M.text(outcome, note, names_steps, keys)
       add(("and %d more"):format(#about - MOST_STEPS), "SnapdDim")
       break
     end
-    add(subject, "SnapdAgent")
+    add(subject[1], highlights.agent(subject[2]), 0, #wording.one_line(subject[2] or subject[1], 30))
   end
   if #about > 0 then
     add("")
@@ -118,8 +129,14 @@ function M.text(outcome, note, names_steps, keys)
     end
     if needs_look then
       text = text .. "  " .. M.conflict(file, contested[file.file])
+    elseif decisions[M.name(file)] then
+      local verb = decisions[M.name(file)] == "overwrite" and "overwrites: " or ""
+      text = text .. "  " .. verb .. M.conflict(file, contested[file.file])
     elseif file.reason then
       text = text .. "  " .. (file.message or outcomes.reason(file.reason, file.branch))
+    end
+    if file.outcome == "conflict" or decisions[M.name(file)] then
+      decided[#lines + 1] = file
     end
     add(text, needs_look and "SnapdConflict" or "SnapdTool", 0, #word)
     local dispute = file.outcome == "conflict" and contested[file.file] and contested[file.file].dispute
@@ -142,7 +159,7 @@ function M.text(outcome, note, names_steps, keys)
   for _, key in ipairs(keys) do
     add(("%-3s %s"):format(key[1], key[2]), "SnapdKey", 0, #key[1])
   end
-  return { lines = lines, marks = marks }
+  return { lines = lines, marks = marks, files = decided }
 end
 
 return M

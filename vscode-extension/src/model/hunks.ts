@@ -1,6 +1,6 @@
 // Which hunks of a step's file lines of its diff editor belong to.
 
-import type { Hunk } from "@snapd/client";
+import type { Hunk, PendingHunk } from "@snapd/client";
 
 /** Lines, counted from 1, both ends included. */
 export interface LineRange {
@@ -49,6 +49,33 @@ export function isShownBy(lines: readonly string[], hunks: readonly Hunk[], side
     const shown = count === 0 ? [] : lines.slice(start - 1, start - 1 + count);
     return told.length === count && told.every((line, at) => bare(line) === bare(shown[at]));
   });
+}
+
+/** Where a hunk begins on one side: its first changed line, from 0; never beyond the document. */
+export function firstChangedLine(hunk: Hunk, side: DiffSide, lineCount: number): number {
+  const { start, count } = spanOf(hunk, side);
+  const sign = side === "before" ? "-" : "+";
+  const before = hunk.lines.findIndex((line) => line.startsWith("+") || line.startsWith("-"));
+  const own = hunk.lines.slice(0, before).filter((line) => line.startsWith(" ") || line.startsWith(sign)).length;
+  return Math.max(0, Math.min((count === 0 ? start : start - 1) + own, lineCount - 1));
+}
+
+/** A pending hunk that has a change of a step, and whether it has no other. */
+export interface PendingPart {
+  readonly index: number;
+  readonly isAlone: boolean;
+}
+
+/** The pending hunk in which the change of a step's hunk is; undefined if it is not pending as the step made it. */
+export function pendingPart(hunk: Hunk, pending: readonly PendingHunk[], stepId: string): PendingPart | undefined {
+  const own = changedLines(hunk, Infinity);
+  for (const { index, lines, owners } of pending) {
+    if (!owners.some((owner) => owner.stepId === stepId)) continue;
+    const all = lines.filter((line) => line.startsWith("+") || line.startsWith("-"));
+    const at = all.findIndex((_, from) => own.every((line, offset) => all[from + offset] === line));
+    if (at >= 0) return { index, isAlone: all.length === own.length };
+  }
+  return undefined;
 }
 
 /** The first lines of a hunk that were changed, for a list. */

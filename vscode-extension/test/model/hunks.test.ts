@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Hunk } from "@snapd/client";
-import { changedLines, hunksAt, isShownBy, linesSelected } from "../../src/acting/hunks";
+import { changedLines, hunksAt, isShownBy, linesSelected, firstChangedLine, pendingPart } from "../../src/model/hunks";
 
 function hunk(index: number, header: string, lines: readonly string[] = []): Hunk {
   return { index, header, lines: [...lines] };
@@ -99,4 +99,30 @@ test("a side without lines is shown by any document", () => {
 
 test("the first changed lines of a hunk", () => {
   assert.deepEqual(changedLines(hunk(0, "", [" a", "-b", "+c", " d", "+e"]), 2), ["-b", "+c"]);
+});
+
+const OWNED = { oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, owners: [{ sessionId: "one", stepId: "s1" }] };
+
+test("a hunk of a step is found among what is pending, by its lines and its step", () => {
+  const hunk = { index: 0, header: "@@ -1,3 +1,3 @@", lines: [" a", "-b", "+B", " c"] };
+  const alone = { ...OWNED, index: 4, header: "", lines: [" a", "-b", "+B", " c"] };
+  assert.deepEqual(pendingPart(hunk, [alone], "s1"), { index: 4, isAlone: true });
+  assert.equal(pendingPart(hunk, [alone], "s2"), undefined);
+  const more = { ...alone, index: 5, lines: [" a", "-b", "+B", " c", "+d"] };
+  assert.deepEqual(pendingPart(hunk, [more], "s1"), { index: 5, isAlone: false });
+  const other = { ...alone, lines: [" a", "-b", "+changed since", " c"] };
+  assert.equal(pendingPart(hunk, [other], "s1"), undefined);
+});
+
+test("a hunk begins at its first changed line, on either side and within the document", () => {
+  const changed = { index: 0, header: "@@ -4,5 +6,5 @@", lines: [" a", " b", "-c", "+C", " d", " e"] };
+  assert.deepEqual(
+    (["before", "after"] as const).map((side) => firstChangedLine(changed, side, 100)),
+    [5, 7],
+  );
+  const removed = { index: 0, header: "@@ -3 +2,0 @@", lines: ["-c"] };
+  assert.deepEqual(
+    (["before", "after"] as const).map((side) => firstChangedLine(removed, side, 2)),
+    [1, 1],
+  );
 });
