@@ -45,12 +45,10 @@ class Pending(Answer):
 
 def _review_arguments(parser: Parser) -> None:
     looking(parser)
-    parser.add_argument("files", metavar="FILE", nargs="*", help="only these files or directories")
+    parser.argument("files", "FILE", "only these files or directories", nargs="*")
     parser.flag("-p", "--patch", help="show the hunks, each with the agent that made it")
-    parser.add_argument(
-        "--session", metavar="S", help="only changes of this session: its id or the beginning of its id"
-    )
-    parser.add_argument("--agent", metavar="NAME", help="only changes of this agent")
+    parser.argument("--session", "S", "only changes of this session: its id or the beginning of its id")
+    parser.argument("--agent", "NAME", "only changes of this agent")
 
 
 @Command("review", "every day", _review_arguments, answer="Pending", example="review", shows=True)
@@ -107,10 +105,8 @@ def _hunks(found: Backend, painter: Painter, shown: dict[str, Any]) -> str:
 
 def _blame_arguments(parser: Parser) -> None:
     looking(parser)
-    parser.add_argument(
-        "file", metavar="FILE[:LINES]", help="a file, and which lines of it, such as a.py:12 or a.py:3-9"
-    )
-    parser.add_argument("hash", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT} (default: the file as it is)")
+    parser.argument("file", "FILE[:LINES]", "a file, and which lines of it, such as a.py:12 or a.py:3-9")
+    parser.argument("hash", "SNAPSHOT", f"{SNAPSHOT} (default: the file as it is)", nargs="?")
 
 
 @Command("blame", "look closer", _blame_arguments, answer="BlameResult", example="blame src/basket.py", shows=True)
