@@ -19,6 +19,14 @@ export const CLASHES = [
       const files = () => ["calm.txt", "kept.txt", "taken.txt"].map((file) => world.read(file));
       const row = await stage.stepRow("Conflicts", "Change beta");
       await steps.press(row, "Undo This Step");
+      const list = async () => (await workbench.choices()).join(" | ");
+      /** @type {(file: string, name: string) => Promise<void>} */
+      const decide = async (file, name) => {
+        await workbench.pressInRow(file, name);
+        // the list is another one then
+        await untilMatches(`${file} is decided`, list, new RegExp(`${file.replace(".", "\\.")} ?${name}`));
+      };
+      await untilMatches("both files are listed", list, /kept\.txt.*taken\.txt/);
       const [go, first, second] = await workbench.choices();
       assert.match(go ?? "", /^\s*Go On.*skip 2, overwrite 0, keep 0/);
       assert.match(
@@ -28,14 +36,14 @@ export const CLASHES = [
       assert.match(second ?? "", /^taken\.txt.*Skip.*changed since by you, line 2/);
       await stage.shot("conflict");
       await workbench.pick("taken.txt");
-      assert.match((await workbench.choices()).join(), /Skip.*Overwrite.*Keep.*Open Diff/);
+      await untilMatches("what can be done with it", list, /Skip.*Overwrite.*Keep.*Open Diff/);
       await stage.shot("conflict-file");
       await workbench.pick("Open Diff");
       await diff.shows(LIST, users);
       await workbench.choices();
       await stage.shot("conflict-diff");
-      await workbench.pressInRow("kept.txt", "Keep");
-      await workbench.pressInRow("taken.txt", "Overwrite");
+      await decide("kept.txt", "Keep");
+      await decide("taken.txt", "Overwrite");
       await untilMatches(
         "the decisions",
         async () => (await workbench.choices()).join(),
@@ -47,8 +55,8 @@ export const CLASHES = [
       await row.filter({ hasNotText: "undone" }).waitFor();
 
       await steps.press(row, "Undo This Step");
-      await workbench.pressInRow("kept.txt", "Keep");
-      await workbench.pressInRow("taken.txt", "Overwrite");
+      await decide("kept.txt", "Keep");
+      await decide("taken.txt", "Overwrite");
       await workbench.pick("Go On");
       assert.match(
         await workbench.told(/Undid step 2/),
