@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-VERSION = 4
+VERSION = 5
 
 TABLES = (
     "CREATE TABLE mirrors (mirror TEXT PRIMARY KEY, stamp TEXT NOT NULL, dropped INTEGER NOT NULL)",
@@ -38,8 +38,8 @@ TABLES = (
     (
         "CREATE TABLE sessions (place INTEGER PRIMARY KEY AUTOINCREMENT, mirror TEXT NOT NULL, chain TEXT NOT NULL, "
         "head BLOB NOT NULL, host TEXT NOT NULL, taken INTEGER NOT NULL, session_id TEXT NOT NULL, agent TEXT, "
-        "title TEXT, started INTEGER NOT NULL, ended INTEGER, step_count INTEGER NOT NULL, newest INTEGER NOT NULL, "
-        "UNIQUE (mirror, chain))"
+        "title TEXT, started INTEGER NOT NULL, ended INTEGER, step_count INTEGER NOT NULL, prompt TEXT, "
+        "newest INTEGER NOT NULL, UNIQUE (mirror, chain))"
     ),
     "CREATE INDEX sessions_by_chain ON sessions (chain)",
     "CREATE INDEX sessions_by_id ON sessions (session_id)",
@@ -73,8 +73,8 @@ TABLES = (
     "CREATE TABLE sent (what BLOB NOT NULL, address TEXT NOT NULL, PRIMARY KEY (what, address)) WITHOUT ROWID",
 )
 _LISTED = (
-    "SELECT place, mirror, chain, head, host, session_id, agent, title, started, ended, step_count, newest, taken "
-    "FROM sessions "
+    "SELECT place, mirror, chain, head, host, session_id, agent, title, started, ended, step_count, prompt, newest, "
+    "taken FROM sessions "
 )
 _IDS = ("step_id", "message_id", "begun_on", "ended_on")
 NEIGHBOURS = beside(("sessions", "session_id"), *[("steps", column) for column in _IDS])
@@ -423,15 +423,15 @@ def _put(connection: sqlite3.Connection, mirror: str, entry: Entry, taken: int) 
     values = (entry.head, entry.host, taken, *attrs.astuple(entry.session), entry.newest)
     if had is None:
         place = connection.execute(
-            "INSERT INTO sessions (head, host, taken, session_id, agent, title, started, ended, step_count, newest, "
-            "mirror, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO sessions (head, host, taken, session_id, agent, title, started, ended, step_count, prompt, "
+            "newest, mirror, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*values, mirror, entry.chain),
         ).lastrowid
     else:
         place = had[0]
         connection.execute(
             "UPDATE sessions SET head = ?, host = ?, taken = ?, session_id = ?, agent = ?, title = ?, started = ?, "
-            "ended = ?, step_count = ?, newest = ? WHERE place = ?",
+            "ended = ?, step_count = ?, prompt = ?, newest = ? WHERE place = ?",
             (*values, place),
         )
         connection.execute("DELETE FROM steps WHERE place = ?", (place,))

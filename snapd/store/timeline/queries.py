@@ -57,7 +57,12 @@ SELECT seq FROM events WHERE seq > (SELECT COALESCE(MAX(seq), 0) FROM listed) AN
 """  # noqa: S608 - the name is a constant
 TAKEN = "SELECT * FROM snapshots "
 HEAD = "SELECT head_tree, head_coverage FROM events WHERE head_tree IS NOT NULL ORDER BY seq DESC LIMIT 1"
-SESSION = "SELECT session_id, agent, title, started, ended, step_count FROM sessions "
+SESSION = """
+SELECT session_id, agent, title, started, ended, step_count, (
+    SELECT SUBSTR(text, 1, 500) FROM messages
+    WHERE messages.session_id = sessions.session_id AND text IS NOT NULL ORDER BY messages.seq LIMIT 1
+)
+FROM sessions """
 UNDONE = "SELECT name, operation_id, rest FROM undone "
 HEARD = """
 SELECT spans.step_id, parent, is_left AND (spoken_for OR spans.step_id = ?)
