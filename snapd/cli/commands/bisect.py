@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Annotated, Literal
 
+    from snapd_client.protocol import ExportParams
+
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
     from snapd.wire.session import Step
@@ -309,7 +311,7 @@ class Exports:
         Raises:
             SnapdError: it could not be exported; the folder is of no use any more.
         """
-        about = {"hash": tree, "directory": to_uri(self._scratch.path)}
+        about: ExportParams = {"hash": tree, "directory": to_uri(self._scratch.path)}
         if self._tree is None:
             ask(self._found, "snapshot/export", about)
             self._scratch.note(None)
