@@ -73,11 +73,11 @@ class Limits:
 
     def of(self, key: str) -> Samples | None:
         """The bound of a row; None where there is none: `benchmarks/README.md` says why."""
-        name = _SAME.get(key, key)
-        if name.startswith("growth-") or name not in _BOUNDS:
+        name = SAME.get(key, key)
+        if name.startswith("growth-") or name not in BOUNDS:
             return None
         if name not in self._measured:
-            self._measured[name] = _BOUNDS[name](self)
+            self._measured[name] = BOUNDS[name](self)
         return self._measured[name]
 
     # -- answers
@@ -133,7 +133,7 @@ class Limits:
     def named(self) -> Samples:
         """Listing all directories and asking for the status of every name, on all cores."""
         above = sorted({os.path.dirname(path) for path in self.files})
-        return self._seldom(lambda: _on_all_cores(above, _list))
+        return self._seldom(lambda: on_all_cores(above, _list))
 
     def read(self) -> Samples:
         """Reading, hashing and compressing every file, on all cores, and writing that, durably."""
@@ -141,7 +141,7 @@ class Limits:
         def one(path: str) -> bytes:
             return bytes(isal_zlib.compress(_blob(_read(path)), _FAST))
 
-        return self._seldom(lambda: _on_all_cores(self.files, one, self._scratch()))
+        return self._seldom(lambda: on_all_cores(self.files, one, self._scratch()))
 
     # -- contents
 
@@ -354,7 +354,7 @@ def _sync(folder: str) -> None:
         os.close(descriptor)
 
 
-def _on_all_cores(items: Sequence[str], one: Callable[[str], bytes], output: str | None = None) -> None:
+def on_all_cores(items: Sequence[str], one: Callable[[str], bytes], output: str | None = None) -> None:
     """Does something with each of many items, in a process for each core; what it gives is written durably."""
     cores = len(os.sched_getaffinity(0))
 
@@ -438,7 +438,7 @@ def _drain(connection: socket.socket) -> None:
         pass
 
 
-_BOUNDS: dict[str, Callable[[Limits], Samples]] = {
+BOUNDS: dict[str, Callable[[Limits], Samples]] = {
     "noop": Limits.exchange,
     "one": lambda limits: limits.changed(1),
     "hundred": lambda limits: limits.changed(100),
@@ -462,7 +462,7 @@ _BOUNDS: dict[str, Callable[[Limits], Samples]] = {
     "cli-version": Limits.started,
     "step-apparent": Limits.bytes_of_one,
 }
-_SAME = {
+SAME = {
     "first-seeded": "first-git",
     # all has to be read where nothing can be proved; of the others, some files at most
     **{f"first-{name}": "first-plain" for name in ("loose", "racy", "autocrlf")},

@@ -215,7 +215,7 @@ class LocalBackend:
                 self._workspaces.close_unused()
 
 
-_shared: dict[tuple[str, str, str | None], tuple[Workspaces, Base]] = {}
+shared: dict[tuple[str, str, str | None], tuple[Workspaces, Base]] = {}
 """The workspaces of this process, by the directories that they depend on: a store has one owner in a process."""
 _shared_lock = threading.Lock()
 
@@ -241,10 +241,10 @@ def open_local(
 
     key = (locations.data, locations.home, xdg_config_home)
     with _shared_lock:
-        if key not in _shared:
+        if key not in shared:
             base = Base(SettingsFile(locations.config_file))
-            _shared[key] = Workspaces(locations, xdg_config_home, current_umask(), None), base
-        workspaces, base = _shared[key]
+            shared[key] = Workspaces(locations, xdg_config_home, current_umask(), None), base
+        workspaces, base = shared[key]
     options = Options(base, object())
     options.give(environment, "environment")
     options.give(own or {})

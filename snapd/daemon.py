@@ -160,7 +160,7 @@ class Daemon:
                 remove_if_there(temporary)
                 server = await asyncio.start_unix_server(
                     lambda reader, writer: self._accept(reader, writer, None),
-                    sock=_private_socket(temporary),
+                    sock=private_socket(temporary),
                     limit=_STREAM_LIMIT,
                     backlog=1,
                 )
@@ -315,7 +315,7 @@ def _let_wait(server: asyncio.Server) -> None:
             same.listen(_BACKLOG)
 
 
-def _private_socket(path: str) -> socket.socket:
+def private_socket(path: str) -> socket.socket:
     """A Unix socket whose file only the user can open, from its first moment."""
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     umask = os.umask(0o177)
@@ -338,7 +338,7 @@ def _log_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
         loop.default_exception_handler(context)
 
 
-class _Log(logging.StreamHandler[TextIO]):
+class Log(logging.StreamHandler[TextIO]):
     """Standard error; where that is the file that `snapd.launch` made for it, only its newest part stays."""
 
     def __init__(self, path: str) -> None:
@@ -366,7 +366,7 @@ def configure_logging(own: str) -> None:
         own: the file that standard error leads to where nobody gave another.
     """
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-    logging.basicConfig(handlers=[_Log(own)], level=logging.INFO, format=form)
+    logging.basicConfig(handlers=[Log(own)], level=logging.INFO, format=form)
     # pygls logs whole messages at this level
     logging.getLogger("pygls").setLevel(logging.ERROR)
     logging.getLogger("filelock").setLevel(logging.WARNING)

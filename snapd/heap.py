@@ -38,26 +38,27 @@ def share_among_threads() -> None:
     Otherwise each new thread may get a heap of its own that never shrinks: 90 MiB after 10,000 steps in a tree of
     78,000 files. Only for snapd's own processes, before they start threads.
     """
-    if _mallopt is not None:
-        _mallopt(_ARENA_MAX, 1)
+    if mallopt is not None:
+        mallopt(_ARENA_MAX, 1)
         # by default, both would grow with the largest block that was ever freed
-        _mallopt(_MMAP_THRESHOLD, _LARGE)
+        mallopt(_MMAP_THRESHOLD, _LARGE)
         # each page of a diff takes some 10 MiB: it should find those of the page before
-        _mallopt(_TRIM_THRESHOLD, 8 * _LARGE)
+        mallopt(_TRIM_THRESHOLD, 8 * _LARGE)
 
 
 def give_back() -> None:
     """Makes the C library return its free pages to the system (glibc only); takes one or two ms."""
-    if _trim is not None:
-        _trim(0)
+    if trim is not None:
+        trim(0)
 
 
-def _find(name: str) -> Callable[..., int] | None:
+def find(name: str) -> Callable[..., int] | None:
+    """A function of the C library; None if it has none of that name."""
     if os.name != "posix":
         return None
     found: Callable[..., int] | None = getattr(ctypes.CDLL(None), name, None)
     return found
 
 
-_trim = _find("malloc_trim")
-_mallopt = _find("mallopt")
+trim = find("malloc_trim")
+mallopt = find("mallopt")

@@ -239,7 +239,7 @@ class Workspaces:
         changing = opening.changing
         assert changing is not None
         try:
-            workspace = self._make(location, opening.settings, settings)
+            workspace = self.make(location, opening.settings, settings)
             try:
                 for listener in self._listeners:
                     listener(workspace)
@@ -355,7 +355,8 @@ class Workspaces:
         hidden = os.path.relpath(real, root) if real.startswith(root + b"/") else None
         return _Location(root, store_path(os.fsdecode(real), project_id(root)), hidden)
 
-    def _make(self, location: _Location, policy: FolderSettings, settings: Settings) -> SharedWorkspace:
+    def make(self, location: _Location, policy: FolderSettings, settings: Settings) -> SharedWorkspace:
+        """Opens the workspace of a folder."""
         work_tree = WorkTree(location.root, self._user, self._umask, location.hidden, settings.watcher)
         folder = os.fsdecode(location.root)
         try:

@@ -113,22 +113,22 @@ def test_what_stays_is_not_looked_at_for_garbage() -> None:
 
 
 def test_without_glibc_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heap, "_trim", None)
-    monkeypatch.setattr(heap, "_mallopt", None)
+    monkeypatch.setattr(heap, "trim", None)
+    monkeypatch.setattr(heap, "mallopt", None)
     heap.give_back()
     heap.share_among_threads()
 
 
 def test_elsewhere_there_is_nothing_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heap.os, "name", "nt")
-    assert heap._find("malloc_trim") is None
+    assert heap.find("malloc_trim") is None
     monkeypatch.undo()
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
-    assert heap._find("malloc_trim") is None
+    assert heap.find("malloc_trim") is None
 
 
 def test_a_large_look_gives_back_and_a_step_does_not(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "_SAVE_FROM", 30)
+    monkeypatch.setattr(scan, "SAVE_FROM", 30)
     given: list[int] = []
     monkeypatch.setattr(scan, "give_back", lambda: given.append(1))
     bench.write({f"{name}.txt": b"%d" % name for name in range(40)})

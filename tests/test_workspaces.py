@@ -79,7 +79,7 @@ def test_a_store_that_opens_slowly_is_opened_once_and_holds_up_no_other(
     workspaces: Workspaces, options: Options, folder: Callable[[str], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow, other = folder("slow"), folder("other")
-    gate = Gate(monkeypatch, Workspaces, "_make", slow)
+    gate = Gate(monkeypatch, Workspaces, "make", slow)
     with ThreadPoolExecutor(20) as pool:
         crowd = [pool.submit(workspaces.acquire, slow, options) for _ in range(20)]
         gate.wait_for_one()
@@ -131,7 +131,7 @@ def test_whoever_waits_for_an_opening_that_fails_is_told_why_and_the_next_one_tr
         raise IoError("no disk")
 
     with monkeypatch.context() as failing, ThreadPoolExecutor(1) as pool:
-        failing.setattr(Workspaces, "_make", fail)
+        failing.setattr(Workspaces, "make", fail)
         first = pool.submit(workspaces.acquire, slow, options)
         assert came.acquire(timeout=PATIENCE)
         waiting = workspaces.try_acquire(slow, options)

@@ -44,10 +44,10 @@ def make_exact() -> None:
     compressor finds other bytes.
     """
     for owner, name, value in (
-        (stable_read, "_TICK_NS", _NEVER_NS),
-        (stable_read, "_COARSE_NS", _NEVER_NS),
-        (pack_index, "_TICK_NS", _NEVER_NS),
-        (walker, "_LISTER_FROM", 1 << 30),
+        (stable_read, "TICK_NS", _NEVER_NS),
+        (stable_read, "COARSE_NS", _NEVER_NS),
+        (pack_index, "TICK_NS", _NEVER_NS),
+        (walker, "LISTER_FROM", 1 << 30),
         (compression, "_fast", zlib),
         (compression, "_FAST_LEVEL", 0),
         (compression, "_SMALL_LEVEL", 0),
@@ -58,7 +58,7 @@ def make_exact() -> None:
         (applier, "can_sync_together", lambda _: True),
         (directories, "can_sync_together", lambda _: True),
         (files, "can_sync_together", lambda _: True),
-        (system, "_waiting", lambda: 0),
+        (system, "bytes_waiting", lambda: 0),
     ):
         # what is gone would no longer be taken out
         assert hasattr(owner, name), f"{owner} has no {name}"

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 _PASSED_ON = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
-_LEAVE_SECONDS = 5.0
+LEAVE_SECONDS = 5.0
 """How long an agent has to end, once nobody speaks to it any more or a signal has told it to."""
 _DRAIN_SECONDS = 1.0
 """How long what an agent left behind may still speak."""
@@ -122,7 +122,7 @@ class _Proxy:
             if what:
                 self._agent.signal(what)
                 next_signals = [signal.SIGKILL]
-            patience = _LEAVE_SECONDS
+            patience = LEAVE_SECONDS
         return self._ended
 
     def _drain(self, speaking: threading.Thread) -> None:

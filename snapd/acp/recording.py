@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 HOLD_SECONDS = 2.0
 """How long a message waits for its snapshot, at most."""
-_CLOSE_SECONDS = 2.0
+CLOSE_SECONDS = 2.0
 """How long the end of the conversation waits until what is under way is recorded."""
 _FAILURES = (SnapdError, OSError)
 _LOST = "EPIPE"
@@ -191,7 +191,7 @@ class Recording:
     def close(self) -> None:
         """Does what was ordered, if that is soon done, and lets go of the daemon."""
         self._orders.put(None)
-        self._thread.join(_CLOSE_SECONDS)
+        self._thread.join(CLOSE_SECONDS)
         if self._thread.is_alive():
             logger.warning("the daemon did not answer: what was under way in %s stays open", self.folder)
 

@@ -169,7 +169,7 @@ def _codex(wired: Wired) -> Iterator[Wrong]:
     hooks = config.get("hooks")
     state = hooks.get("state") if isinstance(hooks, dict) else None
     untrusted = off = 0
-    for key, digest in _codex_hooks(wired.file):
+    for key, digest in codex_hooks(wired.file):
         known = state.get(key) if isinstance(state, dict) else None
         known = known if isinstance(known, dict) else {}
         untrusted += known.get("trusted_hash") != digest
@@ -181,7 +181,7 @@ def _codex(wired: Wired) -> Iterator[Wrong]:
         yield "hooks are switched off in Codex", "start codex, enter /hooks, and switch them on"
 
 
-def _codex_hooks(file: str) -> Iterator[tuple[str, str]]:
+def codex_hooks(file: str) -> Iterator[tuple[str, str]]:
     """The name under which Codex keeps what it knows of each of snapd's hooks in a file, and the digest that it trusts.
 
     Seen in Codex 0.169.0: `codex app-server` tells both by `hooks/list`, but writes databases into its folder.

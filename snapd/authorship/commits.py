@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Ask = Callable[[str, dict[str, Any]], Any]
 
 
-_AT_ONCE = 32 << 20
+AT_ONCE = 32 << 20
 """Bytes of files that are read with one command, at least one file."""
 _FILES = frozenset({b"%o" % REGULAR, b"%o" % EXECUTABLE})
 _FORMAT = "--format=%P%x00%at%x00%ct"
@@ -194,7 +194,7 @@ def _together(repository: Repository, changes: Sequence[_Change]) -> Iterator[li
         before = tuple(None if blob is None or sizes[blob] > TEN_MIB else blob for blob in change.before)
         readable = attrs.evolve(change, before=before)
         more = sum(sizes[blob] for blob in readable.blobs())
-        if group and size + more > _AT_ONCE:
+        if group and size + more > AT_ONCE:
             yield group
             group, size = [], 0
         group.append(readable)

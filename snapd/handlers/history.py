@@ -46,6 +46,7 @@ def session(view: SessionView) -> wire.Session:
         session_id=found.session_id,
         agent=found.agent,
         title=found.title,
+        name=found.name,
         started_at=convert.moment(found.started),
         ended_at=None if found.ended is None else convert.moment(found.ended),
         step_count=found.step_count,

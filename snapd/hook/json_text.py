@@ -69,7 +69,7 @@ def encode(value: Any) -> str:
 
 
 _READ_BYTES = 1 << 20
-_LONGEST = 1 << 20
+LONGEST = 1 << 20
 """Bytes of a text in an event; what is beyond them, of a large file for example, is left out."""
 _MOST_BYTES = 16 << 20
 """Bytes of an event without that."""
@@ -85,15 +85,15 @@ def read_event() -> dict[str, Any]:
         NotAnEvent: there is none.
     """
     data = b""
-    while len(data) <= _LONGEST and (chunk := os.read(0, _READ_BYTES)):
+    while len(data) <= LONGEST and (chunk := os.read(0, _READ_BYTES)):
         data += chunk
-        if len(data) <= _LONGEST and data.rstrip(_AFTER).endswith(b"}"):
+        if len(data) <= LONGEST and data.rstrip(_AFTER).endswith(b"}"):
             try:
                 return _parsed(data)
             except NotAnEvent:
                 # a brace in the middle
                 continue
-    return _parsed(b"".join(_shortened(data)) if len(data) > _LONGEST else data)
+    return _parsed(b"".join(_shortened(data)) if len(data) > LONGEST else data)
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _shortened(chunk: bytes) -> Iterator[bytes]:
             piece, at = found[0], found.end()
             mark, at = chunk[at : at + 1], at + 1
             if in_string:
-                room = max(0, _LONGEST - length)
+                room = max(0, LONGEST - length)
                 length += len(piece)
                 if len(piece) > room and (cut := inside.match(piece, 0, room)) is not None:
                     # no escape sequence is cut in two

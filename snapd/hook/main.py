@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from .link import Request
 else:
     # `signal` puts its numbers into enumerations, which loads `enum`
     import _signal
@@ -82,30 +83,30 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
     event = Event(payload, dialect, at)
     if event.kind is None:
         return None
-    spool, is_told = _spool(environment), True
+    spool, tells_agent = _spool(environment), True
     try:
         if environment.get(RECORDED) or not os.path.lexists(spool) or _caught_up(event, spool, environment):
             try:
-                told = _send(event, environment)
+                output = _send(event, environment)
             except ConnectionError:
                 # it ended in the middle, to be started anew; nothing counts twice
-                told = _send(event, environment)
+                output = _send(event, environment)
             note(environment, dialect.name)
-            return told
+            return output
         why = "what happened before it waits, too"
     except _TimeIsUp:
         # nothing that the agent should know: it is recorded in a moment
-        why, is_told = "gave up: the time limit was over", False
+        why, tells_agent = "gave up: the time limit was over", False
     except Refused as refused:
         if not refused.is_passing:
             raise
         why = str(refused)
     except (Broken, OSError) as error:
-        why, is_told = str(error), not isinstance(error, ConnectionError)
+        why, tells_agent = str(error), not isinstance(error, ConnectionError)
     _stop_clock()
     if environment.get(RECORDED):
         raise Broken(why)
-    return _keep(event, payload, spool, why, environment, is_told=is_told)
+    return _keep(event, payload, spool, why, environment, tells_agent=tells_agent)
 
 
 def _spool(environment: Mapping[str, str]) -> str:
@@ -114,13 +115,13 @@ def _spool(environment: Mapping[str, str]) -> str:
 
 def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) -> dict[str, Any] | None:
     """Has the daemon record an event, and starts it if it does not run and is to start; returns the JSON to print."""
-    told: dict[str, Any] | None = None
+    output: dict[str, Any] | None = None
     for folder, calls in places(event):
         link = _connected(environment, starts=starts)
         try:
             event.calls = calls
             try:
-                told = _record(event, folder, link, environment) or told
+                output = _record(event, folder, link, environment) or output
             except Refused as refused:
                 owner = refused.data.get("socket")
                 if refused.kind != "storeLocked" or not isinstance(owner, str):
@@ -128,10 +129,10 @@ def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) 
                 # another daemon of the user has the store
                 link.close()
                 link = Link(owner)
-                told = _record(event, folder, link, environment) or told
+                output = _record(event, folder, link, environment) or output
         finally:
             link.close()
-    return told
+    return output
 
 
 def _caught_up(event: Event, spool: str, environment: Mapping[str, str]) -> bool:
@@ -179,7 +180,7 @@ def catch_up(environment: Mapping[str, str], seconds: float) -> None:
 
 
 def _keep(
-    event: Event, payload: dict[str, Any], spool: str, why: str, environment: Mapping[str, str], *, is_told: bool
+    event: Event, payload: dict[str, Any], spool: str, why: str, environment: Mapping[str, str], *, tells_agent: bool
 ) -> dict[str, Any] | None:
     """Keeps an event for later; returns what tells the agent that nothing is recorded, once in a session."""
     from .answers import unrecorded
@@ -187,7 +188,7 @@ def _keep(
 
     log(environment, f"keeps an event for later: {why}")
     of_session = [each for each in waiting(spool) if each.session == session_of(event)]
-    is_new = is_told and event.hears and not any(each.is_told for each in of_session)
+    is_new = tells_agent and event.hears and not any(each.is_told for each in of_session)
     try:
         keep(spool, event, encode(payload).encode("utf-8", "replace"), why, is_new)
     except (Full, OSError) as error:
@@ -205,6 +206,7 @@ def _record(event: Event, folder: str, link: Link, environment: Mapping[str, str
     # the agent may have gone elsewhere since what ends now began
     left = [other for other in memory.folders if other != root_of(folder)] if event.kind in ELSEWHERE else []
     uris = [_uri(folder), *map(_uri, left[-_MOST_FOLDERS:])]
+    uri = uris[0]
     sent = reports(event)
     if environment.get(RECORDED) and not event.is_late:
         # somebody else records; the agent hears what it has to be told all the same
@@ -218,61 +220,66 @@ def _record(event: Event, folder: str, link: Link, environment: Mapping[str, str
         "capabilities": {},
         "initializationOptions": {"findRoot": True},
     }
-    here = [("agent/report", {**params, "workspaceUri": uris[0]}) for params in sent]
-    elsewhere = [("agent/report", _elsewhere(params, uri)) for params in sent for uri in uris[1:]]
+    here = [_request(params, uri) for params in sent]
+    elsewhere = [_request(params, other, elsewhere=True) for other in uris[1:] for params in sent]
     is_alike = any("alike" in params for params in sent)
     initialized, *answers = link.ask(("initialize", opening), *here, *(() if is_alike else elsewhere))
     _check(initialized)
-    found, others = answers[: len(here)], answers[len(here) :]
+    answers, others = answers[: len(here)], answers[len(here) :]
     for request in elsewhere if is_alike else ():
         # only one of the calls that are alike has ended
-        if not any("stepId" in answer for answer in (*found, *others) if not isinstance(answer, Refused)):
+        if not any("stepId" in answer for answer in _accepted([*answers, *others])):
             others += link.ask(request)
-    _raise_refusal(found, others)
-    if event.kind in (BEGIN, PROMPT, SUB_BEGIN) and root_of(folder) not in memory.folders and _is_open(found):
+    if not is_alike and all(isinstance(answer, Refused) and answer.kind == "workspaceRefused" for answer in answers):
+        # where the agent is now, nothing may be recorded: it belongs to the first of the others
+        accepting = (at for at, answer in enumerate(others) if not isinstance(answer, Refused))
+        if (at := next(accepting, None)) is not None:
+            uri = elsewhere[at][1]["workspaceUri"]
+            answers = link.ask(*(_request(params, uri) for params in sent))
+    _raise_refusal(answers, others)
+    if event.kind in (BEGIN, PROMPT, SUB_BEGIN) and uri == uris[0] and root_of(folder) not in memory.folders:
         added.append(root_of(folder))
     if added:
         memory.add(*added)
     if event.kind == FINISH:
         memory.end()
-    news: dict[str, Any] = {}
-    for answer in found:
-        news |= {} if isinstance(answer, Refused) else answer.get("news", {})
-    return _told(event, news, uris[0], link) if any(news.values()) else None
+    news = next((answer["news"] for answer in _accepted(answers) if "news" in answer), None)
+    return None if news is None or not any(news.values()) else _format_news(event, news, uri, link)
 
 
-def _elsewhere(params: dict[str, Any], uri: str) -> dict[str, Any]:
-    """The params of a report to a folder where the agent is not any more."""
-    return {**{name: value for name, value in params.items() if name != "news"}, "elsewhere": True, "workspaceUri": uri}
+def _request(params: dict[str, Any], uri: str, *, elsewhere: bool = False) -> Request:
+    """The report of an event to one folder; `elsewhere` if the agent is not there any more."""
+    if elsewhere:
+        params = {**{name: value for name, value in params.items() if name != "news"}, "elsewhere": True}
+    return "agent/report", {**params, "workspaceUri": uri}
 
 
-def _is_open(answers: list[Any]) -> bool:
-    return not any(isinstance(answer, Refused) for answer in answers)
+def _accepted(answers: list[Any]) -> list[dict[str, Any]]:
+    return [answer for answer in answers if not isinstance(answer, Refused)]
 
 
 def _raise_refusal(here: list[Any], elsewhere: list[Any]) -> None:
     """Raises the error of an event that could not be recorded, unless it is about some of its folders alone."""
     # where the agent is now, nothing may be recorded, and other folders may be gone
-    may_refuse = any(not isinstance(answer, Refused) for answer in elsewhere)
     for answer in here:
-        if isinstance(answer, Refused) and not (answer.kind == "workspaceRefused" and may_refuse):
+        if isinstance(answer, Refused) and not (answer.kind == "workspaceRefused" and _accepted(elsewhere)):
             raise answer
     for answer in elsewhere:
         if isinstance(answer, Refused) and answer.is_passing:
             raise answer
 
 
-def _told(event: Event, news: dict[str, Any], uri: str, link: Link) -> dict[str, Any] | None:
+def _format_news(event: Event, news: dict[str, Any], uri: str, link: Link) -> dict[str, Any] | None:
     """The JSON that tells the agent what others did."""
     # imported late: most events have no answer
     from .answers import answer
 
-    if told := [*news["undone"], *news["redone"]]:
-        ids = [step["stepId"] for step in told]
+    if steps := [*news["undone"], *news["redone"]]:
+        ids = [step["stepId"] for step in steps]
         (shown,) = link.ask(("session/prefixes", {"ids": ids, "workspaceUri": uri}))
         if isinstance(shown, Refused):
             raise shown
-        for step, name in zip(told, shown["prefixes"], strict=True):
+        for step, name in zip(steps, shown["prefixes"], strict=True):
             step["stepId"] = name
     return answer(event, news)
 

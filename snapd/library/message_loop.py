@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import os
 
 _lock = threading.Lock()
-_snapshots: dict[str, Snapshot] = {}
+snapshots: dict[str, Snapshot] = {}
 _histories: dict[str, list[str]] = {}
 
 
@@ -32,8 +32,8 @@ def init_snapshot(session_id: str, project_dir: str | os.PathLike[str]) -> Snaps
     """
     snapshot = Snapshot(project_dir)
     with _lock:
-        before = _snapshots.get(session_id)
-        _snapshots[session_id] = snapshot
+        before = snapshots.get(session_id)
+        snapshots[session_id] = snapshot
         _histories[session_id] = []
     if before is not None:
         before.close()
@@ -49,7 +49,7 @@ def track_snapshot(session_id: str) -> str | None:
     Raises:
         SnapdError: no snapshot was taken.
     """
-    tree = _snapshots[session_id].track()
+    tree = snapshots[session_id].track()
     if tree is not None:
         with _lock:
             _histories[session_id].append(tree)
@@ -67,7 +67,7 @@ def track_message(session_id: str, message_id: str, text: str | None = None) -> 
     Raises:
         SnapdError: it was not recorded.
     """
-    _snapshots[session_id].session(session_id).message(message_id, text)
+    snapshots[session_id].session(session_id).message(message_id, text)
 
 
 def snapshot_history(session_id: str) -> list[str]:
@@ -82,4 +82,4 @@ def compute_diff(session_id: str, from_hash: str, to_hash: str) -> list[FileDiff
     Raises:
         SnapdError: see `Snapshot.diff_full`.
     """
-    return _snapshots[session_id].diff_full(from_hash, to_hash)
+    return snapshots[session_id].diff_full(from_hash, to_hash)

@@ -29,7 +29,7 @@ logger = logging.getLogger("snapd.library")
 
 _METHODS = {method.params: method for method in METHODS.values()}
 """The method that each class of params belongs to."""
-_OPEN_SECONDS = 10.0
+OPEN_SECONDS = 10.0
 _POLL_SECONDS = 0.02
 
 
@@ -157,7 +157,7 @@ class Project:
                 logger.warning("%s", unheard)
             return backend
 
-        deadline = time.monotonic() + _OPEN_SECONDS
+        deadline = time.monotonic() + OPEN_SECONDS
         while True:
             try:
                 if self._in_process:

@@ -6,12 +6,14 @@ since the event before, which steps were open in between (`Event.seen`). What a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import attrs
 
 from snapd.model.snapshot import Entry, ObjectId, RelPath, Snapshot, UncapturedChange
+from snapd.wire.words import agent_title
 
 SessionId = str
 StepId = str
@@ -354,6 +356,7 @@ class Session:
     Attributes:
         started: milliseconds since 1970.
         ended: milliseconds since 1970; None while it goes on.
+        prompt: the beginning of its first prompt; None if no prompt is kept.
     """
 
     session_id: SessionId
@@ -362,6 +365,47 @@ class Session:
     started: int
     ended: int | None
     step_count: int
+    prompt: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What people call it, on one line: its title, else its first prompt cut short, else its agent or its id."""
+        return (
+            prompt_name(self.title or "", None)
+            or prompt_name(self.prompt or "")
+            or prompt_name(agent_title(self.agent or ""), None)
+            or prompt_name(f"session {self.session_id[:8]}")
+            or "session"
+        )
+
+
+_NAME_LENGTH = 60
+_CONTEXT = re.compile(r"(?:\s*<([\w-]+)[^<>]*>.*?</\1>)+", re.DOTALL)
+"""What agents put before the prompt, such as the file that is open in the editor."""
+_TAG = re.compile(r"</?[\w-]+[^<>]*>")
+_OPENING_MARKS = re.compile(r"(?:[#>*-]+ +)+")
+_WORD = re.compile(r"\w")
+
+
+def prompt_name(prompt: str, most: int | None = _NAME_LENGTH) -> str | None:
+    """The first line of a prompt that says something, cut at the end of a word; None if there is none.
+
+    Args:
+        prompt: the text. What an agent put before it in tags is left out, and a mark of a heading, quote or list.
+        most: characters, at most; None for all of the line.
+    """
+    own = _CONTEXT.sub("", prompt, count=1) if prompt.lstrip().startswith("<") else prompt
+    lines = own if own.strip() else _TAG.sub("", prompt)
+    line = next((line.strip() for line in lines.splitlines() if _WORD.search(line)), "")
+    marks = _OPENING_MARKS.match(line)
+    visible = "".join(each if each.isprintable() else " " for each in line[marks.end() if marks else 0 :])
+    name = " ".join(visible.split())
+    if most is not None and len(name) > most:
+        cut = name[: most - 1]
+        at_word = cut if name[most - 1] == " " else cut.rpartition(" ")[0]
+        # a language without spaces, or a long address
+        name = (at_word if len(at_word) > most // 2 else cut).rstrip(" ,;:.") + "…"
+    return name or None
 
 
 @attrs.frozen

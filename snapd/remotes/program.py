@@ -46,7 +46,7 @@ _OURS = (
     ("push.gpgSign", "false"),
     ("transfer.unpackLimit", "1"),
 )
-_PATIENCE = 0.1
+PATIENCE = 0.1
 _MOST_SAID = 1 << 16
 _BLOCK = 512
 _KIB = 1024
@@ -282,7 +282,7 @@ def finished(process: subprocess.Popen[bytes], data: bytes | None, call: Call, m
         for pipe in pipes:
             pipe.start()
         while (alive := [pipe for pipe in pipes if pipe.is_alive()]) and not (out is not None and out.is_over):
-            alive[-1].join(_PATIENCE)
+            alive[-1].join(PATIENCE)
             call.check()
     except BaseException:
         _end(process, pipes)

@@ -85,10 +85,10 @@ class SshKeygen:
             literal = literal_key(key)
             data, file = os.path.join(folder, "payload"), key
             with os_errors(folder):
-                _write(data, payload)
+                write_file(data, payload)
                 if literal is not None:
                     file = os.path.join(folder, "key.pub")
-                    _write(file, f"{literal}\n".encode())
+                    write_file(file, f"{literal}\n".encode())
             done = self._run(["-Y", "sign", "-n", namespace, "-f", file, data], call, names=(*_KEPT, *_FOR_SIGNING))
             with os_errors(folder):
                 if done.code == 0 and os.path.exists(f"{data}.sig"):
@@ -118,7 +118,7 @@ class SshKeygen:
         with tempfile.TemporaryDirectory(prefix="snapd-verify-") as folder:
             file = os.path.join(folder, "signature")
             with os_errors(folder):
-                _write(file, signature)
+                write_file(file, signature)
             when = f"-Overify-time={time.strftime('%Y%m%d%H%M%S', time.localtime(seconds))}"
             refused: Finished | None = None
             for principal in self._principals(file, when, signers, call):
@@ -240,6 +240,7 @@ def _why_unknown(refused: Finished | None, signers: Signers) -> str:
     return f"your allowed signers do not have the key for this: {_CONTROL.sub(' ', line).rpartition(': ')[2].strip()}"
 
 
-def _write(path: str, data: bytes) -> None:
+def write_file(path: str, data: bytes) -> None:
+    """Writes a whole file."""
     with open(path, "wb") as file:
         file.write(data)

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-_QUIET_SECONDS = 0.5
-_INTERVAL_SECONDS = 0.1
+QUIET_SECONDS = 0.5
+INTERVAL_SECONDS = 0.1
 
 
 class Progress:
@@ -40,7 +40,7 @@ class Progress:
         self._latest: dict[str, Any] = {}
         self._begun = False
         # by a timer, since no report comes while the work waits for its turn or for one large file
-        self._timer = loop.call_later(_QUIET_SECONDS, self._begin)
+        self._timer = loop.call_later(QUIET_SECONDS, self._begin)
 
     def report(self, message: str, done: int, total: int | None) -> None:
         """Takes a report. May be called from any thread, as often as you like."""
@@ -48,7 +48,7 @@ class Progress:
         with self._lock:
             if now < self._next:
                 return
-            self._next = now + _INTERVAL_SECONDS
+            self._next = now + INTERVAL_SECONDS
             value: dict[str, Any] = {"message": f"{message}: {done}" + (f" of {total}" if total is not None else "")}
             if total:
                 value["percentage"] = min(100, done * 100 // total)

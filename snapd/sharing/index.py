@@ -30,16 +30,16 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-VERSION = 4
+VERSION = 5
 
-_TABLES = (
+TABLES = (
     "CREATE TABLE mirrors (mirror TEXT PRIMARY KEY, stamp TEXT NOT NULL, dropped INTEGER NOT NULL)",
     # AUTOINCREMENT: a place is never given again, so a page of a list goes on where the one before it ended
     (
         "CREATE TABLE sessions (place INTEGER PRIMARY KEY AUTOINCREMENT, mirror TEXT NOT NULL, chain TEXT NOT NULL, "
         "head BLOB NOT NULL, host TEXT NOT NULL, taken INTEGER NOT NULL, session_id TEXT NOT NULL, agent TEXT, "
-        "title TEXT, started INTEGER NOT NULL, ended INTEGER, step_count INTEGER NOT NULL, newest INTEGER NOT NULL, "
-        "UNIQUE (mirror, chain))"
+        "title TEXT, started INTEGER NOT NULL, ended INTEGER, step_count INTEGER NOT NULL, prompt TEXT, "
+        "newest INTEGER NOT NULL, UNIQUE (mirror, chain))"
     ),
     "CREATE INDEX sessions_by_chain ON sessions (chain)",
     "CREATE INDEX sessions_by_id ON sessions (session_id)",
@@ -73,11 +73,11 @@ _TABLES = (
     "CREATE TABLE sent (what BLOB NOT NULL, address TEXT NOT NULL, PRIMARY KEY (what, address)) WITHOUT ROWID",
 )
 _LISTED = (
-    "SELECT place, mirror, chain, head, host, session_id, agent, title, started, ended, step_count, newest, taken "
-    "FROM sessions "
+    "SELECT place, mirror, chain, head, host, session_id, agent, title, started, ended, step_count, prompt, newest, "
+    "taken FROM sessions "
 )
 _IDS = ("step_id", "message_id", "begun_on", "ended_on")
-_NEIGHBOURS = beside(("sessions", "session_id"), *[("steps", column) for column in _IDS])
+NEIGHBOURS = beside(("sessions", "session_id"), *[("steps", column) for column in _IDS])
 _MOST_NAMES = 500
 """How many names one statement has: SQLite allows 999 in all."""
 
@@ -322,7 +322,7 @@ class SessionIndex(IndexFile):
 
     def neighbours(self, name: str) -> tuple[str, ...]:
         """The ids of each kind that come right before and after one in order, as far as there are any."""
-        return tuple([found for (found,) in self.ask(_NEIGHBOURS, name) if found])
+        return tuple([found for (found,) in self.ask(NEIGHBOURS, name) if found])
 
     def older_than(self, mirror: str, milliseconds: int) -> list[Indexed]:
         """Sessions of a mirror that neither anybody added to, nor this machine fetched, since a time."""
@@ -409,7 +409,7 @@ class SessionIndex(IndexFile):
 
 def _create(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN")
-    for statement in _TABLES:
+    for statement in TABLES:
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {VERSION << 8 | codec.VERSION}")
     connection.execute("COMMIT")
@@ -423,15 +423,15 @@ def _put(connection: sqlite3.Connection, mirror: str, entry: Entry, taken: int) 
     values = (entry.head, entry.host, taken, *attrs.astuple(entry.session), entry.newest)
     if had is None:
         place = connection.execute(
-            "INSERT INTO sessions (head, host, taken, session_id, agent, title, started, ended, step_count, newest, "
-            "mirror, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO sessions (head, host, taken, session_id, agent, title, started, ended, step_count, prompt, "
+            "newest, mirror, chain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*values, mirror, entry.chain),
         ).lastrowid
     else:
         place = had[0]
         connection.execute(
             "UPDATE sessions SET head = ?, host = ?, taken = ?, session_id = ?, agent = ?, title = ?, started = ?, "
-            "ended = ?, step_count = ?, newest = ? WHERE place = ?",
+            "ended = ?, step_count = ?, prompt = ?, newest = ? WHERE place = ?",
             (*values, place),
         )
         connection.execute("DELETE FROM steps WHERE place = ?", (place,))

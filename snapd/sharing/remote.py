@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .mirror import FetchedHandover, Mirror
 
 
-_TOGETHER = 1000
+TOGETHER = 1000
 """How many references one push deletes, all or none: their names have to fit into one command."""
 
 _BESIDE = 1 << 20
@@ -107,7 +107,7 @@ class Pruning:
                 are there.
         """
         waiting = iter(tips)
-        while lot := list(islice(waiting, _TOGETHER)):
+        while lot := list(islice(waiting, TOGETHER)):
             call.check()
             gone = self._delete(lot, call)
             if gone:

@@ -75,7 +75,7 @@ def adopt(
     missing -= repository.packs.among(missing)
     missing -= set(loose_among(repository.objects, missing))
     sources = [os.fsdecode(directory) for directory in directories]
-    for adopt_from in (_adopt_packs, _adopt_loose):
+    for adopt_from in (_adopt_packs, adopt_loose):
         for source in sources:
             if missing:
                 missing -= adopt_from(repository, source, missing)
@@ -134,7 +134,8 @@ def _adopt_pack(repository: ShadowRepository, base: str, missing: set[ObjectId])
 # -- loose objects
 
 
-def _adopt_loose(repository: ShadowRepository, source: str, missing: set[ObjectId]) -> set[ObjectId]:
+def adopt_loose(repository: ShadowRepository, source: str, missing: set[ObjectId]) -> set[ObjectId]:
+    """Takes loose objects of the project; returns those that it took."""
     there = set(loose_among(source, missing))
     packed = _pack_loose(repository, source, there) if len(there) > LOOSE_COUNT else set()
     return packed | _own_loose(repository, source, there - packed)

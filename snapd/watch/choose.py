@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     # loaded only where there is no better watcher
     from watchdog.observers.api import BaseObserver
 
-_POLL_SECONDS = 2.0
+POLL_SECONDS = 2.0
 _BLIND = "no watcher reports what changed"
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class NoClock:
         self.stop_listening()
 
     def _tick(self, stop: threading.Event, on_change: Callable[[], None]) -> None:
-        while not stop.wait(_POLL_SECONDS):
+        while not stop.wait(POLL_SECONDS):
             on_change()
 
 
@@ -104,7 +104,7 @@ class HintClock(NoClock):
             observer.schedule(Handler(), self._root, recursive=True)
             observer.start()
         except OSError as error:
-            logger.warning("cannot watch %s, it is looked at every %.0f s: %s", self._root, _POLL_SECONDS, error)
+            logger.warning("cannot watch %s, it is looked at every %.0f s: %s", self._root, POLL_SECONDS, error)
             # an observer has a thread even before its start
             observer.stop()
             super().listen(on_change)

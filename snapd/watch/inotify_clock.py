@@ -33,13 +33,13 @@ logger = logging.getLogger(__name__)
 
 _WATCHES_USED_UP = (errno.ENOSPC, errno.ENOMEM)
 _NONE_LEFT = "no inotify watches are left (fs.inotify.max_user_watches)"
-_SHORTEST_PAUSE = 30.0
+SHORTEST_PAUSE = 30.0
 """Seconds from a failure to the next attempt; doubled after each further failure."""
-_LONGEST_PAUSE = 600.0
+LONGEST_PAUSE = 600.0
 _CAME_AND_WENT = "a name came and went, and may have been a name of any file"
 _GATHER_SECONDS = 0.05
 """How long the listener's thread gathers changes: it wakes up twenty times a second at most."""
-_POLL_SECONDS = 2.0
+POLL_SECONDS = 2.0
 """How often a listener is called while there are no watches."""
 
 
@@ -85,7 +85,7 @@ class TransientNames:
         self._came.clear()
 
 
-_ESCAPE = re.compile(rb"\\([0-7]{3})")
+ESCAPE = re.compile(rb"\\([0-7]{3})")
 # network file systems, and those that a program serves (fuse, 9p, virtiofs, vboxsf), can change without this kernel
 _LOCAL = {"bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "hfs", "hfsplus", "jfs", "nilfs2"}
 _LOCAL |= {"ntfs", "ntfs3", "overlay", "ramfs", "reiserfs", "squashfs", "tmpfs", "udf", "ufs", "vfat", "xfs", "zfs"}
@@ -94,7 +94,7 @@ _LOCAL |= {"ntfs", "ntfs3", "overlay", "ramfs", "reiserfs", "squashfs", "tmpfs",
 def file_system(descriptor: int) -> str | None:
     """The type of the file system that a descriptor is open on (proc_pid_mountinfo(5)); None if it cannot be read."""
     try:
-        mount = _field(f"/proc/self/fdinfo/{descriptor}", "mnt_id:")
+        mount = field(f"/proc/self/fdinfo/{descriptor}", "mnt_id:")
         with open("/proc/self/mountinfo", "rb") as file:
             lines = file.read().splitlines()
     except OSError:
@@ -137,15 +137,17 @@ class Mounts:
     def _read(self) -> frozenset[tuple[bytes, bytes]]:
         with open("/proc/self/mountinfo", "rb") as file:
             mounts = [line.split(b" ", 5) for line in file]
-        points = ((mount[0], _ESCAPE.sub(_unescaped, mount[4])) for mount in mounts)
+        points = ((mount[0], ESCAPE.sub(unescaped, mount[4])) for mount in mounts)
         return frozenset((number, point) for number, point in points if (point + b"/").startswith(self._below))
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
+def unescaped(found: re.Match[bytes]) -> bytes:
+    """The byte that an octal escape of `/proc/self/mountinfo` stands for."""
     return bytes((int(found[1], 8),))
 
 
-def _field(path: str, name: str) -> bytes:
+def field(path: str, name: str) -> bytes:
+    """A value in a file of `/proc`; empty if there is none."""
     with open(path, "rb") as file:
         for line in file:
             if line.startswith(name.encode()):
@@ -166,7 +168,7 @@ class _Queues:
         except OSError:
             self.inotify.close()
             raise
-        self.written = _what_is_written(root)
+        self.written = what_is_written(root)
         self._poll = select.poll()
         self._poll.register(self.inotify.descriptor, select.POLLIN)
         self._mounts_descriptor = self._mounts.register(self._poll)
@@ -197,7 +199,8 @@ class _Queues:
         self._mounts.close()
 
 
-def _what_is_written(root: bytes) -> Fanotify | None:
+def what_is_written(root: bytes) -> Fanotify | None:
+    """What tells which files are written to; None if the system cannot."""
     try:
         descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -239,7 +242,7 @@ class InotifyClock:
         self._listener: _Listener | None = None
         self._closed = False
         self._trouble: str | None = None
-        self._pause = _SHORTEST_PAUSE
+        self._pause = SHORTEST_PAUSE
         self._try_at = 0.0
         self._queues: _Queues | None = None
         self._marks.doubt("the folder was opened")
@@ -345,7 +348,7 @@ class InotifyClock:
             elif not taken:
                 # the look has seen everything, and watches all of it
                 self._transient_names.end()
-                self._pause = _SHORTEST_PAUSE
+                self._pause = SHORTEST_PAUSE
         return taken
 
     def put_back(self, marks: Marks) -> None:
@@ -463,7 +466,7 @@ class InotifyClock:
         root = os.fsdecode(self._root)
         logger.warning("%s: %s: each request looks at every file; watching again in %.0f s", root, why, self._pause)
         self._try_at = monotonic() + self._pause
-        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
         self._trouble = why
         self._close_queues()
         self._marks = Marks()
@@ -484,7 +487,7 @@ class InotifyClock:
 
 
 class _Listener:
-    """A thread that sleeps until the queue has events; without a queue, it wakes up every `_POLL_SECONDS`.
+    """A thread that sleeps until the queue has events; without a queue, it wakes up every `POLL_SECONDS`.
 
     `gather` empties the queue, and returns whether anything is marked: then it calls `on_change`.
     """
@@ -518,7 +521,7 @@ class _Listener:
             descriptor = self._descriptor
             if descriptor is not None:
                 poll.register(descriptor, select.POLLIN)
-            ready = poll.poll(None if descriptor is not None else _POLL_SECONDS * 1000)
+            ready = poll.poll(None if descriptor is not None else POLL_SECONDS * 1000)
             if any(found == self._wake for found, _ in ready):
                 os.read(self._wake, 1)
                 continue

@@ -41,7 +41,7 @@ _ONLY_DIRECTORIES = 0x01000000
 _CHANGES = MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | DELETE_SELF | MOVE_SELF
 
 _EVENT = struct.Struct("=iIII")
-_READ_BYTES = 1 << 18
+READ_BYTES = 1 << 18
 
 
 class Event(NamedTuple):
@@ -125,7 +125,7 @@ class Inotify:
         """Empties the queue; never waits. Raises `OSError`."""
         while True:
             try:
-                data = os.read(self.descriptor, _READ_BYTES)
+                data = os.read(self.descriptor, READ_BYTES)
             except BlockingIOError:
                 return
             at = 0
@@ -255,7 +255,7 @@ class Fanotify:
         lost = False
         while True:
             try:
-                data = os.read(self.descriptor, _READ_BYTES)
+                data = os.read(self.descriptor, READ_BYTES)
             except BlockingIOError:
                 if lost:
                     raise Overflow from None

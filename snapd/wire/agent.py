@@ -53,7 +53,7 @@ class AgentReportParams(RequestParams):
     elsewhere: Annotated[bool, "The agent is in another folder now: what it reports may end something here."] = False
     news: Annotated[bool, "Whether to answer with `news`."] = False
     message_id: Annotated[str | None, "The prompt, by the agent's own id. A prompt with a text needs one."] = None
-    text: Annotated[str | None, "With `prompt`, what the person wrote; a blank text is not recorded."] = None
+    text: Annotated[str | None, "With `prompt`, what the person wrote. If it is blank, the turn goes on."] = None
     turn_step: Annotated[
         bool,
         "With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call.",

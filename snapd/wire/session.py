@@ -40,7 +40,10 @@ class Session:
 
     session_id: Annotated[str, "The id of the session."]
     agent: Annotated[str | None, "The agent that works in it."] = None
-    title: Annotated[str | None, "A title for people."] = None
+    title: Annotated[str | None, "A title for people, if the agent gave one."] = None
+    name: Annotated[
+        str, "What people call it: its title, else the beginning of its first prompt, else its agent or its id."
+    ]
     started_at: Annotated[str, "When it started, as RFC 3339 in UTC with milliseconds."]
     ended_at: Annotated[str | None, "When it ended. Absent while it goes on."] = None
     step_count: Annotated[int, "The number of steps that were begun in it."]

@@ -32,7 +32,7 @@ Report = Callable[[str, int, int | None], None]
 """Takes a message, the units done, and the units in all (None if unknown)."""
 
 
-_BOOT = (
+BOOT = (
     "import sys; from importlib import import_module; "
     "module, argument, *sys.path = sys.argv[1:]; import_module(module).main(argument)"
 )
@@ -80,7 +80,7 @@ class ChildProcess:
         paths = [_HERE, *(path for path in sys.path if os.path.isabs(path))]
         self._process = subprocess.Popen(
             # no site module: the paths are known, and it starts sooner
-            [sys.executable, "-I", "-S", "-c", _BOOT, module, argument, *paths],
+            [sys.executable, "-I", "-S", "-c", BOOT, module, argument, *paths],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if is_quiet else None,
@@ -126,7 +126,7 @@ class WorkerEnded(Exception):
         self.status = status
 
 
-class _Garbled(Exception):
+class Garbled(Exception):
     """A line that is no answer, or not all of one."""
 
 
@@ -159,11 +159,11 @@ def run_job(
     result = error = None
     try:
         # if the process is gone, its exit status says why
-        with contextlib.suppress(OSError, _Garbled):
+        with contextlib.suppress(OSError, Garbled):
             # this end of the pipe stays open until `end`: when it closes, the process ends
-            os.write(child.input, _line({"inBackground": in_background, "question": question}))
+            os.write(child.input, as_line({"inBackground": in_background, "question": question}))
             for line in _lines(child.output, check):
-                answer = _decode(line)
+                answer = decode_answer(line)
                 if isinstance(answer, SnapdError):
                     error = answer
                 elif "result" in answer:
@@ -198,7 +198,7 @@ def serve(work: Callable[[dict[str, Any], Report], Any]) -> None:
 
         def say(answer: dict[str, Any]) -> None:
             try:
-                answers.write(_line(answer))
+                answers.write(as_line(answer))
                 answers.flush()
             except BrokenPipeError:
                 # the process that asked is gone, and `_end_with_input` has not seen it yet
@@ -248,19 +248,21 @@ def _end_with_input() -> None:
     os._exit(1)
 
 
-def _line(value: dict[str, Any]) -> bytes:
+def as_line(value: dict[str, Any]) -> bytes:
+    """A message as a line of JSON."""
     # paths and ids are bytes
     return json.dumps(value, default=bytes.hex).encode("ascii") + b"\n"
 
 
-def _decode(line: bytes) -> dict[str, Any] | SnapdError:
+def decode_answer(line: bytes) -> dict[str, Any] | SnapdError:
+    """The answer, or the error, in a line."""
     try:
         answer: dict[str, Any] = json.loads(line)
         if answer.keys() & {"result", "progress"}:
             return answer
         return _ERRORS[answer["error"]](answer["message"], hint=answer["hint"], **answer["data"])
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
-        raise _Garbled from wrong
+        raise Garbled from wrong
 
 
 T = TypeVar("T")

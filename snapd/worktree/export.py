@@ -282,7 +282,7 @@ def _refused(directory: bytes, why: str, hint: str = _OUTSIDE) -> InvalidParams:
 
 
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-_REMOVE_SECONDS = 10.0
+REMOVE_SECONDS = 10.0
 """How long whoever still writes into the folder may keep it from being removed."""
 _RETRY_SECONDS = 0.05
 
@@ -346,7 +346,7 @@ class Scratch:
         """Removes the folder and all in it, whoever put it there; raises `IoError`."""
         self._files.clear()
         self._directories.clear()
-        until = time.monotonic() + _REMOVE_SECONDS
+        until = time.monotonic() + REMOVE_SECONDS
         while True:
             try:
                 with _Opened(self._private) as directories:

@@ -73,7 +73,7 @@ class RuleSource:
         self._repository: Repository | None = None
         self._indexes: dict[tuple[bytes, bytes, bytes], tuple[Signature, TrackedPaths]] = {}
         self._nested: dict[RelPath, tuple[StatCache, TrackedPaths | None]] = {}
-        self._parsed: GitIndex | None = None
+        self.parsed: GitIndex | None = None
         self._folders: list[str] | None = None
         self.earlier: Callable[[], Iterable[bytes]] = tuple
         """Gives the texts that the folder's own file had in snapshots, the newest first."""
@@ -102,7 +102,7 @@ class RuleSource:
             IoError: the folder cannot be read.
         """
         settings = tuple(exclude), tuple(include)
-        self._parsed = None
+        self.parsed = None
         if self._last is not None and settings == self._settings and self._stats.unchanged():
             return self._last
         stats = StatCache()
@@ -139,7 +139,7 @@ class RuleSource:
 
         Returns None if there is no repository, or its index cannot be trusted. Raises `IoError`.
         """
-        index, self._parsed = self._parsed, None
+        index, self.parsed = self.parsed, None
         if self._repository is None or self._last is None:
             return None
         return IndexSeed.load(self._repository, self._user, open_blobs, self._last.prefix, index)
@@ -219,7 +219,7 @@ class RuleSource:
             self._indexes.pop(key, None)
             return NOTHING_TRACKED
         if keep:
-            self._parsed = index
+            self.parsed = index
         tracked = TrackedPaths.from_index(index, strip=strip, add=add)
         if is_racy(status.st_ctime_ns, looked_at):
             self._indexes.pop(key, None)
@@ -251,7 +251,7 @@ def _valid(text: bytes) -> list[str] | None:
 
 def _patterns(text: bytes) -> list[str]:
     try:
-        document = _parsed(text)
+        document = parsed(text)
     except ValueError as error:
         hint = "correct the file, or remove it: its last valid patterns hold meanwhile"
         raise _wrong(str(error), hint, WORKSPACE_FILE) from error
@@ -274,7 +274,7 @@ def _wrong(what: str, hint: str, field: str) -> InvalidParams:
     return InvalidParams(f"{WORKSPACE_FILE}: {what}", hint=hint, field=field, file=WORKSPACE_FILE)
 
 
-def _parsed(data: bytes) -> dict[str, Any]:
+def parsed(data: bytes) -> dict[str, Any]:
     """The document in a file; raises `ValueError` also where tomllib would take a time that grows with a square."""
     if len(data) > _WORKSPACE_FILE_BYTES:
         raise ValueError(f"it has more than {_WORKSPACE_FILE_BYTES >> 10} KiB")

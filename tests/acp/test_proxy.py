@@ -314,7 +314,7 @@ def is_over(pid: int) -> bool:
 
 
 def test_an_agent_that_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proxy, "_LEAVE_SECONDS", 0.05)
+    monkeypatch.setattr(proxy, "LEAVE_SECONDS", 0.05)
     editor = os.pipe()
     screen = os.pipe()
     daemon: Any = Ledger()

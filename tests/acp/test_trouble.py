@@ -89,7 +89,7 @@ def test_a_hold_has_a_limit_and_is_not_repeated_while_the_daemon_is_behind(
 def test_a_daemon_that_hangs_does_not_keep_the_end(
     ledger: Ledger, talk: Talk, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "_CLOSE_SECONDS", 0.01)
+    monkeypatch.setattr(recording, "CLOSE_SECONDS", 0.01)
     talk.conversation.from_editor(prompt(3, "S").data)
     talk.close()
     assert ledger.of("step/begin") == []

@@ -90,7 +90,7 @@ def test_what_has_no_lines(tmp_path: Path) -> None:
 
 
 def test_many_files_are_read_bit_by_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_AT_ONCE", 10)
+    monkeypatch.setattr(module, "AT_ONCE", 10)
     items = {f"f{number}": b"%d\n" % number * number for number in range(1, 8)}
     committing = Committing.made(tmp_path, items)
     assert brought(committing) == {f"f{number}": list(range(1, number + 1)) for number in range(1, 8)}

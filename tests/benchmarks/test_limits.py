@@ -36,7 +36,7 @@ def measured() -> Iterator[Limits]:
     shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("key", sorted(key for key in limits._BOUNDS if not key.startswith(("flat-", "restore-many"))))
+@pytest.mark.parametrize("key", sorted(key for key in limits.BOUNDS if not key.startswith(("flat-", "restore-many"))))
 def test_a_bound_is_measured_once(measured: Limits, key: str) -> None:
     found = measured.of(key)
     assert found is not None
@@ -45,8 +45,8 @@ def test_a_bound_is_measured_once(measured: Limits, key: str) -> None:
 
 
 def test_every_goal_has_a_bound_or_a_reason_for_having_none() -> None:
-    known = set(limits._BOUNDS) | set(limits._SAME)
-    assert set(limits._SAME.values()) <= set(limits._BOUNDS)
+    known = set(limits.BOUNDS) | set(limits.SAME)
+    assert set(limits.SAME.values()) <= set(limits.BOUNDS)
     lacking = {key for key in GOALS if key not in known and not key.startswith(("growth-", "push-", "fetch-"))}
     assert lacking == WITHOUT
 
@@ -61,7 +61,7 @@ def test_what_is_written_is_all_there(measured: Limits, tmp_path: Path) -> None:
 
 
 def test_all_cores_together_do_each_item_once(measured: Limits, tmp_path: Path) -> None:
-    limits._on_all_cores(measured.files, lambda path: Path(path).read_bytes(), str(tmp_path))
+    limits.on_all_cores(measured.files, lambda path: Path(path).read_bytes(), str(tmp_path))
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) == sum(map(os.path.getsize, measured.files))
     assert not any("/.git/" in path for path in measured.files)
     assert len(measured.files) == 60

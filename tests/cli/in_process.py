@@ -36,8 +36,8 @@ def run(
         streams: descriptors of standard output and standard error; None where it has none.
     """
     # what a process knows of earlier requests goes with it
-    output._printed.clear()
-    backend._shared.clear()
+    output.printed.clear()
+    backend.shared.clear()
     naming.ANSWERS.clear()
     reader, writer = os.pipe()
     with open(writer, "wb") as out:

@@ -153,7 +153,7 @@ def test_a_process_that_is_killed_is_replaced(differ: ProcessDiffer, when: str) 
 def test_processes_that_keep_dying_are_an_error(differ: ProcessDiffer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         processes,
-        "_BOOT",
+        "BOOT",
         "from os import read, write; write(1, bytes(4)); read(0, 1)",
     )
     with pytest.raises(IoError, match="is gone"):
@@ -166,7 +166,7 @@ def test_processes_that_keep_dying_are_an_error(differ: ProcessDiffer, monkeypat
 def test_without_a_process_texts_are_compared_here(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, boot: str
 ) -> None:
-    monkeypatch.setattr(processes, "_BOOT", boot)
+    monkeypatch.setattr(processes, "BOOT", boot)
     differ = ProcessDiffer(Limits(large_bytes=0))
     assert count(differ, OLD, NEW) == (2, 1)
     assert count(differ, OLD, NEW) == (2, 1)

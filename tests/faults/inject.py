@@ -18,7 +18,7 @@ from snapd.workers import processes
 ERRORS = {"EIO": errno.EIO, "ENOSPC": errno.ENOSPC, "EMFILE": errno.EMFILE}
 FAULTS = ("kill", *ERRORS, "delay")
 
-_BOOT = processes._BOOT
+_BOOT = processes.BOOT
 _CHILD = "from tests.faults.inject import arm_child; arm_child({0!r}, {1!r}); import_module(module)"
 
 
@@ -102,7 +102,7 @@ def arm_children(fault: Fault | None, report: str) -> None:
         report: a file that gets the names of the failpoints that they come to.
     """
     spec = "" if fault is None else f"{fault.kind} {fault.point} {fault.nth}"
-    processes._BOOT = _BOOT.replace("import_module(module)", _CHILD.format(spec, report))
+    processes.BOOT = _BOOT.replace("import_module(module)", _CHILD.format(spec, report))
 
 
 def arm_child(spec: str, report: str) -> None:

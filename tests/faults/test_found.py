@@ -160,7 +160,7 @@ def test_directories_that_several_threads_made_are_unmade(tmp_path: Path, monkey
     bench = make(tmp_path, {"many/1/a": b"1", "many/2/b": b"2", "other": b"o"})
     tree = bench.track()
     shutil.rmtree(bench.root / "many")
-    real = DirectoryChanges._make
+    real = DirectoryChanges.make
 
     def noted_late(changes: DirectoryChanges, path: bytes) -> None:
         real(changes, path)
@@ -169,7 +169,7 @@ def test_directories_that_several_threads_made_are_unmade(tmp_path: Path, monkey
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "full")
 
-    monkeypatch.setattr(DirectoryChanges, "_make", noted_late)
+    monkeypatch.setattr(DirectoryChanges, "make", noted_late)
     monkeypatch.setattr(NewFiles, "write", full)
     with pytest.raises(StorageFull):
         bench.restore(tree)

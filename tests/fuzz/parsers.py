@@ -35,7 +35,7 @@ from snapd.worktree.git.config import GitUser, variables
 from snapd.worktree.git.index import MalformedIndex, read_bitmap, read_index
 from snapd.worktree.git.index_seed import Conversions
 from snapd.worktree.git.repository import nested_repository, object_directories, unquoted, user_excludes
-from snapd.worktree.ignore import _parsed
+from snapd.worktree.ignore import parsed
 
 SECONDS = 1.0
 """Of processor time, for an input of `SIZE` bytes: a parser takes a tenth of it."""
@@ -78,7 +78,7 @@ def _attributes(data: bytes) -> None:
 
 
 def _settings(data: bytes) -> None:
-    for key in _parsed(data):
+    for key in parsed(data):
         did_you_mean(key, ["exclude"])
 
 

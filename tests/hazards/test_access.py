@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from filelock import FileLock
 
-from snapd.daemon import _private_socket
+from snapd.daemon import private_socket
 from snapd.launch import connect
 from tests.hazards.trees import tree_id
 from tests.rpc.machine import error_of, foreign_directory, initialize, request, tree_of, wait_until
@@ -88,7 +88,7 @@ def test_everything_that_is_kept_is_the_users_alone_whatever_the_umask(
 @pytest.mark.hazard(72)
 def test_socket_is_private_before_anybody_can_find_it(tmp_path: Path, open_umask: None) -> None:
     path = tmp_path / "s.sock"
-    with _private_socket(str(path)):
+    with private_socket(str(path)):
         assert stat.S_IMODE(path.lstat().st_mode) == 0o600
     assert os.umask(0) == 0
 

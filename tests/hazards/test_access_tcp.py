@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from snapd.cli.commands.serve import _address
+from snapd.cli.commands.serve import address
 from snapd.model.errors import InvalidParams
 from snapd.wire.methods import METHODS
 from tests.hazards.hostile import HostileMachine
@@ -135,7 +135,7 @@ def test_header_fields_that_only_look_like_it_are_read(served: tuple[Machine, in
 def test_port_beyond_the_loopback_interface_is_opened_only_when_told(machine: Machine, folder: Path) -> None:
     for host in ("[::]", "192.0.2.1", "example.com", "[fe80::1]", "localhost.example.com", "127.0.0.1.example.com"):
         with pytest.raises(InvalidParams, match=r"is not the loopback interface \(hint: add --allow-remote"):
-            _address(f"{host}:0", False)
+            address(f"{host}:0", False)
     done = machine.run("serve", "--tcp", "0.0.0.0:0", env={"SNAPD_TOKEN": TOKEN})
     assert (done.returncode, done.stdout) == (2, "")
     assert "is not the loopback interface\nhint: add --allow-remote" in done.stderr

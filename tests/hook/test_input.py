@@ -54,7 +54,7 @@ def test_what_is_around_an_event(monkeypatch: pytest.MonkeyPatch, data: bytes, s
 @pytest.mark.parametrize("size", [1000, 65536, 1 << 20])
 @pytest.mark.parametrize("ends", [True, False])
 def test_a_long_text_is_cut_and_the_rest_is_there(monkeypatch: pytest.MonkeyPatch, size: int, ends: bool) -> None:
-    monkeypatch.setattr(json_text, "_LONGEST", 5000)
+    monkeypatch.setattr(json_text, "LONGEST", 5000)
     for text in ('"\\' * 20_000, "é}{" * 10_000, "\u2028" * 9000, "a" * 5001):
         for ascii_only in (True, False):
             event = {"a": {"b": [text, "x" * 5000]}, "tool_input": {"file_path": "a.py"}, "n": [1.5, None]}
@@ -62,7 +62,7 @@ def test_a_long_text_is_cut_and_the_rest_is_there(monkeypatch: pytest.MonkeyPatc
             chunks = [data[at : at + size] for at in range(0, len(data), size)]
             with monkeypatch.context() as patched:
                 found = read(patched, *chunks, ends=ends)
-            monkeypatch.setattr(json_text, "_LONGEST", 5000)
+            monkeypatch.setattr(json_text, "LONGEST", 5000)
             cut, whole = found["a"].pop("b")
             # half of a character may be left
             assert text.startswith(cut.rstrip("\ufffd"))

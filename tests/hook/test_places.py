@@ -120,6 +120,9 @@ def test_what_ends_is_found_wherever_the_agent_has_gone(agent: Agent, home: Home
     assert [(step.files, step.state) for step in agent.steps()][:1] == [(() if denied else ("made",), "applied")]
     assert agent.of_the_user() >= {"typed"}
     assert ("endedAt" in known) == (name == "SessionEnd")
+    if name == "UserPromptSubmit" and where in ("refused", "gone"):
+        # what cannot be recorded where the agent is belongs to where it was
+        assert "next" in [entry.get("text") for entry in agent.entries()]
 
 
 def test_what_ends_is_found_when_the_daemon_has_closed_its_folder(agent: Agent, home: Home) -> None:

@@ -195,10 +195,10 @@ def test_an_owner_that_is_about_to_end(home: Home, project: Path, monkeypatch: p
     with other_process(home, project) as other:
         (note,) = Path(home.at("data")).rglob("owner.json")
         note.write_text(json.dumps({"pid": other.pid, "socket": home.at("gone.sock")}))
-        monkeypatch.setattr("snapd.library.project._OPEN_SECONDS", 0.0)
+        monkeypatch.setattr("snapd.library.project.OPEN_SECONDS", 0.0)
         with pytest.raises(StoreLocked):
             Snapshot(project).track()
-        monkeypatch.setattr("snapd.library.project._OPEN_SECONDS", WAIT)
+        monkeypatch.setattr("snapd.library.project.OPEN_SECONDS", WAIT)
 
         def refuse(*_: object) -> None:
             # it listens no more, then lets go of the store

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from snapd import Snapshot, UnknownSession, init_snapshot, track_message
-from snapd.library.message_loop import _snapshots
+from snapd.library.message_loop import snapshots
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,7 @@ def test_a_message_loop_takes_messages(home: Home, project: Path) -> None:
     with Snapshot(project) as snap:
         (message,) = snap.session("loop").messages()
         assert message.text == "hello"
-    _snapshots.pop("loop").close()
+    snapshots.pop("loop").close()
     with pytest.raises(KeyError):
         track_message("loop", "m2")
 

@@ -107,7 +107,7 @@ def test_output_is_kept_in_part(tmp_path: Path, repository: str) -> None:
 @pytest.mark.timeout(60)
 def test_much_in_and_much_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of its input gets to git, however often it is looked whether the request was cancelled meanwhile."""
-    monkeypatch.setattr(program, "_PATIENCE", 0.001)
+    monkeypatch.setattr(program, "PATIENCE", 0.001)
     run_git(tmp_path, "init", "--quiet", "--bare", ".")
     asked = b"".join(b"%040d\n" % number for number in range(100_000))
     done = GitProgram(dict(os.environ)).run(str(tmp_path), ["cat-file", "--batch-check"], Call(), data=asked)

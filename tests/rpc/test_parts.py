@@ -221,8 +221,8 @@ async def test_client_that_takes_the_rest_slowly_gets_it() -> None:
 
 
 async def test_progress_comes_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_QUIET_SECONDS", 0.0)
-    monkeypatch.setattr(progress, "_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "INTERVAL_SECONDS", 0.0)
     loop = asyncio.get_running_loop()
     begun = asyncio.Event()
     said: list[dict[str, Any]] = []

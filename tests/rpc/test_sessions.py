@@ -80,7 +80,7 @@ def test_what_a_session_looks_like(daemon: Machine, work: Path) -> None:
     started = session.pop("startedAt")
     assert datetime.fromisoformat(started).tzinfo is not None
     assert session == {
-        "sessionId": made, "agent": "A", "title": "T", "stepCount": 1, "undoable": 0, "redoable": 0,
+        "sessionId": made, "agent": "A", "title": "T", "name": "T", "stepCount": 1, "undoable": 0, "redoable": 0,
     }  # fmt: skip
     write(work, text=replaced(l2=b"A"), new=b"\0")
     ended = raw.result("step/end", {"stepId": begun["stepId"]})

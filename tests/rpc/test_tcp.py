@@ -187,7 +187,7 @@ def test_the_log_in_the_runtime_directory_keeps_its_newest_part(
     with path.open("a") as own, (tmp_path / "other").open("a") as other:
         for stream in (own, other):
             monkeypatch.setattr(sys, "stderr", stream)
-            log = daemon._Log(str(path))
+            log = daemon.Log(str(path))
             for number in range(200):
                 log.emit(logging.makeLogRecord({"msg": f"line {number}"}))
     assert 500 <= path.stat().st_size <= 1010

@@ -116,7 +116,7 @@ def hold_up(owner: type, name: str, what: str, root_of: Callable[..., bytes]) ->
 def main() -> int:
     """Runs the command of this process."""
     hold_up(Writer, "look", "look", lambda writer, *_: writer.work_tree.root)
-    hold_up(Workspaces, "_make", "open", lambda _, place, *__: place.root)
+    hold_up(Workspaces, "make", "open", lambda _, place, *__: place.root)
     hold_up(Workspace, "close", "close", lambda workspace: workspace.root)
     Watchdog().start()
     return command_line.main()

@@ -194,7 +194,7 @@ def test_the_other_store_is_packed_meanwhile(here: Agents, there: Agents, monkey
     """Its loose objects go into a pack after the packs were looked through, and before the loose files are."""
     step = there.step("one", {"a.txt": text(l2=b"1")})
     store = Path(there.bench.workspace.store.path)
-    look = adopting._adopt_loose
+    look = adopting.adopt_loose
     packed = []
 
     def after_packing(*words: Any) -> set[ObjectId]:
@@ -202,7 +202,7 @@ def test_the_other_store_is_packed_meanwhile(here: Agents, there: Agents, monkey
             packed.append(run_git(store, "--git-dir=.", "repack", "-a", "-d", "-k", "--quiet"))
         return look(*words)
 
-    monkeypatch.setattr(adopting, "_adopt_loose", after_packing)
+    monkeypatch.setattr(adopting, "adopt_loose", after_packing)
     apply(here, there.bench.root, steps=[step])
     assert packed
     assert read(here.bench.root)["a.txt"] == text(l2=b"1")

@@ -110,7 +110,7 @@ def test_every_machine_keeps_its_own(here: Agents, remote: str, project: Project
 def test_one_that_somebody_adds_to_meanwhile_stays(
     here: Agents, remote: str, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pushing, "_TOGETHER", 4)
+    monkeypatch.setattr(pushing, "TOGETHER", 4)
     old = [member(number, 60 - number) for number in range(10)]
     populate(remote, project, old)
     delete = Exchange.delete
@@ -130,7 +130,7 @@ def test_one_that_somebody_adds_to_meanwhile_stays(
 
 
 def test_a_line_that_breaks(here: Agents, remote: str, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pushing, "_TOGETHER", 4)
+    monkeypatch.setattr(pushing, "TOGETHER", 4)
     old = [member(number, 60 - number, HOST) for number in range(10)]
     populate(remote, project, old)
     delete = Exchange.delete

@@ -383,7 +383,7 @@ def test_a_list_does_not_fail_where_nothing_can_be_checked(
     fetch(there, remote)
     configure(there, "")
     with monkeypatch.context() as patched:
-        patched.setattr("snapd.remotes.ssh_keygen._write", _full)
+        patched.setattr("snapd.remotes.ssh_keygen.write_file", _full)
         found = listed(there)["one"]
     assert found is not None
     assert (found.state, "no space left" in str(found.reason)) == ("unchecked", True)

@@ -38,9 +38,9 @@ def force(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
     """Has the work tree do with what one of `MODES` has."""
     if mode.startswith("macos"):
         library: Any = SimpleNamespace(renameatx_np=_MacRename(supported=mode == "macos"))
-        monkeypatch.setattr(system, "_renames", system.load_rename("darwin", library))
+        monkeypatch.setattr(system, "renames", system.load_rename("darwin", library))
     elif mode != "linux":
-        monkeypatch.setattr(system, "_renames", None)
+        monkeypatch.setattr(system, "renames", None)
     if mode in ("macos without", "neither"):
         code = errno.ENOTSUP if mode.startswith("macos") else errno.EPERM
 

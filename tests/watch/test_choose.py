@@ -93,7 +93,7 @@ def test_a_listener_is_told_and_leaves_nothing_behind(
 ) -> None:
     (tmp_path / "d").mkdir()
     clock = open_clock(setting, os.fsencode(tmp_path), descriptor)
-    monkeypatch.setattr(choose, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(choose, "POLL_SECONDS", 0.01)
     told = threading.Event()
     before, threads = descriptors(), threading.active_count()
     for at in range(3):
@@ -137,7 +137,7 @@ def test_hints_that_there_are_none_of(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Observer, "schedule", fail)
-    monkeypatch.setattr(choose, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(choose, "POLL_SECONDS", 0.01)
     clock = HintClock(os.fsencode(tmp_path))
     told = threading.Event()
     before, threads = descriptors(), set(threading.enumerate())

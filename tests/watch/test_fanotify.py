@@ -103,7 +103,7 @@ def test_another_process_may_mark(queue: Fanotify, folder: Path) -> None:
 
 
 def test_more_events_than_one_read_takes(queue: Fanotify, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queues, "_READ_BYTES", 200)
+    monkeypatch.setattr(queues, "READ_BYTES", 200)
     for at in range(300):
         (folder / f"{at}").write_bytes(b"")
     assert queue.read() == {entry.inode() for entry in os.scandir(folder)}

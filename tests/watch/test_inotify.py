@@ -94,7 +94,7 @@ def test_names_are_bytes(queue: Inotify, folder: Path, name: bytes) -> None:
 
 
 def test_more_events_than_one_read_takes(queue: Inotify, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queues, "_READ_BYTES", 600)
+    monkeypatch.setattr(queues, "READ_BYTES", 600)
     watch = add(queue, folder)
     made = [b"%d" % at + b"n" * (at % 200) for at in range(100)]
     for name in made:

@@ -320,7 +320,7 @@ def test_a_listener_when_the_watches_run_out(clock: InotifyClock, root: Path, mo
     assert enough.wait(_SECONDS)
     clock.stop_listening()
     within = waits[told[0] - 1 :]
-    assert set(within) == {inotify_clock._POLL_SECONDS * 1000}
+    assert set(within) == {inotify_clock.POLL_SECONDS * 1000}
     assert [told[1] - told[0], told[2] - told[1]] == [1, 1]
 
 
@@ -399,7 +399,7 @@ def look(clock: InotifyClock, spot: Spot, root: Path) -> str:
 def test_watching_is_tried_again_after_a_pause_that_grows(limits: Limits, root: Path) -> None:
     before = descriptors()
     clock, spot = InotifyClock(os.fsencode(root)), Spot("root")
-    pause, tried = inotify_clock._SHORTEST_PAUSE, []
+    pause, tried = inotify_clock.SHORTEST_PAUSE, []
     limits.watches = 0
     assert look(clock, spot, root) == "none"
     for _ in range(8):
@@ -414,8 +414,8 @@ def test_watching_is_tried_again_after_a_pause_that_grows(limits: Limits, root: 
         assert look(clock, spot, root) == "none"
         assert limits.watches == -1
         tried.append(pause)
-        pause = min(2 * pause, inotify_clock._LONGEST_PAUSE)
-    assert tried[-1] == inotify_clock._LONGEST_PAUSE
+        pause = min(2 * pause, inotify_clock.LONGEST_PAUSE)
+    assert tried[-1] == inotify_clock.LONGEST_PAUSE
     assert "max_user_watches" in (clock.reason or "")
     limits.watches = None
     limits.now += pause
@@ -429,7 +429,7 @@ def test_watching_is_tried_again_after_a_pause_that_grows(limits: Limits, root: 
     limits.watches = 0
     watch(clock, root, Spot("other"))
     limits.watches = None
-    limits.now += inotify_clock._SHORTEST_PAUSE
+    limits.now += inotify_clock.SHORTEST_PAUSE
     assert look(clock, spot, root) == "inotify"
     clock.close()
     assert descriptors() == before
@@ -445,7 +445,7 @@ def test_a_queue_is_tried_again_too(limits: Limits, root: Path) -> None:
     assert "Too many open files" in (clock.reason or "")
     limits.queues = True
     assert look(clock, spot, root) == "none"
-    limits.now += inotify_clock._SHORTEST_PAUSE
+    limits.now += inotify_clock.SHORTEST_PAUSE
     assert look(clock, spot, root) == "inotify"
     assert clock.reason is None
     clock.close()
@@ -459,7 +459,7 @@ def test_a_listener_is_told_of_changes_once_watching_is_possible_again(limits: L
     clock.listen(told.set)
     assert look(clock, spot, root) == "none"
     limits.watches = None
-    limits.now += inotify_clock._SHORTEST_PAUSE
+    limits.now += inotify_clock.SHORTEST_PAUSE
     assert look(clock, spot, root) == "inotify"
     settle(clock)
     told.clear()
@@ -473,7 +473,7 @@ def test_a_closed_clock_watches_nothing_any_more(limits: Limits, root: Path) -> 
     before = descriptors()
     clock = InotifyClock(os.fsencode(root))
     clock.close()
-    limits.now += 2 * inotify_clock._LONGEST_PAUSE
+    limits.now += 2 * inotify_clock.LONGEST_PAUSE
     assert clock.take().everything
     assert descriptors() == before
 

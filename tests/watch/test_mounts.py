@@ -75,7 +75,7 @@ def test_a_mount_below_the_root_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_the_kernels_octal_escapes(written: bytes, name: bytes) -> None:
-    assert inotify_clock._ESCAPE.sub(inotify_clock._unescaped, written) == name
+    assert inotify_clock.ESCAPE.sub(inotify_clock.unescaped, written) == name
 
 
 def test_nothing_is_left_open(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_which_file_systems_tell_everything() -> None:
 def test_a_file_system_that_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(tmp_path) as descriptor:
         assert file_system(descriptor) is not None
-        monkeypatch.setattr(inotify_clock, "_field", lambda *_: b"")
+        monkeypatch.setattr(inotify_clock, "field", lambda *_: b"")
         assert file_system(descriptor) is None
     monkeypatch.undo()
     assert file_system(descriptor) is None

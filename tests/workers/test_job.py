@@ -112,8 +112,8 @@ def test_a_cancel_ends_it(module: str) -> None:
     [b"", b"{}\n", b"[]\n", b"7\n", b'{"error": "cancelled", "message": "", "data": {}}\n', b"\xff\n", b'{"result": {'],
 )
 def test_what_is_no_answer_is_seen(line: bytes) -> None:
-    with pytest.raises(processes._Garbled):
-        processes._decode(line)
+    with pytest.raises(processes.Garbled):
+        processes.decode_answer(line)
 
 
 IDLE = """

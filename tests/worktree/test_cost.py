@@ -157,10 +157,10 @@ def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
     Nothing is mounted meanwhile either: tests that do so run beside these, and every clock looks then.
     """
     monkeypatch.setattr(Mounts, "changed", lambda _: False)
-    monkeypatch.setattr(disk, "_TICK_NS", -(1 << 62))
-    monkeypatch.setattr(disk, "_COARSE_NS", -(1 << 62))
-    monkeypatch.setattr(packindex, "_TICK_NS", -(1 << 62))
-    monkeypatch.setattr(walker, "_LISTER_FROM", 1 << 30)
+    monkeypatch.setattr(disk, "TICK_NS", -(1 << 62))
+    monkeypatch.setattr(disk, "COARSE_NS", -(1 << 62))
+    monkeypatch.setattr(packindex, "TICK_NS", -(1 << 62))
+    monkeypatch.setattr(walker, "LISTER_FROM", 1 << 30)
 
 
 def project(directories: int, files: int = 10) -> dict[str, bytes]:
@@ -468,7 +468,7 @@ def test_once_there_are_watches_again_a_request_looks_at_nothing_again(
         # once to look, and those that may have changed within the clock tick once more
         assert listed.keys() == everywhere.keys()
         assert "max_user_watches" in why()
-    now += inotify_clock._SHORTEST_PAUSE
+    now += inotify_clock.SHORTEST_PAUSE
     assert look() == ("inotify", everywhere)
     assert why() == "watching again after a pause"
     assert look() == ("inotify", {})
@@ -597,7 +597,7 @@ from snapd.store.objects import pack_index as packindex
 from snapd.watch import inotify_clock
 from snapd.worktree.fs import stable_read as disk
 from tests.support.workspace import make
-disk._TICK_NS = disk._COARSE_NS = packindex._TICK_NS = -(1 << 62)
+disk.TICK_NS = disk.COARSE_NS = packindex.TICK_NS = -(1 << 62)
 bench = make(Path(sys.argv[1]), {f"d{at}/f{n}.txt": b"%d %d" % (at, n) for at in range(20) for n in range(10)})
 bench.track()
 bench.write({"d1/f1.txt": b"one"})

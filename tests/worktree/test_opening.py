@@ -26,7 +26,7 @@ def refusing(code: int) -> Callable[[int, bytes], int]:
 
 
 WAYS = {
-    "the system's": directories._system,
+    "the system's": directories.system,
     "none": None,
     "an old kernel": refusing(errno.ENOSYS),
     "a sandbox": refusing(errno.EPERM),
@@ -36,7 +36,7 @@ WAYS = {
 
 @pytest.fixture(params=WAYS.values(), ids=WAYS.keys(), autouse=True)
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(directories, "_system", request.param)
+    monkeypatch.setattr(directories, "system", request.param)
 
 
 @pytest.fixture

@@ -1040,6 +1040,8 @@ class Signature(_SignatureRequired, total=False):
 class _SessionRequired(TypedDict):
     sessionId: str
     """The id of the session."""
+    name: str
+    """What people call it: its title, else the beginning of its first prompt, else its agent or its id."""
     startedAt: str
     """When it started, as RFC 3339 in UTC with milliseconds."""
     stepCount: int
@@ -1056,7 +1058,7 @@ class Session(_SessionRequired, total=False):
     agent: str
     """The agent that works in it."""
     title: str
-    """A title for people."""
+    """A title for people, if the agent gave one."""
     endedAt: str
     """When it ended. Absent while it goes on."""
     origin: Origin
@@ -2089,7 +2091,7 @@ class AgentReportParams(_AgentReportParamsRequired, total=False):
     messageId: str | None
     """The prompt, by the agent's own id. A prompt with a text needs one."""
     text: str | None
-    """With `prompt`, what the person wrote; a blank text is not recorded."""
+    """With `prompt`, what the person wrote. If it is blank, the turn goes on."""
     turnStep: bool | None
     """With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call."""
     callId: str | None

@@ -685,8 +685,10 @@ export interface Session {
   sessionId: string;
   /** The agent that works in it. */
   agent?: string;
-  /** A title for people. */
+  /** A title for people, if the agent gave one. */
   title?: string;
+  /** What people call it: its title, else the beginning of its first prompt, else its agent or its id. */
+  name: string;
   /** When it started, as RFC 3339 in UTC with milliseconds. */
   startedAt: string;
   /** When it ended. Absent while it goes on. */
@@ -1485,7 +1487,7 @@ export interface AgentReportParams extends RequestParams {
   news?: boolean;
   /** The prompt, by the agent's own id. A prompt with a text needs one. */
   messageId?: string;
-  /** With `prompt`, what the person wrote; a blank text is not recorded. */
+  /** With `prompt`, what the person wrote. If it is blank, the turn goes on. */
   text?: string;
   /** With `prompt`, begins a step for the whole turn, and with `turnEnd` ends it. The client then ends each call. */
   turnStep?: boolean;

@@ -14,7 +14,7 @@ import { SCENARIOS } from "./scenarios/index.mjs";
 import { Stage } from "./stage.mjs";
 
 const TOP = path.dirname(path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url)))));
-const PUBLISHED = ["web-step", "web-step-dark", "web-review", "web-conflict", "web-versions"];
+const PUBLISHED = ["web-today", "web-step", "web-step-dark", "web-review", "web-conflict", "web-versions"];
 
 const { values } = parseArgs({
   options: {

@@ -92,7 +92,7 @@ def _of_folder(options: argparse.Namespace) -> dict[str, Callable[[], str]]:
         "overlaps": lambda: _overlaps(folder),
         "history": lambda: _history(options),
         "watches": lambda: machine.watches(sum(1 for _ in _listed(folder, []))),
-        "leftovers": lambda: _leftovers(folder),
+        "leftovers": lambda: leftovers(folder),
         "store": lambda: _store(options, folder),
     }
 
@@ -185,7 +185,8 @@ def _history(options: argparse.Namespace) -> str:
     return "the folder has no history under a former name"
 
 
-def _leftovers(folder: str) -> str:
+def leftovers(folder: str) -> str:
+    """What cut-off work left in a folder, in words; empty if nothing."""
     closed: list[str] = []
     found = [os.path.join(above, name) for above, names in _listed(folder, closed) for name in names]
     left = [os.path.relpath(path, folder) for path in found if _ASIDE.fullmatch(os.path.basename(path))]

@@ -127,7 +127,7 @@ def _socket(options: argparse.Namespace, locations: Locations) -> str:
 
 def _tcp(options: argparse.Namespace, locations: Locations) -> tuple[str, int, str]:
     """Host, port and token."""
-    host, port = _address(options.tcp, options.allow_remote)
+    host, port = address(options.tcp, options.allow_remote)
     return host, port, _token(options.token_file, locations)
 
 
@@ -146,7 +146,8 @@ def _announce(host: str, port: int) -> None:
     print(f"listening on {shown}:{port}", flush=True)
 
 
-def _address(text: str, allow_remote: bool) -> tuple[str, int]:
+def address(text: str, allow_remote: bool) -> tuple[str, int]:
+    """The host and port of `--tcp`."""
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
     if not colon or not host or not port.isdigit() or int(port) > 65535:

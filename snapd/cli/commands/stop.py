@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from snapd.cli.parsing.usage import Parser
 
 _CHUNK = 1 << 16
-_STOP_SECONDS = 9.0
+STOP_SECONDS = 9.0
 """A daemon that can still do anything ends before that."""
-_KILL_SECONDS = 1.0
+KILL_SECONDS = 1.0
 _POLL_SECONDS = 0.02
 
 
@@ -117,10 +117,10 @@ def end_daemon(path: str) -> bool:
     # kept open: the number may become that of another process
     descriptor = os.pidfd_open(process) if sys.platform == "linux" else None
     os.kill(process, signal.SIGTERM)
-    if not _ends(process, descriptor, _STOP_SECONDS):
+    if not _ends(process, descriptor, STOP_SECONDS):
         print("snapd: the daemon does not end by itself: killing it; nothing is lost", file=sys.stderr)
         os.kill(process, signal.SIGKILL)
-        if not _ends(process, descriptor, _KILL_SECONDS):
+        if not _ends(process, descriptor, KILL_SECONDS):
             raise IoError(
                 "the daemon waits for a disk, so that nothing can end it",
                 hint="check the disks and network file systems of its folders; it ends when they answer",

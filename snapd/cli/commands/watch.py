@@ -63,12 +63,12 @@ def watch(options: argparse.Namespace) -> NoReturn:
     folder = folder_of(options)
     found, client = connected(options.socket, folder, None)
     try:
-        _Watch(options, found, client).run(folder)
+        Watch(options, found, client).run(folder)
     finally:
         found.close()
 
 
-class _Watch:
+class Watch:
     """Listens to the daemon, also to one that was started anew.
 
     Args:

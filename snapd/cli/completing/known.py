@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from snapd.backend import Backend
 
-_SECONDS = 1.0
+SECONDS = 1.0
 """How long the user waits for an answer of the daemon."""
 _SHOWN = 30
 _LOOKED_AT = 100
@@ -151,7 +151,7 @@ class Known:
         from snapd.backend import RemoteBackend
         from snapd.backend import connect as connect_client
 
-        return RemoteBackend(connect_client(path, _SECONDS), folder, {})
+        return RemoteBackend(connect_client(path, SECONDS), folder, {})
 
 
 _AGO = [("@10m ", "ten minutes ago"), ("@1h ", "an hour ago"), ("@1d ", "a day ago")]

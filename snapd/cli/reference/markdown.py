@@ -78,7 +78,7 @@ def text() -> str:
     Raises:
         LookupError: a command has no example.
     """
-    _check_examples(load_all())
+    check_examples(load_all())
     return subprocess.run(
         [sys.executable, "-m", "snapd.cli.reference.examples"], stdout=subprocess.PIPE, check=True, encoding="utf-8"
     ).stdout
@@ -111,7 +111,8 @@ def commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple
         yield from commands(below[name], f"{words} {name}".strip())
 
 
-def _check_examples(every: Mapping[str, Command]) -> None:
+def check_examples(every: Mapping[str, Command]) -> None:
+    """Raises `LookupError` if a command has no example."""
     for words, command in every.items():
         if command.group and not command.example:
             raise LookupError(f"no example of {words}: give its @Command one in {command.run.__module__}")

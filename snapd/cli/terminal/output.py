@@ -161,13 +161,13 @@ def watching(status: StatusResult) -> str:
     return f"{status['watcher']} ({reason})" if reason else str(status["watcher"])
 
 
-_printed: set[str] = set()
+printed: set[str] = set()
 
 
 def print_once(line: str) -> None:
     """Prints a line to standard error, unless this command printed it already."""
-    if line not in _printed:
-        _printed.add(line)
+    if line not in printed:
+        printed.add(line)
         print(line, file=sys.stderr)
 
 

@@ -115,10 +115,10 @@ class EndStep:
 
 @attrs.frozen
 class BeginStep:
-    """Begins a step; with `known`, it has begun already."""
+    """Begins a step; with `existing`, it has begun already."""
 
     new: NewStep
-    known: Step | None = None
+    existing: Step | None = None
 
 
 @attrs.frozen
@@ -178,7 +178,7 @@ def decide(report: Report, open_steps: Sequence[Step], lingering: Iterable[Step]
 
 def _begin_call(report: Report, own: list[Step], open_steps: Sequence[Step]) -> list[Action]:
     begun = _begin(report, report.call_id, own, parent=_parent(report, own, open_steps))
-    if begun.known is not None or not report.is_sequential or report.late is not None:
+    if begun.existing is not None or not report.is_sequential or report.late is not None:
         return [begun]
     actions: list[Action] = []
     # nobody said that these have ended: calls that were denied, for example
@@ -206,17 +206,19 @@ def _end_call(report: Report, own: list[Step]) -> list[Action]:
 
 
 def _take_prompt(report: Report, own: list[Step]) -> list[Action]:
-    # where a prompt is reported late, the ends of the turn before it are reported after it
-    actions: list[Action] = [] if report.has_step or report.late is not None else _end_turn(own)
-    if report.is_elsewhere or report.parent_session is not None:
-        # what a subagent is given to do is nobody's prompt
-        return actions
-    if report.text.strip():
-        actions.append(SendMessage())
+    message: list[Action] = [SendMessage()] if report.text.strip() else []
     if report.has_step:
         turn = next((step.step_id for step in own if _is_turn(step)), None)
-        actions.append(_begin(attrs.evolve(report, tool=TURN), None, own, ends=turn))
-    return actions
+        return [*message, _begin(attrs.evolve(report, tool=TURN), None, own, ends=turn)]
+    if not message:
+        # some agents report one that is empty with the results of calls: the turn goes on
+        return []
+    if report.parent_session is not None:
+        # what a subagent is given to do is nobody's prompt
+        return _end_turn(own)
+    # where a prompt is reported late, the ends of the turn before it are reported after it
+    ends = [] if report.late is not None else _end_turn(own)
+    return ends if report.is_elsewhere else [*ends, *message]
 
 
 def _end_turn(own: Sequence[Step]) -> list[Action]:
@@ -407,8 +409,8 @@ class _Recording:
             self.ended += () if ended is None else (ended,)
 
     def _begin(self, action: BeginStep) -> None:
-        self.step = action.known
-        if action.known is not None:
+        self.step = action.existing
+        if action.existing is not None:
             return
         step, ended = self._sessions.record_begin(self._report.session_id, action.new, self.capture, self._call)
         self.step = step

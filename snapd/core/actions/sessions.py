@@ -302,7 +302,7 @@ class Sessions(SessionNotices):
             message_id=message_id,
             part_id=new.part_id,
             tool=new.tool,
-            description=new.description,
+            description=self._kept_description(new),
             detached=new.client is None,
             began=new.began,
             command=self.kept_text(new.command),
@@ -318,6 +318,11 @@ class Sessions(SessionNotices):
     def kept_text(self, text: str | None) -> str | None:
         """Cuts a prompt or a command to the part that is kept; None if the settings keep none."""
         return text[:TEXT_LENGTH] if text and self._policy.keeps_prompts else None
+
+    def _kept_description(self, new: NewStep) -> str | None:
+        """Leaves out a description that is the command, or its beginning, if that is not kept."""
+        is_command = (new.description or "").strip("` …") in (new.command or "")
+        return new.description if not is_command or self._policy.keeps_prompts else None
 
     def _begin_on(self, snapshot: Snapshot, before: Step | None, begun: StepBegun, call: Call) -> EndedStep | None:
         """Records that a step begins on a snapshot, and that the step before it ends there, if that is open."""

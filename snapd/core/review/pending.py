@@ -95,9 +95,9 @@ def _id(fold: FileFold, pending: Baseline) -> str:
     return digest.hexdigest()[:_DIGITS]
 
 
-_WITH_TEXTS = 200
+WITH_TEXTS = 200
 """How many files are kept with their texts, however long: those that were changed last."""
-_WITH_LINES = 50_000
+WITH_LINES = 50_000
 """Up to how many lines in all more files are kept with their texts, some 8 MiB.
 
 A file that rests is folded from its whole history when it changes.
@@ -164,7 +164,7 @@ class RememberedFiles:
 
         Raises as `view`; then some files rest.
         """
-        while len(self._awake) > _WITH_TEXTS and self._lines > _WITH_LINES:
+        while len(self._awake) > WITH_TEXTS and self._lines > WITH_LINES:
             path = next(iter(self._awake))
             fold = self._files[path]
             assert isinstance(fold, FileFold)

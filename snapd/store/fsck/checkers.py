@@ -124,7 +124,7 @@ def _examined(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool]
 
 
 @attrs.frozen
-class _Checked:
+class Checked:
     """What the other process answers; `asks_timeline` if the events fit together: then that is compared too."""
 
     report: CheckReport
@@ -156,7 +156,7 @@ def main(_: str) -> None:
     serve(_check)
 
 
-def _check(question: dict[str, Any], report: Report) -> _Checked:
+def _check(question: dict[str, Any], report: Report) -> Checked:
     asked: list[bool] = []
 
     def agrees() -> bool:
@@ -165,7 +165,7 @@ def _check(question: dict[str, Any], report: Report) -> _Checked:
         return True
 
     found = check(question["store"], Call(report), quick=False, agrees=agrees)
-    return _Checked(found, bool(asked))
+    return Checked(found, bool(asked))
 
 
 _reports = Converter()

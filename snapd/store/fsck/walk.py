@@ -30,7 +30,7 @@ from snapd.store.timeline.chain import CHAINS, Link, decode_link, pins, snapshot
 
 from .holdings import WITHOUT_PACK, Holdings, Pack
 
-_WINDOW_BYTES = 64 << 20
+WINDOW_BYTES = 64 << 20
 """How much of a pack is sorted by offset at once."""
 _PACK_HEADER = struct.Struct(">4sII")
 _OURS = b"\ncommitter snapd <snapd@localhost> "
@@ -80,7 +80,7 @@ def _scan_pack(pack: Pack, found: Scan, call: Call, total: int) -> None:
         return
     flaw = flaw_of(f"{pack.path}.pack", call, count=pack.index.count, checksum=pack.index.checksum)
     pack.flaw = flaw or pack.flaw
-    for oid, offset in _in_order(pack):
+    for oid, offset in in_order(pack):
         checked = pack.check(oid, offset)
         if checked is not None:
             found.took(oid, checked)
@@ -89,12 +89,12 @@ def _scan_pack(pack: Pack, found: Scan, call: Call, total: int) -> None:
         pack.flaw = "objects in it are damaged"
 
 
-def _in_order(pack: Pack) -> Iterator[tuple[ObjectId, int]]:
+def in_order(pack: Pack) -> Iterator[tuple[ObjectId, int]]:
     """The objects of a pack by offset, so that deltas come soon after their bases."""
     # the index is read once, and only the positions of the objects of each window are kept
     windows: dict[int, array[int]] = {}
     for position, (_, offset) in enumerate(pack.index.entries()):
-        windows.setdefault(offset // _WINDOW_BYTES, array("L")).append(position)
+        windows.setdefault(offset // WINDOW_BYTES, array("L")).append(position)
     for window in sorted(windows):
         yield from sorted(map(pack.index.entry, windows[window]), key=itemgetter(1))
 

@@ -239,7 +239,7 @@ class Journal:
             self._retire()
             # a second thread of these finds nothing left to do; without one, the next file or the close does it
             with contextlib.suppress(RuntimeError):
-                threading.Thread(target=self._settle_in_background, name="snapd journal", daemon=True).start()
+                threading.Thread(target=self.settle_in_background, name="snapd journal", daemon=True).start()
 
     def discard(self) -> frozenset[ObjectId]:
         """Drops the objects that wait; returns their ids. Some may be in the repository nevertheless."""
@@ -364,7 +364,8 @@ class Journal:
 
     # -- settling
 
-    def _settle_in_background(self) -> None:
+    def settle_in_background(self) -> None:
+        """Settles old journals; a failure is logged, and the next checkpoint tries again."""
         try:
             self._settle_old()
         except SnapdError as error:

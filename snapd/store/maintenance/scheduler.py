@@ -32,7 +32,7 @@ _SAMPLE = "17"
 _DIRECTORIES = 256
 
 
-class _OneAtATime:
+class OneAtATime:
     """Repacks of all repositories run one after the other: together they would take the whole machine."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class _OneAtATime:
             self._changed.notify_all()
 
 
-_queue = _OneAtATime()
+_queue = OneAtATime()
 
 
 class MaintenanceScheduler:

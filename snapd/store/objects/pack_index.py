@@ -41,7 +41,7 @@ _NOWHERE = 1 << 62
 _PACK_HEADER = struct.Struct(">4sII")
 
 # the time of a directory advances by ticks of at most 10 ms: two changes within a tick look like one
-_TICK_NS = 20_000_000
+TICK_NS = 20_000_000
 # up to this many objects in the index for each wanted one, one pass over all of them is faster than bisections
 _SCAN_RATIO = 8
 # the last few ids are searched as bytes: a bisection to the end takes twice as long
@@ -417,7 +417,7 @@ class PackIndexes:
             index = index or PackIndex.load(path, file) or PackIndex.load(path, file, is_old=True)
             if index is not None:
                 indexes[name] = index
-        settled = now - max(stamp) > _TICK_NS
+        settled = now - max(stamp) > TICK_NS
         return KnownPacks(stamp if settled else None, indexes)
 
 

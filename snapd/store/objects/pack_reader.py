@@ -34,7 +34,7 @@ _SIZES_BYTES = 32
 _LARGEST_DELTA = 1 << 30
 """The largest result and base of a delta: git makes none for objects over 512 MiB (`core.bigFileThreshold`)."""
 _READ_BYTES = 1 << 30
-_STREAM_FROM = 8 << 20
+STREAM_FROM = 8 << 20
 """`check` hashes whole objects larger than this piece by piece."""
 
 
@@ -155,7 +155,7 @@ class PackReader:
         Gives its type, its size in bytes, and for a commit its bytes, else nothing. Raises as `object_at`.
         """
         head = self._head(offset)
-        if head.kind is not None and head.size > _STREAM_FROM:
+        if head.kind is not None and head.size > STREAM_FROM:
             kind, size, data = head.kind, head.size, b""
             digest = hashlib.sha1(header(kind, size))
             for piece in self._pieces(offset, head, inflater()):

@@ -46,7 +46,7 @@ CHAINS = (SESSIONS, OPERATIONS, SNAPSHOTS)
 NO_OBJECT = bytes(20)
 """The id that git uses for no object."""
 
-_NAME_DIGITS = 16
+NAME_DIGITS = 16
 _DAY_SECONDS = 86400
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _COMMIT = re.compile(
@@ -154,7 +154,7 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
 
 def chain_of_session(session_id: SessionId) -> str:
     """The name of the reference for the events of a session."""
-    return SESSIONS + hashlib.sha1(session_id.encode()).hexdigest()[:_NAME_DIGITS]
+    return SESSIONS + hashlib.sha1(session_id.encode()).hexdigest()[:NAME_DIGITS]
 
 
 class Chains:

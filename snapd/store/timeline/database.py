@@ -209,7 +209,7 @@ class Database(TimelineQueries):
         failpoint("database.add")
         if self._first_unwritten is None:
             self._first_unwritten = event.seq
-        self._insert(
+        self.insert(
             "events",
             seq=event.seq,
             previous=previous,
@@ -259,7 +259,7 @@ class Database(TimelineQueries):
     def _take(self, taken: Taken) -> None:
         columns = attrs.asdict(taken, recurse=False)
         snapshot = columns.pop("snapshot")
-        self._insert("snapshots", tree=snapshot.tree, coverage=snapshot.coverage, **columns)
+        self.insert("snapshots", tree=snapshot.tree, coverage=snapshot.coverage, **columns)
 
     def _know_what_is_named(self, event: Event) -> None:
         """Has the snapshots that an event names be found by their hashes, though no event that is left took them."""
@@ -273,7 +273,7 @@ class Database(TimelineQueries):
             raise ValueError(f"step {what.step_id} begins without a snapshot")
         if what.message_id is not None:
             _name_message(self.connection, event, what.session_id, what.message_id)
-        self._insert(
+        self.insert(
             "steps",
             step_id=what.step_id,
             seq=event.seq,
@@ -404,7 +404,8 @@ class Database(TimelineQueries):
     def _rows(self, statement: str, *values: Any) -> list[Any]:
         return self.connection.execute(statement, values).fetchall()
 
-    def _insert(self, table: str, **values: Any) -> None:
+    def insert(self, table: str, **values: Any) -> None:
+        """Adds a row."""
         names, places = ", ".join(values), ", ".join("?" for _ in values)
         # the names of the tables and columns are constants
         self._run(f"INSERT INTO {table} ({names}) VALUES ({places})", *values.values())  # noqa: S608

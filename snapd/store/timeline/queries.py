@@ -57,7 +57,12 @@ SELECT seq FROM events WHERE seq > (SELECT COALESCE(MAX(seq), 0) FROM listed) AN
 """  # noqa: S608 - the name is a constant
 TAKEN = "SELECT * FROM snapshots "
 HEAD = "SELECT head_tree, head_coverage FROM events WHERE head_tree IS NOT NULL ORDER BY seq DESC LIMIT 1"
-SESSION = "SELECT session_id, agent, title, started, ended, step_count FROM sessions "
+SESSION = """
+SELECT session_id, agent, title, started, ended, step_count, (
+    SELECT SUBSTR(text, 1, 500) FROM messages
+    WHERE messages.session_id = sessions.session_id AND text IS NOT NULL ORDER BY messages.seq LIMIT 1
+)
+FROM sessions """
 UNDONE = "SELECT name, operation_id, rest FROM undone "
 HEARD = """
 SELECT spans.step_id, parent, is_left AND (spoken_for OR spans.step_id = ?)
@@ -122,7 +127,7 @@ def beside(*columns: tuple[str, str]) -> str:
     )
 
 
-_NEIGHBOURS = beside(("steps", "step_id"), ("sessions", "session_id"), ("messages", "message_id"))
+NEIGHBOURS = beside(("steps", "step_id"), ("sessions", "session_id"), ("messages", "message_id"))
 
 
 _HEXADECIMAL = re.compile("[0-9a-f]*")
@@ -263,7 +268,7 @@ class SessionQueries(Queries):
         digits = _HEXADECIMAL.match(name)
         assert digits is not None
         trees = self._rows(_TREES_BESIDE, *_bounds_of_trees(digits[0][:_DIGITS]))
-        return tuple([found for (found,) in (*self._rows(_NEIGHBOURS, name), *trees) if found])
+        return tuple([found for (found,) in (*self._rows(NEIGHBOURS, name), *trees) if found])
 
     def _sessions(self, clause: str, *values: Any) -> tuple[Session, ...]:
         return tuple([Session(*row) for row in self._rows(SESSION + clause, *values)])

@@ -165,12 +165,13 @@ class Applier:
         if self._new.is_together:
             for done, write in enumerate(writes):
                 progress(done)
-                self._stage(write, leaving, staged)
+                self.stage(write, leaving, staged)
             self._new.sync()
         else:
-            in_parallel(lambda write: self._stage(write, leaving, staged), writes, progress)
+            in_parallel(lambda write: self.stage(write, leaving, staged), writes, progress)
 
-    def _stage(self, write: Write, leaving: set[RelPath], staged: list[NewFile]) -> None:
+    def stage(self, write: Write, leaving: set[RelPath], staged: list[NewFile]) -> None:
+        """Writes a new file beside its place."""
         self._call.check()
         try:
             directory = self._place(write.path, leaving)
@@ -233,10 +234,11 @@ class Applier:
     def _attempt_moves(self, items: Sequence[NewFile]) -> None:
         for item in items:
             self._call.check()
-            if not self._attempt(item.write.path, lambda item=item: self._move(item)):  # type: ignore[misc]
+            if not self._attempt(item.write.path, lambda item=item: self.move(item)):  # type: ignore[misc]
                 self._new.discard(item)
 
-    def _move(self, item: NewFile) -> None:
+    def move(self, item: NewFile) -> None:
+        """Moves a staged file to its place."""
         path = item.write.path
         above, _, name = path.rpartition(b"/")
         failpoint("apply.move")
@@ -262,9 +264,10 @@ class Applier:
     def _attempt_deletes(self, deletes: Sequence[Delete]) -> None:
         for delete in deletes:
             self._call.check()
-            self._attempt(delete.path, partial(self._delete, delete))
+            self._attempt(delete.path, partial(self.delete, delete))
 
-    def _delete(self, delete: Delete) -> None:
+    def delete(self, delete: Delete) -> None:
+        """Deletes a file, if it is as it was captured."""
         above, _, name = self._moved.place_of(delete.path).rpartition(b"/")
         failpoint("apply.delete")
         with opened_directory(self._root, above) as descriptor:
@@ -285,7 +288,7 @@ class Applier:
             if (why := pairs.blocker(delete.path, self._outcomes)) is not None:
                 self._outcomes[delete.path] = why
             else:
-                self._attempt(delete.path, partial(self._delete, delete))
+                self._attempt(delete.path, partial(self.delete, delete))
         return bool(waited)
 
     # -- helpers

@@ -52,7 +52,7 @@ class DirectoryChanges:
             return True
         try:
             for path in reversed(directories):
-                self._make(path)
+                self.make(path)
         except OSError as error:
             if error.errno in TROUBLE:
                 raise
@@ -82,10 +82,11 @@ class DirectoryChanges:
             return open_directory(self._root, path)
         except FileNotFoundError:
             for above in (*reversed(parents(path)), path):
-                self._make(above)
+                self.make(above)
             return open_directory(self._root, path)
 
-    def _make(self, path: RelPath) -> None:
+    def make(self, path: RelPath) -> None:
+        """Makes a directory, with the permissions that it is to have."""
         above, _, name = path.rpartition(b"/")
         descriptor = open_directory(self._root, above)
         try:
@@ -125,7 +126,7 @@ class DirectoryChanges:
         """Makes a directory and those above it; returns the error if that fails."""
         try:
             os.close(self.open_or_make(path.rpartition(b"/")[0]))
-            self._make(path)
+            self.make(path)
         except OSError as error:
             return error
         return None

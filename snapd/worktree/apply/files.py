@@ -98,7 +98,7 @@ def by_file(items: Iterable[_T], captured_of: Callable[[_T], CapturedFile | None
 
 TOGETHER_FROM = 16
 """From this many files on, one sync of the file system takes less than one of each file."""
-_SYNC_BYTES = 64 << 20
+SYNC_BYTES = 64 << 20
 """So much is written before it is synced: a sync cannot be cancelled, and should not take long."""
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _WRITTEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -209,7 +209,7 @@ class NewFiles:
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        if self._unsynced_bytes >= _SYNC_BYTES:
+        if self._unsynced_bytes >= SYNC_BYTES:
             self.sync()
 
     def _permissions_of(self, write: Write) -> int:

@@ -52,7 +52,7 @@ def _load() -> Callable[[int, bytes], int] | None:
     return opened
 
 
-_system = _load()
+system = _load()
 
 
 def open_directory(root: int, path: RelPath) -> int:
@@ -61,8 +61,8 @@ def open_directory(root: int, path: RelPath) -> int:
     Raises:
         OSError: ENOENT, ENOTDIR or ELOOP if the path does not lead to a directory, or leads through a symlink.
     """
-    if _system is not None and path:
-        descriptor = _system(root, path)
+    if system is not None and path:
+        descriptor = system(root, path)
         if descriptor >= 0:
             return descriptor
         code = ctypes.get_errno()

@@ -43,9 +43,9 @@ _UNREADABLE = (
 _ATTEMPTS = 5
 _LONG_WRITE = 32 << 10
 """A write of so many bytes takes long enough to be read halfway."""
-_TICK_NS = 20_000_000
+TICK_NS = 20_000_000
 """Twice the longest step of the clock that Linux takes file times from: one scheduler tick, up to 10 ms."""
-_COARSE_NS = 2_100_000_000
+COARSE_NS = 2_100_000_000
 """FAT and some network file systems keep file times in steps of up to two seconds."""
 
 
@@ -63,7 +63,7 @@ def tree_mode(st_mode: int) -> int:
 
 def racy_from() -> int:
     """From this ctime on (nanoseconds since 1970), a file that is seen now may be racy."""
-    return file_clock_ns() - _COARSE_NS
+    return file_clock_ns() - COARSE_NS
 
 
 def is_racy(ctime_ns: int, looked_at_ns: int) -> bool:
@@ -72,7 +72,7 @@ def is_racy(ctime_ns: int, looked_at_ns: int) -> bool:
     The ctime is that of the file as it was found; `looked_at_ns` is `file_clock_ns` before the look.
     """
     coarse = ctime_ns % 1_000_000 == 0
-    return ctime_ns >= looked_at_ns - (_COARSE_NS if coarse else _TICK_NS)
+    return ctime_ns >= looked_at_ns - (COARSE_NS if coarse else TICK_NS)
 
 
 def lstat_at(root: int, path: RelPath) -> os.stat_result | None:
@@ -124,7 +124,7 @@ def read_stable(
             if before.st_size > limit:
                 return SkipReason.TOO_LARGE
             try:
-                oid = store(before.st_size, _chunks(descriptor, before.st_size))
+                oid = store(before.st_size, read_chunks(descriptor, before.st_size))
             except ValueError:
                 continue
             then = signature(before)
@@ -144,12 +144,13 @@ def _has_changed(descriptor: int, then: Signature, oid: ObjectId) -> bool:
         os.lseek(descriptor, 0, getattr(os, "SEEK_DATA", os.SEEK_SET))
     os.lseek(descriptor, 0, os.SEEK_SET)
     try:
-        return blob_id(then.size, _chunks(descriptor, then.size)) != oid
+        return blob_id(then.size, read_chunks(descriptor, then.size)) != oid
     except ValueError:
         return True
 
 
-def _chunks(descriptor: int, size: int) -> Iterator[bytes]:
+def read_chunks(descriptor: int, size: int) -> Iterator[bytes]:
+    """Reads a file piece by piece, up to a byte beyond its size."""
     # one byte more than there should be shows a file that grew
     left = size + 1
     while left > 0 and (chunk := os.read(descriptor, min(CHUNK, left))):

@@ -69,13 +69,13 @@ def load_rename(platform: str, library: ctypes.CDLL) -> SystemRename | None:
     return calls
 
 
-_renames = load_rename(sys.platform, _library) if _library is not None else None
+renames = load_rename(sys.platform, _library) if _library is not None else None
 
 
 def _rename(source: int, old: bytes, target: int, new: bytes, flag: int) -> bool:
     """Whether the system renamed; False where it cannot."""
-    assert _renames is not None
-    if _renames.function(source, old, target, new, flag) == 0:
+    assert renames is not None
+    if renames.function(source, old, target, new, flag) == 0:
         return True
     if ctypes.get_errno() in _UNSUPPORTED:
         return False
@@ -89,7 +89,7 @@ def rename_no_replace(source: int, old: bytes, target: int, new: bytes) -> None:
         FileExistsError: the name is taken; nothing moved.
         OSError: nothing moved.
     """
-    if _renames is not None and _rename(source, old, target, new, _renames.no_replace):
+    if renames is not None and _rename(source, old, target, new, renames.no_replace):
         return
     try:
         os.link(old, new, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
@@ -111,13 +111,13 @@ def rename_no_replace(source: int, old: bytes, target: int, new: bytes) -> None:
 
 def exchange(source: int, old: bytes, target: int, new: bytes) -> bool:
     """Swaps two files in one step; returns False if the system cannot, and nothing moved."""
-    return _renames is not None and _rename(source, old, target, new, _renames.exchange)
+    return renames is not None and _rename(source, old, target, new, renames.exchange)
 
 
 MOST_WAITING = 256 << 20
 """Bytes: if more waits to be written on this machine, `syncfs` would hold us up with what others wrote."""
 
-_LOCAL = frozenset(
+LOCAL = frozenset(
     {
         0xEF53,  # ext4
         0x58465342,  # xfs
@@ -162,18 +162,18 @@ def load_sync(platform: str, library: ctypes.CDLL) -> SystemSync | None:
     return calls
 
 
-_syncs = load_sync(sys.platform, _library) if _library is not None else None
+syncs = load_sync(sys.platform, _library) if _library is not None else None
 
 
 def can_sync_together(descriptor: int) -> bool:
     """Whether one call can sync all files of the file system that something open is on."""
-    if _syncs is None:
+    if syncs is None:
         return False
     # larger than any system's structure
     buffer = ctypes.create_string_buffer(512)
-    if _syncs.fstatfs(descriptor, buffer) != 0:
+    if syncs.fstatfs(descriptor, buffer) != 0:
         return False
-    return ctypes.c_long.from_buffer(buffer).value & 0xFFFFFFFF in _LOCAL
+    return ctypes.c_long.from_buffer(buffer).value & 0xFFFFFFFF in LOCAL
 
 
 def sync_together(descriptor: int) -> bool:
@@ -181,19 +181,19 @@ def sync_together(descriptor: int) -> bool:
 
     Returns False if that was not done: too much of others waits, or something could not be written, of whomever.
     """
-    assert _syncs is not None
-    waiting = _waiting()
-    return waiting is not None and waiting <= MOST_WAITING and _syncs.syncfs(descriptor) == 0
+    assert syncs is not None
+    waiting = bytes_waiting()
+    return waiting is not None and waiting <= MOST_WAITING and syncs.syncfs(descriptor) == 0
 
 
 def check_written(descriptor: int) -> None:
     """Raises `OSError` if the data of a file did not reach the disk when its file system was synced."""
-    assert _syncs is not None
-    if _syncs.sync_file_range(descriptor, 0, 0, _WAIT_BEFORE) != 0:
+    assert syncs is not None
+    if syncs.sync_file_range(descriptor, 0, 0, _WAIT_BEFORE) != 0:
         raise _last_error()
 
 
-def _waiting() -> int | None:
+def bytes_waiting() -> int | None:
     """The bytes that wait to be written to any disk, or are being written; None if the system does not say."""
     amounts = {}
     try:

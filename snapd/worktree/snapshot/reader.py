@@ -91,7 +91,7 @@ def _decode(data: bytes, at: int) -> tuple[ReadFile | None, int] | None:
 
 logger = logging.getLogger(__name__)
 
-_WORTH_HELP = 2000
+WORTH_HELP = 2000
 """From this many files on, it pays to have processes read them."""
 _POLL_SECONDS = 0.1
 """How soon a cancelled request stops waiting."""
@@ -130,7 +130,7 @@ class Reader:
                 done += len(files)
 
     def _read_pieces(self, directories: Directories, pieces: deque[_Piece], total: int) -> _Readings:
-        if total >= _WORTH_HELP:
+        if total >= WORTH_HELP:
             try:
                 readers: ReaderPool[_Asked] = ReaderPool(self.root, self.limit, self.batch.packing)
             except OSError as error:

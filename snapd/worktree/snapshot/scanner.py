@@ -51,12 +51,12 @@ from snapd.worktree.state.file_state import entry_of, oid_of
 from snapd.worktree.state.nodes import DirectoryNode, SavedState, encode_tree, load, save
 from snapd.worktree.state.tree_state import TreeState
 
-_SAVE_FROM = 5000
+SAVE_FROM = 5000
 """After this many new files and directories the state is saved, so that a new process need not read them again."""
 
 logger = logging.getLogger(__name__)
 
-_ROUNDS = 4
+ROUNDS = 4
 _CUT_SHORT = "the last look was cut short, or what it found could not be stored"
 _OTHER_RULES = "settings or ignore rules outside the work tree changed"
 _ALL_FROM = 4096
@@ -218,7 +218,7 @@ class Scanner:
         # stays even if a later look fails: the state counts on its objects
         self.stored_tree = self.captured.tree
         saves_first, self._saves_first = self._saves_first, False
-        if self._unsaved >= (1 if saves_first else _SAVE_FROM):
+        if self._unsaved >= (1 if saves_first else SAVE_FROM):
             # only a look that comes at once has to wait for it
             self._saving = threading.Thread(target=self._save, name="snapd-save", daemon=True)
             self._saving.start()
@@ -334,7 +334,7 @@ class Scanner:
         self, walker: Walker, marks: Marks, doubted: frozenset[RelPath], taken: Marks, *, everything: bool
     ) -> None:
         """Looks until nothing changes any more meanwhile, a few times at most."""
-        for _ in range(_ROUNDS):
+        for _ in range(ROUNDS):
             if doubted or not everything:
                 walker.walk_marked(Marks() if everything else marks, doubted)
             if everything:
@@ -405,7 +405,7 @@ class Scanner:
         reader = Reader(self._root, walker.classifier.limit, batch, call)
         # `drift` stores nothing: it may have left some in directories that this look did not visit
         asked = tuple(self.state.unread)
-        for _ in range(_ROUNDS):
+        for _ in range(ROUNDS):
             if not self._read(reader, learnt):
                 break
             # a file that went away between look and read may have another name now

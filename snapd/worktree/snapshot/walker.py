@@ -36,7 +36,7 @@ from snapd.worktree.state.tree_state import TreeState
 
 logger = logging.getLogger(__name__)
 
-_LISTER_FROM = 512
+LISTER_FROM = 512
 """From this many directories on, it pays to have processes list them.
 
 To start them takes 50 ms of processor time, and they save this process some 70 us for each directory.
@@ -167,7 +167,7 @@ class Walker:
             for node, names in (*there, *lost):
                 path_there = self.state.path_of(node)
                 if path_there is not None:
-                    self._look_into(path_there, node, names, marked=names, met=met)
+                    self.look_into(path_there, node, names, marked=names, met=met)
             # a write through a name outside the workspace marks nothing
             for node, names in list(self.state.linked.items()):
                 self._look_at_names(node, names, marks.inodes, met)
@@ -207,7 +207,7 @@ class Walker:
                 if status is not None and status.st_ino != node.directories[name].inode:
                     self.state.lose(node, name)
 
-    def _look_into(
+    def look_into(
         self, path: RelPath, node: DirectoryNode, names: Collection[bytes], *, marked: Container[bytes], met: set[int]
     ) -> None:
         """Looks at names of a directory; `met` gets their inodes. Those that are `marked` are read in any case."""
@@ -298,7 +298,7 @@ class Walker:
             return
         self.call.progress("looking", len(self.visited))
         self.visited[visit.node] = None
-        if self.lister is None and self._may_start_lister and len(self.classifier.pending) >= _LISTER_FROM:
+        if self.lister is None and self._may_start_lister and len(self.classifier.pending) >= LISTER_FROM:
             self.lister = start_lister(self.root, self.clock)
             self._may_start_lister = self.lister is not None
         # the root is opened here: its inode and device are what the others are compared with
@@ -467,7 +467,7 @@ class Walker:
         if path is not None:
             records = ((name, node.files.get(name)) for name in names)
             marked = {name for name, record in records if record is not None and inode_of(record) in written}
-            self._look_into(path, node, list(names), marked=marked, met=met)
+            self.look_into(path, node, list(names), marked=marked, met=met)
 
 
 def needs_lister(directories: Iterable[RelPath]) -> bool:
@@ -475,7 +475,7 @@ def needs_lister(directories: Iterable[RelPath]) -> bool:
     known = {b""}
     for path in directories:
         known.add(path)
-        if len(known) > _LISTER_FROM:
+        if len(known) > LISTER_FROM:
             return True
     return False
 

@@ -23,9 +23,9 @@ from .nodes import DirectoryNode, Known, SavedState, Uncaptured, UncapturedFiles
 _MOST_PERMISSIONS = 10_000
 """For how many files and directories a snapshot has permissions at most."""
 _MOST_LEFT_OUT = 10_000
-_MOST_IN_DIRECTORY = 1_000
+MOST_IN_DIRECTORY = 1_000
 """For how many files a snapshot says that they are ignored by now, and for how many of one directory."""
-_UNPACKED = 512
+UNPACKED = 512
 """Directories whose files stay unpacked; a thousand of them take some 8 MiB more than packed."""
 
 
@@ -140,7 +140,7 @@ class TreeState:
         for node in used:
             self._used[node] = None
             self._used.move_to_end(node)
-        while len(self._used) > _UNPACKED:
+        while len(self._used) > UNPACKED:
             self._used.popitem(last=False)[0].pack()
 
     @property
@@ -385,7 +385,7 @@ class CoverageKeeper:
             self.left_out[path] = oid_of(node.files[name])
         elif why is Uncaptured.IGNORED_DIRECTORY and name in node.directories:
             inside = list(node.directories[name].walk(path))
-            if sum(below.file_count for _, below in inside) > _MOST_IN_DIRECTORY:
+            if sum(below.file_count for _, below in inside) > MOST_IN_DIRECTORY:
                 self.left_out[path] = b""
             else:
                 files = {

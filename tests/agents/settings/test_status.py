@@ -51,7 +51,7 @@ def test_hooks_that_are_switched_off(user: User, name: str, file: str, text: str
 
 def test_the_digests_are_those_of_codex(user: User) -> None:
     """Digests as Codex 0.169.0 told them by `hooks/list`."""
-    from snapd.agents.switches import _codex_hooks
+    from snapd.agents.switches import codex_hooks
 
     hooks = {
         "PreToolUse": [
@@ -60,18 +60,18 @@ def test_the_digests_are_those_of_codex(user: User) -> None:
         "Stop": [{"hooks": [{"type": "command", "command": "echo"}, {"type": "command", "command": "/x/snapd hook"}]}],
     }
     file = user.write(user.at / ".codex/hooks.json", json.dumps({"hooks": hooks}))
-    assert dict(_codex_hooks(str(file))) == {
+    assert dict(codex_hooks(str(file))) == {
         f"{file}:pre_tool_use:0:0": "sha256:cc2d7aa5e26024c2d14a8efd7ebe5073a7fb45369b0be6f99fa8a0c877383ce5",
         f"{file}:stop:0:1": "sha256:26f0c33002e40800b2907a54750401c4c57dd0ed7e99385b6fde881bbefaf3fd",
     }
 
 
 def test_hooks_that_codex_trusts(user: User) -> None:
-    from snapd.agents.switches import _codex_hooks
+    from snapd.agents.switches import codex_hooks
 
     user.agent("install", "codex")
     file = user.at / ".codex/hooks.json"
-    trusted = "".join(f'[hooks.state."{key}"]\ntrusted_hash = "{digest}"\n' for key, digest in _codex_hooks(str(file)))
+    trusted = "".join(f'[hooks.state."{key}"]\ntrusted_hash = "{digest}"\n' for key, digest in codex_hooks(str(file)))
     config = user.write(user.at / ".codex/config.toml", trusted)
     assert user.states()["codex"]["working"] is True
     config.write_text(trusted.replace("sha256:", "sha256:0", 1), "utf-8")

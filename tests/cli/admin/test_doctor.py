@@ -38,26 +38,26 @@ def test_folders_that_cannot_be_listed_are_a_finding(tmp_path: Path, monkeypatch
         (tmp_path / name).mkdir(parents=True)
     closed(monkeypatch, PermissionError, tmp_path / "a/b", tmp_path / "d", tmp_path / ".git/hidden")
     with pytest.raises(Unwell) as caught:
-        doctor._leftovers(str(tmp_path))
+        doctor.leftovers(str(tmp_path))
     said = str(caught.value)
     assert said.startswith(("a/b, d: cannot be listed", "d, a/b: cannot be listed"))
     assert "hidden" not in said
     # and what is left elsewhere is told all the same
     (tmp_path / "a" / ".snapd-tmp-0123456789abcdef").touch()
     with pytest.raises(Unwell, match=r"^a/\.snapd-tmp-0123456789abcdef: left by an operation .*; .*cannot be listed"):
-        doctor._leftovers(str(tmp_path))
+        doctor.leftovers(str(tmp_path))
 
 
 def test_a_folder_that_has_just_gone_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").mkdir()
     closed(monkeypatch, FileNotFoundError, tmp_path / "a")
-    assert doctor._leftovers(str(tmp_path)) == "no operation left anything in the folder"
+    assert doctor.leftovers(str(tmp_path)) == "no operation left anything in the folder"
 
 
 def test_the_folder_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed(monkeypatch, PermissionError, tmp_path)
     with pytest.raises(Unwell, match=r"^\.: cannot be listed"):
-        doctor._leftovers(str(tmp_path))
+        doctor.leftovers(str(tmp_path))
 
 
 def bad(home: Home, cwd: str, *words: str) -> dict[str, tuple[str, str]]:

@@ -82,8 +82,8 @@ def test_a_daemon_of_which_a_thread_hangs_ends_itself(machine: Machine, tmp_path
 def test_one_that_can_do_nothing_is_killed(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(daemon, "_STOP_SECONDS", 0.2)
-    monkeypatch.setattr(daemon, "_KILL_SECONDS", 20.0)
+    monkeypatch.setattr(daemon, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(daemon, "KILL_SECONDS", 20.0)
     process = hanging(machine, tmp_path, "in C")
     assert told(machine) == 0
     assert "killing it" in capsys.readouterr().err
@@ -98,8 +98,8 @@ def test_one_that_can_do_nothing_is_killed(
 
 
 def test_one_that_nothing_can_end(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daemon, "_STOP_SECONDS", 0.01)
-    monkeypatch.setattr(daemon, "_KILL_SECONDS", 0.01)
+    monkeypatch.setattr(daemon, "STOP_SECONDS", 0.01)
+    monkeypatch.setattr(daemon, "KILL_SECONDS", 0.01)
     sent: list[int] = []
     monkeypatch.setattr(os, "kill", lambda _, number: sent.append(number))
     machine.serve_socket()

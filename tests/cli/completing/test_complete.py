@@ -176,7 +176,7 @@ def test_a_daemon_that_does_not_answer_is_not_waited_for(
     home: Home, project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.track(project)
-    monkeypatch.setattr(known, "_SECONDS", 0.05)
+    monkeypatch.setattr(known, "SECONDS", 0.05)
     path = home.at("deaf")
     with socket.socket(socket.AF_UNIX) as deaf:
         deaf.bind(path)

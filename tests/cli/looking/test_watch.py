@@ -190,7 +190,7 @@ def told(seq: int) -> tuple[str, dict[str, Any]]:
 
 def test_the_loss_of_the_daemon_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     daemon: Any = Answering()
-    watching = watch._Watch(Namespace(json=True, color="never"), daemon, daemon)
+    watching = watch.Watch(Namespace(json=True, color="never"), daemon, daemon)
     error = OSError("refused")
     for method, params in (
         told(7),

@@ -38,7 +38,7 @@ def test_a_command_without_an_example_is_named() -> None:
     undo = copy(every["undo"])
     undo.example = ""
     with pytest.raises(LookupError, match=r"no example of undo: give its @Command one in snapd\.cli\.commands\.undo"):
-        markdown._check_examples({**every, "undo": undo})
+        markdown.check_examples({**every, "undo": undo})
 
 
 def test_nothing_of_this_machine_gets_into_it() -> None:

@@ -52,7 +52,7 @@ class Answers:
 
 @pytest.fixture(autouse=True)
 def nothing_printed_yet() -> None:
-    output._printed.clear()
+    output.printed.clear()
 
 
 @pytest.mark.parametrize(

@@ -166,12 +166,12 @@ def killed(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     bench.open()
 
 
-@pytest.mark.parametrize("at", ["_delete", "_move", "sync", "end"])
+@pytest.mark.parametrize("at", ["delete", "move", "sync", "end"])
 def test_killed_while_undoing(agents: Agents, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     bench = agents.bench
     agents.step("one", {"a.txt": b"1", "new/n": b"n", "link": Symlink("a.txt")})
     killed(agents, monkeypatch, at)
-    if at == "_move":
+    if at == "move":
         assert any(name.startswith(".snapd-tmp-") for name in os.listdir(bench.root))
     # the user is at work before anybody asks
     bench.write({"b.txt": b"typed\n", "mine": b"m"})
@@ -195,7 +195,7 @@ def test_killed_while_undoing(agents: Agents, monkeypatch: pytest.MonkeyPatch, a
 def test_killed_while_undoing_and_the_user_was_faster(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = agents.bench
     agents.step("one", {"a.txt": b"1", "new": b"n"})
-    killed(agents, monkeypatch, "_delete")
+    killed(agents, monkeypatch, "delete")
     bench.write({"new": b"typed\n", "a.txt": b"typed too\n"})
     step = agents.begin("one")
     assert bench.read() == {"a.txt": b"typed too\n", "new": b"typed\n", "b.txt": b"b\n"}
@@ -211,7 +211,7 @@ def test_killed_while_a_file_moves_back_and_its_old_name_is_taken(
 ) -> None:
     bench = agents.bench
     agents.step("one", lambda: os.rename(bench.path("a.txt"), bench.path("moved.txt")))
-    killed(agents, monkeypatch, "_move")
+    killed(agents, monkeypatch, "move")
     bench.write({"a.txt": b"typed\n"})
     agents.step("one", {})
     assert bench.read() == {"a.txt": b"typed\n", "moved.txt": TEXT, "b.txt": b"b\n"}
@@ -220,7 +220,7 @@ def test_killed_while_a_file_moves_back_and_its_old_name_is_taken(
 def test_leftovers_that_are_not_ours_are_kept(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = agents.bench
     agents.step("one", {"a.txt": b"1", "d/new": b"n"})
-    killed(agents, monkeypatch, "_move")
+    killed(agents, monkeypatch, "move")
     bench.write({
         ".snapd-tmp-0123456789abcdef": b"typed in the very moment\n",
         "d/.snapd-tmp-0123456789abcdef": TEXT[:20],
@@ -237,7 +237,7 @@ def test_leftovers_that_are_not_ours_are_kept(agents: Agents, monkeypatch: pytes
 def test_what_was_to_be_written_is_lost(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = agents.bench
     agents.step("one", {"a.txt": b"1", "new": b"n"})
-    killed(agents, monkeypatch, "_delete")
+    killed(agents, monkeypatch, "delete")
     oid = run_git(bench.root, "hash-object", "--stdin", input=TEXT).decode().strip()
     store = Path(bench.store)
     bench.close()

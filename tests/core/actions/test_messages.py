@@ -144,6 +144,12 @@ def test_a_command_is_kept_as_a_prompt_is(agents: Agents) -> None:
     assert kept() == "é" * TEXT_LENGTH
     agents.bench.options.give({"prompts": False})
     assert kept() is None
+    # agents call a step after its command where they have no words for it
+    begun = [
+        agents.bench.workspace.sessions.begin("one", NewStep(client=None, command="make -j", description=each), Call())
+        for each in ("make -j", "`make …", "builds it")
+    ]
+    assert [step.begun.description for step in begun] == [None, None, "builds it"]
 
 
 def test_no_texts_where_the_settings_say_so(tmp_path: Path) -> None:

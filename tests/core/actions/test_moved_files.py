@@ -311,13 +311,13 @@ def test_a_folder_takes_the_place_that_nobody_may_give_back(without: Agents) -> 
 def test_somebody_takes_the_old_name_in_the_very_moment(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = agents.bench
     agents.step("one", lambda: os.rename(bench.path("old"), bench.path("new")))
-    move = applying.Applier._move
+    move = applying.Applier.move
 
     def late(*arguments: object) -> None:
         bench.write({"old": b"the user's"})
         move(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(applying.Applier, "_move", late)
+    monkeypatch.setattr(applying.Applier, "move", late)
     agents.undo("one")
     monkeypatch.undo()
     after = bench.read()

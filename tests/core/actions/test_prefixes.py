@@ -66,19 +66,19 @@ def test_ids_that_begin_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert here.bench.workspace.readers.shortest(name) == shortest(known, name)
 
 
-@pytest.mark.parametrize("statements", [schema.TABLES, index._TABLES])
+@pytest.mark.parametrize("statements", [schema.TABLES, index.TABLES])
 def test_they_cost_the_same_however_many_ids_there_are(statements: Sequence[str]) -> None:
     """Each is looked up in an index: with 100,000 steps, too, no statement reads a table from end to end."""
     timeline = Database.made(None, ())
     asked: list[str] = []
     timeline.connection.set_trace_callback(asked.append)
     timeline.message_page(None, "01a2031e", None, 6)
-    asked.append(queries._NEIGHBOURS)
+    asked.append(queries.NEIGHBOURS)
     database = sqlite3.connect(":memory:")
     for statement in statements:
         database.execute(statement)
     if statements is not schema.TABLES:
-        asked = [index._NEIGHBOURS]
+        asked = [index.NEIGHBOURS]
     plan = [
         row[3]
         for each in asked

@@ -540,14 +540,14 @@ def test_what_changes_meanwhile_is_left_alone(
         real = apply.Applier.apply
         monkeypatch.setattr(apply.Applier, "apply", lambda *args: (happens(bench), real(*args))[1])
     else:
-        stage = apply.Applier._stage
+        stage = apply.Applier.stage
 
         def staging(self: apply.Applier, write: object, leaving: object, staged: object) -> None:
             stage(self, write, leaving, staged)
             if write.path == b"d/gone":
                 happens(bench)
 
-        monkeypatch.setattr(apply.Applier, "_stage", staging)
+        monkeypatch.setattr(apply.Applier, "stage", staging)
     result = bench.restore(tree)
     said = outcomes(result)
     assert said.pop(name) in ("conflict:changedMeanwhile", "failed:inTheWay")
@@ -671,7 +671,7 @@ def test_a_folder_swapped_for_a_symlink_leads_nowhere(tmp_path: Path, monkeypatc
     bench = make(tmp_path, {"d/b": b"1"})
     tree = bench.track()
     bench.become({"d/b": b"2", "d/new": b"2"})
-    commit = apply.Applier._delete
+    commit = apply.Applier.delete
 
     def swap(self: apply.Applier, delete: object) -> None:
         if not os.path.islink(bench.path("d")):
@@ -679,7 +679,7 @@ def test_a_folder_swapped_for_a_symlink_leads_nowhere(tmp_path: Path, monkeypatc
             os.symlink(outside, bench.path("d"))
         commit(self, delete)
 
-    monkeypatch.setattr(apply.Applier, "_delete", swap)
+    monkeypatch.setattr(apply.Applier, "delete", swap)
     said = outcomes(bench.restore(tree))
     assert set(said) == {"d/b", "d/new"}
     assert not {"restored", "deleted"} & set(said.values())

@@ -217,8 +217,8 @@ class History:
 @pytest.mark.parametrize("seed", range(amount(6, 300, "SNAPD_REVIEW_SEEDS")))
 def test_review_and_blame_find_who_wrote_what(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # with one seed, the texts of all files are kept; with the next, those of one
-    monkeypatch.setattr(remembered, "_WITH_TEXTS", 1 if seed % 2 else 200)
-    monkeypatch.setattr(remembered, "_WITH_LINES", 0)
+    monkeypatch.setattr(remembered, "WITH_TEXTS", 1 if seed % 2 else 200)
+    monkeypatch.setattr(remembered, "WITH_LINES", 0)
     history = History(tmp_path, Random(seed))
     changing = (history.user, history.user, history.step, history.step, history.step_beside_the_user)
     undoing = (history.undo, history.undo_the_last, history.redo, history.restore, history.track)

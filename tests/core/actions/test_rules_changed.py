@@ -105,7 +105,7 @@ def test_a_copy_of_what_is_ignored_by_now_is_no_move(tmp_path: Path) -> None:
 
 
 def test_many_files_of_a_folder_are_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("snapd.worktree.state.tree_state._MOST_IN_DIRECTORY", 2)
+    monkeypatch.setattr("snapd.worktree.state.tree_state.MOST_IN_DIRECTORY", 2)
     bench = make(tmp_path, {f"d/{at}": b"%d" % at for at in range(3)})
     before = bench.track()
     bench.write({".gitignore": b"/d/\n"})

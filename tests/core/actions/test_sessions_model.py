@@ -521,8 +521,8 @@ class Machine:
 
 
 POINTS = [
-    *((Applier, name) for name in ("_stage", "_delete", "_move")),
-    *((DirectoryChanges, name) for name in ("_remove", "_make", "sync")),
+    *((Applier, name) for name in ("stage", "delete", "move")),
+    *((DirectoryChanges, name) for name in ("_remove", "make", "sync")),
     *((Store, name) for name in ("intend", "append", "conclude")),
     *((Journal, name) for name in ("flush", "_append")),
     (ReferenceDatabase, "move"),

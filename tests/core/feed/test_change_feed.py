@@ -560,7 +560,7 @@ def test_with_the_real_clock(told: Told) -> None:
 
 
 def test_changes_that_go_on_while_it_is_looked(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "_ROUNDS", 1)
+    monkeypatch.setattr(scan, "ROUNDS", 1)
     at = Walker.walk_marked
     late = iter([b"late\n"])
 

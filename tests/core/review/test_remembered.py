@@ -24,8 +24,8 @@ def kept(files: RememberedFiles) -> list[bytes]:
 
 @pytest.fixture(autouse=True)
 def _bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "_WITH_TEXTS", 3)
-    monkeypatch.setattr(remembered, "_WITH_LINES", 100)
+    monkeypatch.setattr(remembered, "WITH_TEXTS", 3)
+    monkeypatch.setattr(remembered, "WITH_LINES", 100)
 
 
 def test_many_short_files_are_kept() -> None:

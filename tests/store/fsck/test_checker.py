@@ -17,7 +17,7 @@ from snapd.model.errors import Cancelled, IoError, StoreCorrupt
 from snapd.store.fsck import checkers
 from snapd.store.fsck.checkers import check, check_apart
 from snapd.store.fsck.holdings import Holdings
-from snapd.store.fsck.walk import _in_order
+from snapd.store.fsck.walk import in_order
 from snapd.store.objects.pack_index import PackIndex
 from snapd.workers import processes
 from snapd.workers.processes import ChildProcess
@@ -134,20 +134,20 @@ def test_a_report_arrives_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
         (TouchedStep("s", None, "o"),),
     )
     report = CheckReport("/s", False, 1, 2, 3, 4, (problem,), (problem,), (b"z" * 20,), Leftovers(5, 6), True, None)
-    line = processes._line({"result": attrs.asdict(checkers._Checked(report, False))})
+    line = processes.as_line({"result": attrs.asdict(checkers.Checked(report, False))})
     monkeypatch.setattr(checkers, "run_job", lambda *_, **__: json.loads(line)["result"])
     assert check_apart("/s", Call(), lambda: True) == report
 
 
 def test_an_index_is_gone_through_once(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     steps.take({f"f{at}": b"%d\n" % at * 50 for at in range(400)})
-    monkeypatch.setattr("snapd.store.fsck.walk._WINDOW_BYTES", 2000)
+    monkeypatch.setattr("snapd.store.fsck.walk.WINDOW_BYTES", 2000)
     rounds = []
     entries = PackIndex.entries
     monkeypatch.setattr(PackIndex, "entries", lambda index: rounds.append(index) or entries(index))
     with Holdings(str(steps.path / "objects")) as holdings:
         (pack,) = holdings.packs.values()
-        found = list(_in_order(pack))
+        found = list(in_order(pack))
         assert rounds == [pack.index]
         assert found == sorted(entries(pack.index), key=lambda entry: entry[1])
         assert os.stat(f"{pack.path}.pack").st_size > 5 * 2000

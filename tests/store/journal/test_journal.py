@@ -205,7 +205,7 @@ def test_a_power_cut_at_any_sync(
     """What a cut leaves is kept after each sync of a run with steps, a rotation, an expiry and a close."""
     monkeypatch.setattr(journal, "FILE_FRAMES", 2)
     # one thread, so that what is found does not hang on which is faster
-    monkeypatch.setattr(journal.Journal, "_settle_in_background", lambda _: None)
+    monkeypatch.setattr(journal.Journal, "settle_in_background", lambda _: None)
     # each cut is a copy: without the directories that are made ahead, it is one of few files
     monkeypatch.setattr(timeline, "prepare", lambda _: None)
     disk = Disk(steps.path, monkeypatch)
@@ -406,7 +406,7 @@ def test_records_behind_zeros_are_kept_aside(steps: Steps, lost: int) -> None:
 def killed_with_old_journals(steps: Steps, monkeypatch: pytest.MonkeyPatch, where: Path) -> Path:
     """Takes steps, ends the process with all journal files still there, and gives the newest of these."""
     monkeypatch.setattr(journal, "FILE_FRAMES", 3)
-    monkeypatch.setattr(journal.Journal, "_settle_in_background", lambda _: None)
+    monkeypatch.setattr(journal.Journal, "settle_in_background", lambda _: None)
     for number in range(5):
         steps.take(step(number), OTHER if number == 4 else Coverage())
     shutil.copytree(steps.path, where)

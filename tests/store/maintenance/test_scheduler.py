@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from snapd.store.maintenance.repack import CancelToken, Revoked
-from snapd.store.maintenance.scheduler import _OneAtATime
+from snapd.store.maintenance.scheduler import OneAtATime
 
 PATIENCE = 60.0
 
@@ -15,7 +15,7 @@ PATIENCE = 60.0
 class Waiting:
     """A thread that wants a turn, has it, and gives it back when told."""
 
-    def __init__(self, queue: _OneAtATime) -> None:
+    def __init__(self, queue: OneAtATime) -> None:
         self.token = CancelToken()
         self.has_it, self.give_back, self.called_off = (threading.Event() for _ in range(3))
         self._queue = queue
@@ -37,7 +37,7 @@ class Waiting:
 
 
 def test_one_at_a_time() -> None:
-    queue = _OneAtATime()
+    queue = OneAtATime()
     first = Waiting(queue)
     assert first.has_it.wait(PATIENCE)
     others = [Waiting(queue) for _ in range(3)]
@@ -58,7 +58,7 @@ def test_one_at_a_time() -> None:
 
 
 def test_a_turn_is_given_back_by_one_that_fails() -> None:
-    queue = _OneAtATime()
+    queue = OneAtATime()
     for _ in range(2):
         with pytest.raises(OSError, match="broken"), queue.turn(CancelToken()):
             raise OSError("broken")

@@ -36,7 +36,7 @@ def entries(pack: str) -> dict[ObjectId, int]:
 @pytest.mark.parametrize("stream_from", [-1, 1 << 20])
 @pytest.mark.parametrize("chunk", [64, 1 << 20])
 def test_each_object_is_checked(pack: str, monkeypatch: pytest.MonkeyPatch, stream_from: int, chunk: int) -> None:
-    monkeypatch.setattr(pack_reader, "_STREAM_FROM", stream_from)
+    monkeypatch.setattr(pack_reader, "STREAM_FROM", stream_from)
     monkeypatch.setattr(pack_reader, "CHUNK_BYTES", chunk)
     reader, offsets = PackReader(f"{pack}.pack"), entries(pack)
     for content in CONTENTS:
@@ -63,7 +63,7 @@ def test_the_lengths_of_the_entries_follow_from_the_pack(
 
 @pytest.mark.parametrize("stream_from", [-1, 1 << 20])
 def test_no_damage_is_taken_for_an_object(pack: str, monkeypatch: pytest.MonkeyPatch, stream_from: int) -> None:
-    monkeypatch.setattr(pack_reader, "_STREAM_FROM", stream_from)
+    monkeypatch.setattr(pack_reader, "STREAM_FROM", stream_from)
     offsets = entries(pack)
     path = Path(f"{pack}.pack")
     whole = path.read_bytes()

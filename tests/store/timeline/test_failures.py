@@ -245,7 +245,7 @@ def test_an_event_that_is_half_in_the_database_is_not_kept_there(
 ) -> None:
     """What is recorded is in the file as a whole when it is next opened."""
     some_history(telling)
-    real = Database._insert
+    real = Database.insert
     failed = []
 
     def failing(self: Database, name: str, **values: Any) -> None:
@@ -256,7 +256,7 @@ def test_an_event_that_is_half_in_the_database_is_not_kept_there(
             self.connection.execute("RELEASE change")
             raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(Database, "_insert", failing)
+    monkeypatch.setattr(Database, "insert", failing)
     telling.begin("one", "half")
     assert failed
     telling.model.summaries.clear()

@@ -249,7 +249,7 @@ def test_no_file_is_for_others(telling: Telling) -> None:
 
 
 def test_two_sessions_may_share_a_reference(telling: Telling, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("snapd.store.timeline.chain._NAME_DIGITS", 0)
+    monkeypatch.setattr("snapd.store.timeline.chain.NAME_DIGITS", 0)
     monkeypatch.setattr("snapd.store.timeline.chain.SESSIONS", "refs/snapd/sessions/0123456789abcdef")
     some_history(telling)
     telling.check()

@@ -17,7 +17,7 @@ from snapd.worktree.apply import files
 from snapd.worktree.fs import system
 from tests.support.workspace import Items, make, outcomes
 
-pytestmark = pytest.mark.skipif(system._syncs is None, reason="there is no syncfs here")
+pytestmark = pytest.mark.skipif(system.syncs is None, reason="there is no syncfs here")
 
 COUNT = 40
 
@@ -37,7 +37,7 @@ class Syncs:
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: Counter[str] = Counter()
         self.fails: dict[str, int] = {}
-        real = system._syncs
+        real = system.syncs
         assert real is not None
         fsync = os.fsync
 
@@ -57,10 +57,10 @@ class Syncs:
             return call
 
         watching = system.SystemSync(watched("syncfs"), real.fstatfs, watched("sync_file_range"))
-        monkeypatch.setattr(system, "_syncs", watching)
+        monkeypatch.setattr(system, "syncs", watching)
         monkeypatch.setattr(os, "fsync", counted)
         # whatever else this machine does
-        monkeypatch.setattr(system, "_waiting", lambda: 0)
+        monkeypatch.setattr(system, "bytes_waiting", lambda: 0)
 
 
 @pytest.fixture
@@ -115,11 +115,11 @@ def test_where_one_call_is_not_enough_each_file_is_synced(
     bench.write(texts(b"two"))
     syncs = Syncs(bench.root, monkeypatch)
     if why == "no such call":
-        monkeypatch.setattr(system, "_syncs", system.load_sync("darwin", ctypes.CDLL(None)))
+        monkeypatch.setattr(system, "syncs", system.load_sync("darwin", ctypes.CDLL(None)))
     elif why == "another file system":
-        monkeypatch.setattr(system, "_LOCAL", frozenset())
+        monkeypatch.setattr(system, "LOCAL", frozenset())
     elif why == "much of others waits":
-        monkeypatch.setattr(system, "_waiting", lambda: system.MOST_WAITING + 1)
+        monkeypatch.setattr(system, "bytes_waiting", lambda: system.MOST_WAITING + 1)
     else:
         # it may be a file of somebody else
         syncs.fails["syncfs"] = errno.EIO
@@ -153,7 +153,7 @@ def test_much_is_synced_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch)
     bench = make(folder, items)
     tree = bench.track()
     bench.become({"other": b""})
-    monkeypatch.setattr(files, "_SYNC_BYTES", 20_000)
+    monkeypatch.setattr(files, "SYNC_BYTES", 20_000)
     syncs = Syncs(bench.root, monkeypatch)
     bench.restore(tree)
     assert bench.read() == items

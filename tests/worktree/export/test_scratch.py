@@ -274,7 +274,7 @@ def test_one_more_file_of_who_still_writes_into_it_goes_too(
 
 
 def test_what_cannot_be_removed_is_an_error(made: Exported, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_REMOVE_SECONDS", 0.0)
+    monkeypatch.setattr(module, "REMOVE_SECONDS", 0.0)
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(1, "no")

@@ -125,11 +125,11 @@ def faults(case: Case, dice: random.Random) -> Iterator[None]:
         if case.watches is not None:
             patch(Inotify, "add", limited)
         if case.again:
-            patch(inotify_clock, "_SHORTEST_PAUSE", 0.0)
+            patch(inotify_clock, "SHORTEST_PAUSE", 0.0)
         if not case.inodes:
             patch(Fanotify, "__init__", forbidden)
         if case.helpers:
-            patch(walker, "_LISTER_FROM", 2)
+            patch(walker, "LISTER_FROM", 2)
             patch(ListerPool, "answers", dying)
         yield
 

@@ -239,7 +239,7 @@ def test_a_write_within_the_same_clock_tick_is_seen(tmp_path: Path, monkeypatch:
 
 def test_a_file_that_never_holds_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = make(tmp_path, {"log": b"0", "a": b"1"})
-    real = disk._chunks
+    real = disk.read_chunks
 
     def growing(descriptor: int, size: int) -> object:
         if os.readlink(f"/proc/self/fd/{descriptor}").endswith("log"):
@@ -247,7 +247,7 @@ def test_a_file_that_never_holds_still(tmp_path: Path, monkeypatch: pytest.Monke
                 file.write(b"x")
         return real(descriptor, size)
 
-    monkeypatch.setattr(disk, "_chunks", growing)
+    monkeypatch.setattr(disk, "read_chunks", growing)
     tracked = bench.take()
     assert [(skip.path, skip.reason) for skip in tracked.skipped] == [(b"log", SkipReason.UNSTABLE)]
     assert bench.names(tracked.tree) == ["a"]
@@ -265,7 +265,7 @@ def test_a_disk_error_gives_no_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def broken(descriptor: int, size: int) -> object:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(disk, "_chunks", broken)
+    monkeypatch.setattr(disk, "read_chunks", broken)
     with pytest.raises(IoError) as error:
         bench.track()
     assert error.value.data["errno"] == "EIO"

@@ -239,7 +239,7 @@ def test_a_killed_process_is_told(tmp_path: Path) -> None:
 def test_a_look_over_which_a_process_is_killed_gives_the_right_tree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
+    monkeypatch.setattr(walker, "LISTER_FROM", 1)
     before = own_children()
     bench = make(tmp_path, {f"d{at}/e{number}/f": b"%d %d" % (at, number) for at in range(20) for number in range(10)})
     real, calls, killed = ListerPool.answers, [0], [0]
@@ -262,7 +262,7 @@ def test_a_look_over_which_a_process_is_killed_gives_the_right_tree(
 
 
 def test_new_rules_hold_everywhere_though_a_process_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
+    monkeypatch.setattr(walker, "LISTER_FROM", 1)
     files = {f"d{at}/{name}": b"%d" % at for at in range(20) for name in ("kept", "other")}
     bench = make(tmp_path, files, git=True, watcher="none")
     run_git(bench.root, "add", "d3/kept", "d7/kept")
@@ -284,7 +284,7 @@ def test_new_rules_hold_everywhere_though_a_process_is_killed(tmp_path: Path, mo
 
 
 def test_a_look_with_help_gives_the_same_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
+    monkeypatch.setattr(walker, "LISTER_FROM", 1)
     before = own_children()
     bench = make(tmp_path)
     odd_directories(Path(bench.root))

@@ -212,7 +212,7 @@ def test_each_edit_is_in_the_snapshot_that_follows_it(
 def test_a_store_to_a_mapped_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: bool) -> None:
     """To a page that was written to before, so that no time tells of it: that the file is closed is all there is."""
     # fanotify would report it, too
-    monkeypatch.setattr(inotify_clock, "_what_is_written", lambda _: None)
+    monkeypatch.setattr(inotify_clock, "what_is_written", lambda _: None)
     bench = begin(tmp_path, {"d/m": b"0" * 5000, "e/m": b"0" * 5000})
     work_tree: Any = bench.workspace.work_tree
     check(bench)
@@ -383,7 +383,7 @@ def test_a_directory_that_is_moved_and_moved_back_while_it_is_looked_at(
     """Its new place took its watch over, and gave it back: the old place has to have another."""
     bench = begin(tmp_path, {"x/a/f": b"0", "y/g": b"1"})
     check(bench)
-    consider, at = Walker._look_into, Walker.walk_marked
+    consider, at = Walker.look_into, Walker.walk_marked
     back = False
 
     def in_order(self: Walker, marks: Marks, doubted: Any) -> None:
@@ -400,7 +400,7 @@ def test_a_directory_that_is_moved_and_moved_back_while_it_is_looked_at(
 
     os.rename(bench.path("x/a"), bench.path("y/b"))
     monkeypatch.setattr(Walker, "walk_marked", in_order)
-    monkeypatch.setattr(Walker, "_look_into", moved_back)
+    monkeypatch.setattr(Walker, "look_into", moved_back)
     check(bench)
     assert back
     bench.write({"x/a/f": b"is this seen?"})

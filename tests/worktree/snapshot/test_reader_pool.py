@@ -53,7 +53,7 @@ FILES: Items = {
 
 @pytest.fixture(autouse=True)
 def _worth_help(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_WORTH_HELP", 1)
+    monkeypatch.setattr(reading, "WORTH_HELP", 1)
 
 
 @contextmanager

@@ -62,7 +62,7 @@ class Between:
 
     def do(self, step: Callable[[], None]) -> None:
         """Has processes list the directories from now on, and something done in between."""
-        self.patch.setattr(walker, "_LISTER_FROM", 1)
+        self.patch.setattr(walker, "LISTER_FROM", 1)
         self.step = step
 
 
@@ -141,7 +141,7 @@ def test_a_process_that_dies_at_once_is_done_without(tmp_path: Path, monkeypatch
     def lost(lister: ListerPool[Any], path: bytes, tag: Any) -> None:
         raise WorkerLost
 
-    monkeypatch.setattr(walker, "_LISTER_FROM", 1)
+    monkeypatch.setattr(walker, "LISTER_FROM", 1)
     monkeypatch.setattr(ListerPool, "list_directory", lost)
     assert bench.track() == tree
     check_twice(bench)

@@ -176,8 +176,8 @@ def test_a_missing_file_is_nothing(tmp_path: Path) -> None:
 @pytest.fixture
 def _old_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """No file is racy: all that was captured is believed as long as its signature is the same."""
-    monkeypatch.setattr(disk, "_TICK_NS", -(1 << 62))
-    monkeypatch.setattr(disk, "_COARSE_NS", -(1 << 62))
+    monkeypatch.setattr(disk, "TICK_NS", -(1 << 62))
+    monkeypatch.setattr(disk, "COARSE_NS", -(1 << 62))
 
 
 EDITS: dict[str, Edit] = {
@@ -315,12 +315,12 @@ def test_it_is_believed_where_its_tree_is_a_snapshot(tmp_path: Path, read_names:
 def test_what_was_racy_is_racy_for_a_new_process_too(
     tmp_path: Path, read_names: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk, "_TICK_NS", 1 << 62)
+    monkeypatch.setattr(disk, "TICK_NS", 1 << 62)
     bench = make(tmp_path, ITEMS)
     check(bench)
     bench.close()
-    monkeypatch.setattr(disk, "_TICK_NS", -(1 << 62))
-    monkeypatch.setattr(disk, "_COARSE_NS", -(1 << 62))
+    monkeypatch.setattr(disk, "TICK_NS", -(1 << 62))
+    monkeypatch.setattr(disk, "COARSE_NS", -(1 << 62))
     del read_names[:]
     bench.open()
     check(bench)

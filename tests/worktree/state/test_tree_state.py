@@ -251,7 +251,7 @@ class Play:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_it_says_what_was_put_into_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "_UNPACKED", 2)
+    monkeypatch.setattr(state, "UNPACKED", 2)
     play = Play(seed)
     for number in range(150):
         play.step()
@@ -338,7 +338,7 @@ def is_packed(node: DirectoryNode) -> bool:
 
 
 def test_the_directories_used_last_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "_UNPACKED", 2)
+    monkeypatch.setattr(state, "UNPACKED", 2)
     held = TreeState(lambda _: None)
     nodes = [held.put_directory(held.root, b"%d" % at, at) for at in range(4)]
     for node in nodes:

@@ -6,7 +6,7 @@ import { listed } from "../acting/names";
 import { redoable, type Redoable } from "../acting/redoable";
 import { redoStep, undoStep } from "../acting/steps";
 import { undoTurn } from "../acting/turns";
-import { capitalized, counted, sessionName, stepInSentence, turnInSentence } from "../model/wording";
+import { capitalized, counted, stepInSentence, turnInSentence } from "../model/wording";
 import { chooseFolder, chooseStep, chooseTurn, isUndoable } from "./choosing";
 import type { Desk, Target } from "./desk";
 
@@ -75,7 +75,7 @@ export async function redo(desk: Desk): Promise<void> {
           title: "Redo Agent Step",
           placeholder: "Choose the session",
           rows: [newest, ...others].map((each) => ({
-            label: sessionName(each.session),
+            label: each.session.name,
             description: undoneText(folder, each),
             detail: `${counted(each.session.redoable, "step")} to redo`,
             value: each,

@@ -1,7 +1,7 @@
 // What the status bar says.
 
 import type { FolderModel } from "../model/folder";
-import { counted, sessionName } from "../model/wording";
+import { counted } from "../model/wording";
 import type { DaemonState } from "./daemon";
 
 /** What of a folder the status bar looks at. */
@@ -82,7 +82,7 @@ function ready(folders: readonly StatusFolder[]): Status {
   if (session === undefined)
     return { text: "$(history) Snapd", tooltip: "No agent has worked here yet", isWrong: false };
   const steps = counted(session.stepCount, "step");
-  return { text: `$(history) ${steps}`, tooltip: `Snapd: ${steps} in “${sessionName(session)}”`, isWrong: false };
+  return { text: `$(history) ${steps}`, tooltip: `Snapd: ${steps} in “${session.name}”`, isWrong: false };
 }
 
 /** The folder where something happened last. */

@@ -3,7 +3,7 @@
 import type { Owner, Step } from "@snapd/client";
 import type { FolderModel } from "./folder";
 import { type Turn, turnOfStep } from "./turns";
-import { sessionName, stepInSentence, turnInSentence } from "./wording";
+import { stepInSentence, turnInSentence } from "./wording";
 
 /** Characters of a prompt, in a hover. */
 const MOST_TEXT = 1000;
@@ -26,7 +26,7 @@ export function makersOf(folder: Knowing, owners: readonly Owner[]): readonly Ma
     const step = folder.step(stepId);
     const id = step === undefined ? undefined : turnOfStep(step);
     return {
-      agent: session?.agent ?? (session === undefined ? "an agent" : sessionName(session)),
+      agent: session?.agent ?? (session === undefined ? "an agent" : session.name),
       step,
       turn: id === undefined ? undefined : folder.turn(id),
     };

@@ -57,11 +57,6 @@ export function moment(at: string): string {
   return `${day(date)} ${minute(date)}:${twoDigits(date.getSeconds())}`;
 }
 
-/** What a session is called. */
-export function sessionName(session: Session): string {
-  return firstLine(session.title) ?? firstLine(session.agent) ?? `Session ${session.sessionId.slice(0, 8)}`;
-}
-
 const SIGNATURES: Readonly<Record<NonNullable<Session["signature"]>["state"], string>> = {
   good: "signed",
   partial: "signed in part",

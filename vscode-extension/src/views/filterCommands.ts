@@ -2,7 +2,7 @@
 
 import { type Disposable, type QuickPickItem, commands, window } from "vscode";
 import { lastActivity } from "../model/history";
-import { ago, counted, sessionName } from "../model/wording";
+import { ago, counted } from "../model/wording";
 import type { WorkspaceModel } from "../model/workspace";
 import type { SessionFilter } from "./filter";
 import type { SessionItem } from "./items";
@@ -38,7 +38,7 @@ function picks(model: WorkspaceModel): readonly SessionPick[] {
     { label: "All sessions", sessionId: undefined },
     ...model.folders.flatMap((folder) =>
       folder.sessions.map((session) => ({
-        label: sessionName(session),
+        label: session.name,
         description: [
           several ? folder.name : undefined,
           counted(session.stepCount, "step"),

@@ -13,7 +13,6 @@ import {
   linesInWords,
   moment,
   otherMachine,
-  sessionName,
   stateInWords,
   stepName,
   stepNumber,
@@ -113,7 +112,7 @@ function ofFolder({ folder }: FolderItem): Presentation {
 }
 
 function ofSession({ session, folder }: SessionItem, now: number): Presentation {
-  const name = sessionName(session);
+  const name = session.name;
   const agent = session.agent === name ? undefined : session.agent;
   const steps = counted(session.stepCount, "step");
   const when = ago(lastActivity(session, folder.entries), now);

@@ -11,7 +11,7 @@ import {
 } from "vscode";
 import type { FolderModel } from "../model/folder";
 import type { WorkspaceModel } from "../model/workspace";
-import { counted, sessionName } from "../model/wording";
+import { counted } from "../model/wording";
 import { fileItem, folderItem } from "./arrange";
 import type { SessionFilter } from "./filter";
 import type { EntryItem, Item, SessionItem } from "./items";
@@ -142,7 +142,7 @@ export class StepsView implements TreeDataProvider<Item>, Disposable {
     const session = this.#model.folders
       .flatMap(({ sessions }) => sessions)
       .find((each) => each.sessionId === sessionId);
-    return session === undefined ? `Session ${sessionId.slice(0, 8)}` : sessionName(session);
+    return session === undefined ? `Session ${sessionId.slice(0, 8)}` : session.name;
   }
 }
 

@@ -26,7 +26,8 @@ test("a document is known by any of its paths, and by odd names", () => {
 });
 
 function session(sessionId: string, count: number): Session {
-  return { sessionId, startedAt: "2026-11-21T09:00:00.000Z", stepCount: 3, undoable: 1, redoable: count };
+  const startedAt = "2026-11-21T09:00:00.000Z";
+  return { sessionId, name: sessionId, startedAt, stepCount: 3, undoable: 1, redoable: count };
 }
 
 function undo(sessionId: string, at: string, kind: Entry["kind"] = "undo"): Entry {

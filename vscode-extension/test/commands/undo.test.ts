@@ -19,7 +19,8 @@ function folder(uri = FOLDER, name = "web"): FakeFolder {
 }
 
 function session(sessionId: string, count: number): Session {
-  return { sessionId, agent: `agent ${sessionId}`, startedAt: "", stepCount: 1, undoable: 1, redoable: count };
+  const name = `agent ${sessionId}`;
+  return { sessionId, agent: name, name, startedAt: "", stepCount: 1, undoable: 1, redoable: count };
 }
 
 test("the last step that changed something is undone, as the daemon has it now", async () => {

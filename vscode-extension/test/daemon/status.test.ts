@@ -4,7 +4,8 @@ import type { Entry, Session } from "@snapd/client";
 import { absenceOf, statusOf, type StatusFolder } from "../../src/daemon/status";
 
 function session(stepCount: number, names: Partial<Session> = {}): Session {
-  return { sessionId: "s", startedAt: "2026-01-01T00:00:00.000Z", stepCount, undoable: 0, redoable: 0, ...names };
+  const startedAt = "2026-01-01T00:00:00.000Z";
+  return { sessionId: "s", name: names.title ?? "s", startedAt, stepCount, undoable: 0, redoable: 0, ...names };
 }
 
 function folder(changed: Partial<StatusFolder>): StatusFolder {

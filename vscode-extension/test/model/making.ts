@@ -11,7 +11,15 @@ export function time(seconds: number): string {
 }
 
 export function session(sessionId: string, more: Partial<Session> = {}): Session {
-  return { sessionId, startedAt: time(0), stepCount: 1, undoable: 1, redoable: 0, ...more };
+  return {
+    sessionId,
+    name: more.title ?? `Session ${sessionId}`,
+    startedAt: time(0),
+    stepCount: 1,
+    undoable: 1,
+    redoable: 0,
+    ...more,
+  };
 }
 
 export function change(file: string, more: Partial<FileChange> = {}): FileChange {

@@ -10,7 +10,6 @@ import {
   linesInWords,
   lowered,
   otherMachine,
-  sessionName,
   stepInSentence,
   stepName,
   turnInSentence,
@@ -86,10 +85,7 @@ describe("words", () => {
     assert.equal(inList("run $(trash)"), "run $\u200b(trash)");
   });
 
-  it("name sessions and steps", () => {
-    assert.equal(sessionName(session("0123456789", { title: " ", agent: "claude" })), "claude");
-    assert.equal(sessionName(session("0123456789", { title: "Fix it\nsoon", agent: "claude" })), "Fix it");
-    assert.equal(sessionName(session("0123456789")), "Session 01234567");
+  it("name steps, and the machines of sessions", () => {
     const there = { remote: "/shared.git", host: "laptop" };
     assert.equal(otherMachine(session("0123456789")), undefined);
     assert.equal(otherMachine(session("0123456789", { origin: there })), "from laptop");

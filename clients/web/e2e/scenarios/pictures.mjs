@@ -43,6 +43,13 @@ export const PICTURES = [
       world.write("README.md", "# Basket\n\nA very small shop. See docs/discounts.md.\n");
       await coder.step("Look around", {});
 
+      await stage.goTo("#/");
+      const cards = page.locator(".session-card");
+      await untilEqual("today", () => cards.locator(".prompts li").count(), 3);
+      await page.getByRole("link", { name: /Review \d+ pending files/ }).waitFor();
+      await stage.shot("web-today");
+      await stage.checkAccess();
+
       const at = `#/session/${coder.sessionId}/step/${step}`;
       await stage.goTo(at);
       await stage.file("money.py").locator(".tok-keyword").first().waitFor();

@@ -121,11 +121,11 @@ export const REVIEWING = [
 
       // viewed: by box and by key, and kept in this browser
       await page.getByRole("checkbox", { name: "Viewed docs/4.txt" }).check();
-      await page.getByText("viewed 1 of 5").waitFor();
+      await page.getByText("viewed 1 of 4").waitFor();
       await untilEqual("it is folded", () => stage.file("docs/4.txt").locator(".code").count(), 0);
       await page.locator(".row.pending", { hasText: "1.txt" }).click();
       await page.keyboard.press("x");
-      await page.getByText("viewed 2 of 5").waitFor();
+      await page.getByText("viewed 2 of 4").waitFor();
       await untilEqual(
         "the next one is there",
         () => page.locator(".row[aria-current]").getAttribute("title"),
@@ -133,10 +133,10 @@ export const REVIEWING = [
       );
       await stage.checkAccess();
       await page.reload();
-      await page.getByText("viewed 2 of 5").waitFor();
+      await page.getByText("viewed 2 of 4").waitFor();
       // what changed since is to be viewed again
       await codex.step("More of it", { "docs/4.txt": "4\n5\n" });
-      await page.getByText("viewed 1 of 5").waitFor();
+      await page.getByText("viewed 1 of 4").waitFor();
 
       // what one agent changed, alone
       const filter = page.getByLabel("Show the changes of");

@@ -62,14 +62,6 @@ function capital(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-export function sessionName(session: Session): string {
-  return (
-    firstLine(session.title) ??
-    (session.agent === undefined ? undefined : agentName(session.agent)) ??
-    `Session ${visible(session.sessionId.slice(0, 8))}`
-  );
-}
-
 /** What is known of the signature of a fetched session; undefined for one without. */
 function signed(session: Session): string | undefined {
   if (session.signature?.state === "good") return `signed by ${visible(session.signature.signer ?? "somebody")}`;

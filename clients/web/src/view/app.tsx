@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { firstLine } from "../model/names";
 import type { Route } from "../model/route";
-import { sessionName, stepName } from "../model/wording";
+import { stepName } from "../model/wording";
 import { said } from "../store/place";
 import { layout } from "../store/preferences";
 import { goTo, route, shown } from "../store/route";
@@ -100,7 +100,7 @@ function useTitle(): void {
   const step = chosen?.what === "step" ? steps.value.get(chosen.stepId)?.step : undefined;
   const session = scope.value === undefined ? undefined : sessions.value?.get(scope.value);
   const root = status.value?.root ?? "";
-  const place = step === undefined ? (session === undefined ? undefined : sessionName(session)) : stepName(step);
+  const place = step === undefined ? (session === undefined ? undefined : session.name) : stepName(step);
   const title = [place, firstLine(root.slice(root.lastIndexOf("/") + 1)), "snapd"].filter(Boolean).join(" · ");
   useEffect(() => {
     document.title = title;

@@ -6,7 +6,7 @@ import type { DiffHunk } from "../model/diff";
 import { exactName, visible } from "../model/names";
 import { type Filter, fragmentOf, type Route } from "../model/route";
 import { type FolderRow, type TreeFileRow, treeRows } from "../model/tree";
-import { agentName, counted, grouped, sessionName, sums } from "../model/wording";
+import { agentName, counted, grouped, sums } from "../model/wording";
 import { keepPending, propose, undoPending } from "../store/acting";
 import { reviewSource, stateOf } from "../store/diffs";
 import { currentHunk } from "../store/place";
@@ -140,7 +140,7 @@ function OwnerFilter({ files, of }: OwnerFilterProps): JSX.Element | null {
   if (bySession.size < 2 && of === undefined) return null;
   const nameOf = (id: string) => {
     const session = known?.get(id);
-    return session === undefined ? "Session" : sessionName(session);
+    return session === undefined ? "Session" : session.name;
   };
   return (
     <select
@@ -257,7 +257,7 @@ function OwnerLinks({ of }: { readonly of: PendingFile }): JSX.Element {
           <a
             key={sessionId}
             href={fragmentOf({ page: "timeline", scope: sessionId })}
-            title={session === undefined ? undefined : `${agentName(session.agent)}: ${sessionName(session)}`}
+            title={session === undefined ? undefined : `${agentName(session.agent)}: ${session.name}`}
             aria-label={`by ${agentName(session?.agent)}`}
           >
             <Agent name={session?.agent} />

@@ -7,7 +7,7 @@ import { exactName, firstLine, visible } from "../model/names";
 import { type ChangedLine, fragmentOf, type Route } from "../model/route";
 import { matchesIn } from "../model/matches";
 import { segmentsOf } from "../model/segments";
-import { counted, moment, promptName, sessionName } from "../model/wording";
+import { counted, moment, promptName } from "../model/wording";
 import { sessions } from "../store/sessions";
 import { noted } from "../store/troubles";
 import { Age, Agent, Button, Empty, FileName, Trouble } from "./bits";
@@ -149,7 +149,7 @@ function HitView({ hit, text }: { readonly hit: Hit; readonly text: string }): J
         </span>
         <span class="meta">
           {hit.kind === "message" ? <span>prompt</span> : <Agent name={hit.agent} />}
-          {session !== undefined && <span>{sessionName(session)}</span>}
+          {session !== undefined && <span>{session.name}</span>}
           <Age at={hit.at} />
         </span>
       </a>

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { fragmentOf, type Route } from "../model/route";
 import { firstLine } from "../model/names";
-import { counted, grouped, otherMachine, promptName, sessionName, stateName } from "../model/wording";
+import { counted, grouped, otherMachine, promptName, stateName } from "../model/wording";
 import { totals } from "../store/review";
 import { route, shown } from "../store/route";
 import { sessions } from "../store/sessions";
@@ -96,7 +96,7 @@ function SessionItem({ session, isHere }: { readonly session: Session; readonly 
         aria-current={isHere ? "page" : undefined}
       >
         <span class={session.endedAt === undefined ? "live-dot is-open" : "live-dot"} aria-hidden="true" />
-        <span class="name">{sessionName(session)}</span>
+        <span class="name">{session.name}</span>
         <span class="meta">
           {session.agent !== undefined && <Agent name={session.agent} />}
           {machine !== undefined && <span>{machine}</span>}

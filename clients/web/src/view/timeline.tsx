@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { firstLine, visible } from "../model/names";
 import type { EntryRow, TurnRow } from "../model/outline";
 import { fragmentOf, type Scope, type Shown } from "../model/route";
-import { counted, operationName, promptName, sessionName, stateName, stepName, sums } from "../model/wording";
+import { counted, operationName, promptName, stateName, stepName, sums } from "../model/wording";
 import { propose, redoLast, undoLast } from "../store/acting";
 import { replaceBy, route, shown } from "../store/route";
 import { sessions } from "../store/sessions";
@@ -70,7 +70,7 @@ function chosenRow(list: readonly ScreenRow[], chosen: Shown | undefined): Scree
 
 function TimelineHead(): JSX.Element {
   const session = scope.value === undefined ? undefined : sessions.value?.get(scope.value);
-  const title = session === undefined ? (scope.value === undefined ? "All activity" : "Session") : sessionName(session);
+  const title = session === undefined ? (scope.value === undefined ? "All activity" : "Session") : session.name;
   return (
     <header class="pane-head">
       <div class="pane-title">

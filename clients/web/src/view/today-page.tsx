@@ -3,7 +3,7 @@ import type { Message, SessionActivity, StepProblem } from "@snapd/client";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { fragmentOf, type Route } from "../model/route";
-import { counted, grouped, otherMachine, problemName, promptName, sessionName, stateName } from "../model/wording";
+import { counted, grouped, otherMachine, problemName, promptName, stateName } from "../model/wording";
 import { totals } from "../store/review";
 import { sessions } from "../store/sessions";
 import { activity, days, problem } from "../store/today";
@@ -111,7 +111,7 @@ function SessionCard({ of }: { readonly of: SessionActivity }): JSX.Element {
   const here: Route = { page: "timeline", scope: sessionId };
   const machine = otherMachine(session);
   const listed = isWhole ? messages : messages.slice(0, PROMPTS_AT_ONCE);
-  const name = sessionName(session);
+  const name = session.name;
   return (
     <article class="session-card" aria-label={name}>
       <header>
