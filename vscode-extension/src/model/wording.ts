@@ -211,7 +211,7 @@ function sums(files: readonly Counts[]): { added: number; deleted: number } {
   return { added, deleted };
 }
 
-function firstLine(text: string | undefined): string | undefined {
+export function firstLine(text: string | undefined): string | undefined {
   const line = text
     ?.trim()
     .split(/[\r\n]/, 1)[0]
