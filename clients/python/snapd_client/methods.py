@@ -452,8 +452,8 @@ class Methods(Requests):
 
     def patch(
         self,
-        hash: p.TreeHash,
-        to: p.TreeHash | None = None,
+        hash: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         *,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -466,8 +466,8 @@ class Methods(Requests):
 
     def diff(
         self,
-        hash: p.TreeHash,
-        to: p.TreeHash | None = None,
+        hash: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         files: Iterable[FileName] | None = None,
         *,
         renames: bool | None = None,
@@ -491,8 +491,8 @@ class Methods(Requests):
 
     def diff_full(
         self,
-        from_: p.TreeHash,
-        to: p.TreeHash | None = None,
+        from_: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         files: Iterable[FileName] | None = None,
         *,
         contents: bool | None = None,
@@ -518,8 +518,8 @@ class Methods(Requests):
 
     def diff_full_all(
         self,
-        from_: p.TreeHash,
-        to: p.TreeHash | None = None,
+        from_: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         files: Iterable[FileName] | None = None,
         *,
         contents: bool | None = None,
@@ -542,7 +542,7 @@ class Methods(Requests):
 
     def file_at(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         file: FileName,
         *,
         workspace_uri: str | None = None,
@@ -556,7 +556,7 @@ class Methods(Requests):
 
     def list_files(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         prefix: str | None = None,
         cursor: str | None = None,
         *,
@@ -572,7 +572,7 @@ class Methods(Requests):
 
     def list_files_all(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         prefix: str | None = None,
         limit: int | None = None,
         *,
@@ -586,7 +586,7 @@ class Methods(Requests):
 
     def file_exists(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         file: FileName,
         *,
         workspace_uri: str | None = None,
@@ -600,7 +600,7 @@ class Methods(Requests):
 
     def export(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         directory: FileName,
         files: Iterable[FileName] | None = None,
         *,
@@ -615,7 +615,7 @@ class Methods(Requests):
 
     def restore(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         dry_run: bool | None = None,
         expect: str | None = None,
         *,
@@ -1662,7 +1662,7 @@ class Methods(Requests):
     def blame(
         self,
         file: FileName,
-        hash: p.TreeHash | None = None,
+        hash: p.HashPrefix | None = None,
         range: p.LineRange | None = None,
         *,
         content: str | None = None,
