@@ -83,30 +83,30 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
     event = Event(payload, dialect, at)
     if event.kind is None:
         return None
-    spool, is_told = _spool(environment), True
+    spool, tells_agent = _spool(environment), True
     try:
         if environment.get(RECORDED) or not os.path.lexists(spool) or _caught_up(event, spool, environment):
             try:
-                told = _send(event, environment)
+                output = _send(event, environment)
             except ConnectionError:
                 # it ended in the middle, to be started anew; nothing counts twice
-                told = _send(event, environment)
+                output = _send(event, environment)
             note(environment, dialect.name)
-            return told
+            return output
         why = "what happened before it waits, too"
     except _TimeIsUp:
         # nothing that the agent should know: it is recorded in a moment
-        why, is_told = "gave up: the time limit was over", False
+        why, tells_agent = "gave up: the time limit was over", False
     except Refused as refused:
         if not refused.is_passing:
             raise
         why = str(refused)
     except (Broken, OSError) as error:
-        why, is_told = str(error), not isinstance(error, ConnectionError)
+        why, tells_agent = str(error), not isinstance(error, ConnectionError)
     _stop_clock()
     if environment.get(RECORDED):
         raise Broken(why)
-    return _keep(event, payload, spool, why, environment, is_told=is_told)
+    return _keep(event, payload, spool, why, environment, tells_agent=tells_agent)
 
 
 def _spool(environment: Mapping[str, str]) -> str:
@@ -115,13 +115,13 @@ def _spool(environment: Mapping[str, str]) -> str:
 
 def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) -> dict[str, Any] | None:
     """Has the daemon record an event, and starts it if it does not run and is to start; returns the JSON to print."""
-    told: dict[str, Any] | None = None
+    output: dict[str, Any] | None = None
     for folder, calls in places(event):
         link = _connected(environment, starts=starts)
         try:
             event.calls = calls
             try:
-                told = _record(event, folder, link, environment) or told
+                output = _record(event, folder, link, environment) or output
             except Refused as refused:
                 owner = refused.data.get("socket")
                 if refused.kind != "storeLocked" or not isinstance(owner, str):
@@ -129,10 +129,10 @@ def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) 
                 # another daemon of the user has the store
                 link.close()
                 link = Link(owner)
-                told = _record(event, folder, link, environment) or told
+                output = _record(event, folder, link, environment) or output
         finally:
             link.close()
-    return told
+    return output
 
 
 def _caught_up(event: Event, spool: str, environment: Mapping[str, str]) -> bool:
@@ -180,7 +180,7 @@ def catch_up(environment: Mapping[str, str], seconds: float) -> None:
 
 
 def _keep(
-    event: Event, payload: dict[str, Any], spool: str, why: str, environment: Mapping[str, str], *, is_told: bool
+    event: Event, payload: dict[str, Any], spool: str, why: str, environment: Mapping[str, str], *, tells_agent: bool
 ) -> dict[str, Any] | None:
     """Keeps an event for later; returns what tells the agent that nothing is recorded, once in a session."""
     from .answers import unrecorded
@@ -188,7 +188,7 @@ def _keep(
 
     log(environment, f"keeps an event for later: {why}")
     of_session = [each for each in waiting(spool) if each.session == session_of(event)]
-    is_new = is_told and event.hears and not any(each.is_told for each in of_session)
+    is_new = tells_agent and event.hears and not any(each.is_told for each in of_session)
     try:
         keep(spool, event, encode(payload).encode("utf-8", "replace"), why, is_new)
     except (Full, OSError) as error:
@@ -244,7 +244,7 @@ def _record(event: Event, folder: str, link: Link, environment: Mapping[str, str
     if event.kind == FINISH:
         memory.end()
     news = next((answer["news"] for answer in _accepted(answers) if "news" in answer), None)
-    return None if news is None or not any(news.values()) else _told(event, news, uri, link)
+    return None if news is None or not any(news.values()) else _format_news(event, news, uri, link)
 
 
 def _request(params: dict[str, Any], uri: str, *, elsewhere: bool = False) -> Request:
@@ -269,17 +269,17 @@ def _raise_refusal(here: list[Any], elsewhere: list[Any]) -> None:
             raise answer
 
 
-def _told(event: Event, news: dict[str, Any], uri: str, link: Link) -> dict[str, Any] | None:
+def _format_news(event: Event, news: dict[str, Any], uri: str, link: Link) -> dict[str, Any] | None:
     """The JSON that tells the agent what others did."""
     # imported late: most events have no answer
     from .answers import answer
 
-    if told := [*news["undone"], *news["redone"]]:
-        ids = [step["stepId"] for step in told]
+    if steps := [*news["undone"], *news["redone"]]:
+        ids = [step["stepId"] for step in steps]
         (shown,) = link.ask(("session/prefixes", {"ids": ids, "workspaceUri": uri}))
         if isinstance(shown, Refused):
             raise shown
-        for step, name in zip(told, shown["prefixes"], strict=True):
+        for step, name in zip(steps, shown["prefixes"], strict=True):
             step["stepId"] = name
     return answer(event, news)
 

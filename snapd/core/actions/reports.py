@@ -115,10 +115,10 @@ class EndStep:
 
 @attrs.frozen
 class BeginStep:
-    """Begins a step; with `known`, it has begun already."""
+    """Begins a step; with `existing`, it has begun already."""
 
     new: NewStep
-    known: Step | None = None
+    existing: Step | None = None
 
 
 @attrs.frozen
@@ -178,7 +178,7 @@ def decide(report: Report, open_steps: Sequence[Step], lingering: Iterable[Step]
 
 def _begin_call(report: Report, own: list[Step], open_steps: Sequence[Step]) -> list[Action]:
     begun = _begin(report, report.call_id, own, parent=_parent(report, own, open_steps))
-    if begun.known is not None or not report.is_sequential or report.late is not None:
+    if begun.existing is not None or not report.is_sequential or report.late is not None:
         return [begun]
     actions: list[Action] = []
     # nobody said that these have ended: calls that were denied, for example
@@ -409,8 +409,8 @@ class _Recording:
             self.ended += () if ended is None else (ended,)
 
     def _begin(self, action: BeginStep) -> None:
-        self.step = action.known
-        if action.known is not None:
+        self.step = action.existing
+        if action.existing is not None:
             return
         step, ended = self._sessions.record_begin(self._report.session_id, action.new, self.capture, self._call)
         self.step = step

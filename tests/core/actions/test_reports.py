@@ -41,9 +41,9 @@ def outcome(kind: Any, *open_steps: Step, lingering: tuple[Step, ...] = (), **fi
         match action:
             case BeginStep(new, None):
                 words.append(f"begin {new.part_id} in {new.parent} ending {new.ends}")
-            case BeginStep(_, known):
-                assert known is not None
-                words.append(f"is {known.step_id}")
+            case BeginStep(_, existing):
+                assert existing is not None
+                words.append(f"is {existing.step_id}")
             case EndStep(ended, claims, is_left, lingers):
                 marks = f"{' left' if is_left else ''}{' lingers' if lingers else ''}"
                 words.append(f"end {ended.step_id} {'-' if claims is None else [*map(bytes.decode, claims)]}{marks}")
