@@ -5,6 +5,9 @@ export const PROTOCOL_VERSION = 1;
 /** The id of a git tree: 40 lower-case hexadecimal digits. */
 export type TreeHash = string;
 
+/** The first digits of such an id, 6 or more. */
+export type HashPrefix = string;
+
 export type FileStatus = "added" | "deleted" | "modified";
 
 export type OutcomeKind = "restored" | "deleted" | "merged" | "unchanged" | "conflict" | "kept" | "skipped" | "failed";
