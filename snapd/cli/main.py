@@ -29,9 +29,6 @@ def main(arguments: list[str] | None = None) -> int:
 
     Args:
         arguments: without the program's name; default: those of the process.
-
-    Returns:
-        The exit code; see `exit_codes`.
     """
     output = take_over()
     # help and completion are for showing too

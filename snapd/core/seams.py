@@ -82,6 +82,25 @@ class Claim:
 
 
 @attrs.frozen
+class GitCommit:
+    """A commit that brought lines, as `git blame` shows it.
+
+    Attributes:
+        id: its hash.
+        author: the name of its author.
+        email: of its author; empty if the commit has none.
+        seconds: when its author made it, since 1970.
+        summary: the first line of its message.
+    """
+
+    id: str
+    author: str
+    email: str
+    seconds: int
+    summary: str
+
+
+@attrs.frozen
 class NotedCommit:
     """A commit that brought lines, and who wrote them.
 
@@ -111,14 +130,16 @@ class NoteProblem:
 
 @attrs.frozen
 class NotedLines:
-    """What is noted about the lines of a file as the newest commit has it.
+    """What the project's git says about the lines of a file as the newest commit has it.
 
     Attributes:
         lines: the lines, from 0, about which a note says something.
+        commits: the commit that brought each line, from 0.
         problems: what could not be read.
     """
 
     lines: Mapping[int, NotedCommit]
+    commits: Mapping[int, GitCommit] = attrs.field(factory=dict)
     problems: tuple[NoteProblem, ...] = ()
 
 
@@ -129,14 +150,14 @@ class CommittedFile(Protocol):
         """The text of each name that the commit has; raises `IoError`, `StorageFull`, `Cancelled`."""
 
     def noted(self, name: RelPath, call: Call) -> NotedLines:
-        """What is noted about the lines of one of them; raises `IoError`, `StorageFull`, `Cancelled`.
+        """What git says about the lines of one of them; raises `IoError`, `StorageFull`, `Cancelled`.
 
         What git cannot say is among the problems.
         """
 
 
 class Notes(Protocol):
-    """The notes of a project."""
+    """The history of a project in git, and its notes."""
 
     def of(self, names: Sequence[RelPath], call: Call) -> CommittedFile | None:
         """A file of the project.
@@ -146,7 +167,7 @@ class Notes(Protocol):
             call: the request.
 
         Returns:
-            None if the project has no notes: to find that out costs no process.
+            None if the file belongs to no repository, or that has no commit.
 
         Raises:
             IoError, Cancelled: git did not say.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from snapd.core.actions.review.blame import BlamedLines
     from snapd.core.actions.review.review import PendingPage
     from snapd.core.review.fold import PendingFile
-    from snapd.core.seams import NotedCommit
+    from snapd.core.seams import GitCommit, NotedCommit
     from snapd.model.snapshot import RelPath
     from snapd.model.timeline import Step, StepId
 
@@ -246,8 +246,14 @@ def _blamed(found: BlamedLines, steps: Mapping[StepId, Step], agents: Mapping[st
         agent=None if step is None else agents[step.session_id],
         message_id=None if step is None else step.begun.message_id,
         at=None if writer.milliseconds is None else convert.moment(writer.milliseconds),
+        commit=None if found.commit is None else _commit(found.commit),
         noted=None if found.noted is None else _noted(found.noted),
     )
+
+
+def _commit(commit: GitCommit) -> wire.GitCommit:
+    at = convert.moment(commit.seconds * 1000)
+    return wire.GitCommit(id=commit.id, author=commit.author, email=commit.email or None, at=at, summary=commit.summary)
 
 
 def _noted(found: NotedCommit) -> wire.NotedCommit:

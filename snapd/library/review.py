@@ -111,7 +111,7 @@ class Review:
         *,
         lines: tuple[int, int] | None = None,
     ) -> list[BlamedLines]:
-        """Says who wrote each line of a file; of lines from before, `noted` has what notes of git-ai say.
+        """Says who wrote each line of a file; of lines from before, `commit` has what git says.
 
         Args:
             file: the file.

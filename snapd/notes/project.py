@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.seams import NotedCommit, NotedLines, NoteProblem
+from snapd.core.seams import GitCommit, NotedCommit, NotedLines, NoteProblem
 from snapd.model.errors import IoError, os_errors
 from snapd.model.paths import is_utf8
 from snapd.model.snapshot import TEN_MIB
@@ -70,16 +70,14 @@ class Brought:
     """Lines that one commit brought, one after the other.
 
     Attributes:
-        commit: its hash.
-        seconds: when its author made it, since 1970.
+        commit: that one.
         file: the name that the file had in it.
         there: the first of the lines in it, from 1.
         here: the first of the lines in the version that was asked about, from 1.
         count: how many lines.
     """
 
-    commit: str
-    seconds: int
+    commit: GitCommit
     file: bytes
     there: int
     here: int
@@ -149,7 +147,9 @@ class History:
             file: the name that it has there.
             call: the request.
         """
-        words = ["blame", "--incremental", "--no-textconv", commit, "--", os.fsdecode(file)]
+        # a bare repository would take the map of names from its `HEAD`, and this one has none
+        names = ["-c", f"mailmap.blob={commit}:.mailmap"]
+        words = [*names, "blame", "--incremental", "--no-textconv", commit, "--", os.fsdecode(file)]
         return list(_brought(self._ask(words, call)))
 
     def _ask(self, words: Sequence[str], call: Call, data: bytes = b"") -> bytes:
@@ -168,25 +168,34 @@ def _failed(done: Finished) -> IoError:
 
 
 def _brought(told: bytes) -> Iterator[Brought]:
-    """Reads what `git blame --incremental` says: of each commit it says only once when it was made."""
-    times: dict[str, int] = {}
-    commit, numbers = "", (0, 0, 0)
+    """Reads what `git blame --incremental` says: it describes each commit only once."""
+    commits: dict[bytes, GitCommit] = {}
+    oid, numbers, fields = b"", (0, 0, 0), dict[bytes, bytes]()
     for line in told.split(b"\n"):
         word, _, rest = line.partition(b" ")
-        if word == b"author-time":
-            times[commit] = min(max(int(rest), 0), _LAST_SECOND)
-        elif word == b"filename":
+        if word == b"filename":
+            commit = commits.get(oid) or commits.setdefault(oid, _commit(oid, fields))
             there, here, count = numbers
-            yield Brought(commit, times[commit], unquoted(rest), there, here, count)
-            commit = ""
-        elif not commit and line:
-            commit = word.decode("ascii")
+            yield Brought(commit, unquoted(rest), there, here, count)
+            oid, fields = b"", {}
+        elif oid:
+            fields[word] = rest
+        elif line:
+            oid = word
             there, here, count = map(int, rest.split(b" "))
             numbers = there, here, count
 
 
+def _commit(oid: bytes, fields: Mapping[bytes, bytes]) -> GitCommit:
+    author, email, summary = (
+        fields.get(name, b"").decode("utf-8", "replace") for name in (b"author", b"author-mail", b"summary")
+    )
+    seconds = min(max(int(fields[b"author-time"]), 0), _LAST_SECOND)
+    return GitCommit(oid.decode("ascii"), author, email.removeprefix("<").removesuffix(">"), seconds, summary)
+
+
 class ProjectNotes:
-    """The notes of a project; implements `core.seams.Notes`. Safe to use from several threads.
+    """The history of a project in git, and its notes; implements `core.seams.Notes`. Safe to use from several threads.
 
     Args:
         root: the folder, absolute and canonical.
@@ -204,13 +213,13 @@ class ProjectNotes:
     def of(self, names: Sequence[RelPath], call: Call) -> _CommittedFile | None:
         """See `core.seams.Notes`."""
         repository = self._repository(names[0])
-        if repository is None or not may_have(repository, NOTES):
+        if repository is None:
             return None
         places = _places(self._root, repository.root, names)
         newest = self._newest(repository, call)
         if newest is None or not places:
             return None
-        key = (os.fsdecode(repository.git_dir), *newest, *map(os.fsdecode, names))
+        key = (os.fsdecode(repository.git_dir), *map(str, newest), *map(os.fsdecode, names))
         with self._lock:
             found = self._known.pop(key, None) or _CommittedFile(repository, self._git, self._bounds, newest, places)
             self._known[key] = found
@@ -226,12 +235,12 @@ class ProjectNotes:
         with os_errors(folder):
             return find_repository(folder)
 
-    def _newest(self, repository: Repository, call: Call) -> tuple[str, str] | None:
-        """The commit that is checked out, and that of the notes; None if one of them is missing."""
+    def _newest(self, repository: Repository, call: Call) -> tuple[str, str | None] | None:
+        """The commit that is checked out, None if there is none; and that of the notes, if there are any."""
         # it looks at references alone: what a partial clone lacks, git would fetch
-        done = self._git.run(os.fsdecode(repository.git_dir), ["rev-parse", "HEAD", NOTES], call)
-        found = done.out.decode("utf-8", "replace").split()
-        return (found[0], found[1]) if done.code == 0 and len(found) == 2 else None
+        words = ["rev-parse", "--revs-only", "--quiet", "HEAD", NOTES]
+        found = self._git.run(os.fsdecode(repository.git_dir), words, call).out.decode("utf-8", "replace").split()
+        return (found[0], found[1] if len(found) > 1 else None) if found else None
 
 
 def _places(root: bytes, top: bytes, names: Sequence[RelPath]) -> dict[RelPath, bytes]:
@@ -253,7 +262,7 @@ class _CommittedFile:
         repository: Repository,
         git: GitProgram,
         bounds: Bounds,
-        newest: tuple[str, str],
+        newest: tuple[str, str | None],
         places: Mapping[RelPath, bytes],
     ) -> None:
         self._repository = repository
@@ -280,13 +289,17 @@ class _CommittedFile:
         """See `core.seams.CommittedFile`."""
         with call.holding(self._lock):
             if name not in self._noted:
+                commits: dict[int, GitCommit] = {}
                 with History.of(self._repository, self._git, self._bounds) as history:
                     try:
                         brought = history.brought(self._head, self._places[name], call)
-                        self._noted[name] = self._look_up(history, brought, call)
+                        for each in brought:
+                            commits |= dict.fromkeys(range(each.here - 1, each.here - 1 + each.count), each.commit)
+                        noted = self._look_up(history, brought, call) if self._notes is not None else NotedLines({})
+                        self._noted[name] = attrs.evolve(noted, commits=commits)
                     except TooMuch as error:
                         # the next time, it would be the same
-                        self._noted[name] = NotedLines({}, (NoteProblem(None, error.message),))
+                        self._noted[name] = NotedLines({}, commits, (NoteProblem(None, error.message),))
             return self._noted[name]
 
     def _read(self, history: History, call: Call) -> dict[RelPath, bytes]:
@@ -298,7 +311,7 @@ class _CommittedFile:
     def _look_up(self, history: History, brought: Sequence[Brought], call: Call) -> NotedLines:
         by_commit: dict[str, list[Brought]] = defaultdict(list)
         for each in brought:
-            by_commit[each.commit].append(each)
+            by_commit[each.commit.id].append(each)
         problems: list[NoteProblem] = []
         lines: dict[int, NotedCommit] = {}
         for commit, data in self._read_notes(history, list(by_commit), problems, call):
@@ -310,12 +323,13 @@ class _CommittedFile:
         more = len(problems) - _TOLD
         if more > 0:
             problems[_TOLD:] = [NoteProblem(None, f"{more} more notes cannot be read")]
-        return NotedLines(lines, tuple(problems))
+        return NotedLines(lines, problems=tuple(problems))
 
     def _read_notes(
         self, history: History, commits: Sequence[str], problems: list[NoteProblem], call: Call
     ) -> Iterator[tuple[str, bytes]]:
         """The notes of commits; adds what is wrong with the others to `problems`."""
+        assert self._notes is not None
         tree = self._notes.encode("ascii")
         asked = [(commit, b"%s:%s" % (tree, place)) for commit in commits for place in _note_places(commit)]
         blobs = zip((commit for commit, _ in asked), history.found([name for _, name in asked], call), strict=True)
@@ -358,20 +372,6 @@ def _claimed(note: Note, brought: Sequence[Brought]) -> dict[int, NotedCommit]:
             for line, claim in note.claims(file.decode("utf-8"), sorted(lines)).items():
                 number, each = lines[line]
                 if claim not in told:
-                    told[claim] = NotedCommit(each.commit, each.seconds, claim)
+                    told[claim] = NotedCommit(each.commit.id, each.commit.seconds, claim)
                 found[number - 1] = told[claim]
     return found
-
-
-def may_have(repository: Repository, name: str) -> bool:
-    """Whether a repository may have a reference; raises `IoError`.
-
-    Args:
-        repository: of the project.
-        name: of a reference that all of its work trees share.
-    """
-    shared, reference = repository.common_dir, os.fsencode(name)
-    if os.path.lexists(os.path.join(shared, reference)) or os.path.isdir(os.path.join(shared, b"reftable")):
-        return True
-    packed = read_small(os.path.join(shared, b"packed-refs")) or b""
-    return b" %s\n" % reference in packed

@@ -156,9 +156,10 @@ class BlameParams(RequestParams):
     step, or while snapd did not watch, counts as there before; so does a line that a restore brought back and that was
     never there when a step began or ended.
 
-    The project's git may have notes of git-ai (`refs/notes/ai`). They say who wrote lines of a commit, and the result
+    Lines that were there before have as `commit` what `git blame` says of them, where a commit brought them. The
+    project's git may also have notes of git-ai (`refs/notes/ai`). They say who wrote lines of a commit, and the result
     has that as `noted` where a line was there before and comes from that commit, in the history of the one that is
-    checked out. Notes are claims of whoever wrote them. With `content`, snapd does not look at them.
+    checked out. Notes are claims of whoever wrote them. With `content`, snapd does not ask git.
 
     With `content`, it answers for a text that the file had, such as that of a commit; the file need not be there any
     more. snapd compares the text with all versions of the file that it knows. If one is this very text, that one
@@ -177,6 +178,17 @@ class BlameParams(RequestParams):
 
 
 @attrs.frozen(kw_only=True)
+class GitCommit:
+    """The commit that brought some lines, as `git blame` shows it."""
+
+    id: Annotated[str, "Its hash."]
+    author: Annotated[str, "The name of its author."]
+    email: Annotated[str | None, "The address of its author. Absent if the commit has none."] = None
+    at: Annotated[str, "When its author made it, as RFC 3339 in UTC."]
+    summary: Annotated[str, "The first line of its message."]
+
+
+@attrs.frozen(kw_only=True)
 class NotedCommit:
     """The commit that brought some lines, and who wrote them by its git-ai note: an agent, or a person."""
 
@@ -190,9 +202,9 @@ class NotedCommit:
 
 @attrs.frozen(kw_only=True)
 class NoteProblem:
-    """Why something that a git-ai note may say is not in the answer."""
+    """Why something that the project's git or a git-ai note may say is not in the answer."""
 
-    commit: Annotated[str | None, "The commit whose note it is. Absent if it is about more than one."] = None
+    commit: Annotated[str | None, "The commit whose note it is. Absent if it is about git, or several notes."] = None
     reason: Annotated[str, "What is wrong, for people to read."]
 
 
@@ -214,6 +226,11 @@ class BlamedLines:
     at: Annotated[
         str | None, "When snapd noticed the lines, as RFC 3339 in UTC with milliseconds. Absent if it is not known."
     ] = None
+    commit: Annotated[
+        GitCommit | None,
+        'Of lines that were there `"before"`: the commit that brought them. Absent if they are not committed, or the '
+        "folder is in no git repository.",
+    ] = None
     noted: Annotated[
         NotedCommit | None,
         'Of lines that were there `"before"`: the commit that brought them, and who wrote them, where a note says so.',
@@ -227,5 +244,5 @@ class BlameResult:
     lines: Annotated[list[BlamedLines], "The lines in their order, without gaps."]
     note_problems: Annotated[
         list[NoteProblem] | None,
-        "The notes about lines of the file that snapd cannot read, and why. Absent if there are none.",
+        "What git could not say, and the notes that snapd cannot read, with the reason. Absent if there are none.",
     ] = None

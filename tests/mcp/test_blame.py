@@ -45,13 +45,15 @@ def test_blame_says_who_wrote_which_lines(world: World, version: str) -> None:
     assert (by_other["sessionId"], "mine" in by_other) == (OTHER, False)
     assert by_me["at"] < by_other["at"]
     assert all("text" not in each for each in found["ranges"])
+    by_git = found["ranges"][1]["commit"]
+    assert by_git.endswith(" by Author: as it is")
     # some clients show a model the text alone
     assert answer["content"][0]["text"].splitlines() == [
         "a.txt: 6 lines",
         "line 1: the user",
-        "line 2: there before snapd watched",
+        f"line 2: there before snapd watched; by git, of commit {by_git}",
         f"line 3: step {mine} bot {by_me['at']} (this session, message m1)",
-        "line 4: there before snapd watched",
+        f"line 4: there before snapd watched; by git, of commit {by_git}",
         f"lines 5-6: step {other} bot {by_other['at']} (session {OTHER}, message m1)",
     ]
 
@@ -202,12 +204,13 @@ def test_a_note_says_who_wrote_lines_from_before(world: World) -> None:
     run_git(world.folder, "commit", "--quiet", "--message", "one")
     run_git(world.folder, "notes", "--ref=ai", "add", "-F", "-", input=note(f"a.txt\n  {KEY} 1\n  {PERSON_KEY} 3\n"))
     commit = run_git(world.folder, "rev-parse", "HEAD").decode().strip()
+    made = run_git(world.folder, "log", "-1", "--format=%ad", "--date=format-local:%Y-%m-%d").decode().strip()
     answer = world.peer().call("blame", path="a.txt")
     by_agent, by_person = f"{commit} by claude in its session conversation", f"{commit} by {PERSON}"
     assert [each.get("noted") for each in answer["structuredContent"]["ranges"]] == [by_agent, None, by_person]
     assert answer["content"][0]["text"].splitlines() == [
         "a.txt: 3 lines",
         f"line 1: there before snapd watched; by a note, of commit {by_agent}",
-        "line 2: there before snapd watched",
+        f"line 2: there before snapd watched; by git, of commit {commit[:12]} of {made} by Author: as it is",
         f"line 3: there before snapd watched; by a note, of commit {by_person}",
     ]

@@ -66,6 +66,6 @@ def test_a_note_says_who_wrote_a_line_from_before(neovim: Callable[..., Neovim],
     editor = neovim("a.txt")
     editor.lua_until("return #vim.lsp.get_clients({ name = 'snapd' }) == 1")
     editor.type("\\sb")
-    shows_behind(editor, {1: f"claude, in {commit[:8]}"})
+    shows_behind(editor, {1: f"claude, just now, git {commit[:8]} · one"})
     editor.type("2G")
-    shows_behind(editor, {2: "there before any agent"})
+    shows_behind(editor, {2: f"Author, just now, git {commit[:8]} · one"})

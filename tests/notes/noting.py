@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -92,6 +93,36 @@ class Noted:
         answer = self.ask(file, **params)
         assert "noteProblems" not in answer, answer
         return noted(answer)
+
+    def by_commit(self, file: str, **params: Any) -> list[tuple[str, str, int, str] | None]:
+        """Of each line, what the answer says of the commit that brought it: hash, author, time and message."""
+        found: list[tuple[str, str, int, str] | None] = []
+        for run in self.ask(file, **params)["lines"]:
+            made = run.get("commit")
+            assert made is None or run["author"] == "before"
+            if made is not None:
+                seconds = int(datetime.fromisoformat(made["at"]).timestamp())
+                made = made["id"], f"{made['author']} <{made.get('email', '')}>", seconds, made["summary"]
+            found += [made] * run["count"]
+        return found
+
+    def by_git_now(self, file: str) -> list[tuple[str, str, int, str] | None]:
+        """The same by `git blame` of the file as it is in the folder; None for lines that are not committed."""
+        found: list[tuple[str, str, int, str] | None] = []
+        fields: dict[str, dict[str, str]] = {}
+        commit = ""
+        for line in self.git("blame", "--porcelain", "--", file).decode().split("\n"):
+            word, _, rest = line.partition(" ")
+            if line.startswith("\t"):
+                made = fields[commit]
+                by = f"{made['author']} {made['author-mail']}", int(made["author-time"]), made["summary"]
+                found.append((commit, *by) if commit.strip("0") else None)
+            elif len(word) == 40:
+                commit = word
+                fields.setdefault(commit, {})
+            elif line:
+                fields[commit][word] = rest
+        return found
 
     def problems(self, file: str) -> list[tuple[str | None, str]]:
         return [(each.get("commit"), each["reason"]) for each in self.ask(file).get("noteProblems", ())]

@@ -67,11 +67,20 @@ def test_lines_of_an_agent_and_of_a_person(project: Noted) -> None:
     assert project.blame("a.txt") == expected
     assert project.blame("b.txt") == {}
     first, second = project.ask("a.txt", range={"start": 4, "count": 2})["lines"]
-    made = datetime.fromtimestamp(int(project.git("log", "-1", "--format=%at")), UTC)
+    seconds, author, email = project.git("log", "-1", "--format=%at\t%an\t%ae").decode().strip().split("\t")
+    made = datetime.fromtimestamp(int(seconds), UTC)
+    commit = {
+        "id": project.head,
+        "author": author,
+        "email": email,
+        "at": made.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+        "summary": "work",
+    }
     assert first == {
         "start": 4,
         "count": 1,
         "author": "before",
+        "commit": commit,
         "noted": {
             "commit": project.head,
             "at": made.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
@@ -80,7 +89,7 @@ def test_lines_of_an_agent_and_of_a_person(project: Noted) -> None:
             "model": "some-model",
         },
     }
-    assert second == {"start": 5, "count": 1, "author": "before"}
+    assert second == {"start": 5, "count": 1, "author": "before", "commit": commit}
 
 
 def test_what_agents_write_under_snapd_is_theirs(project: Noted) -> None:
@@ -269,6 +278,40 @@ def test_any_history_with_notes_is_as_git_blame_says(tmp_path: Path, seed: int) 
         assert project.blame(name) == expected
 
 
+@pytest.mark.parametrize("seed", range(amount(6, 80)))
+def test_lines_from_before_are_of_the_commits_that_git_blame_shows(tmp_path: Path, seed: int) -> None:
+    chance = Random(seed)
+    project = Noted.made(tmp_path, {"a.txt": TEXT, ".mailmap": b"Proper Name <proper@x> <odd0@x>\n"})
+    name = "a.txt"
+    authors = [f"Odd {number} <odd{number}@x>" for number in range(3)]
+
+    def write() -> None:
+        lines = (project.top / name).read_bytes().splitlines(keepends=True)
+        at = chance.randint(0, len(lines))
+        lines[at : at + chance.randint(0, 3)] = [b"%d\n" % chance.randrange(9) for _ in range(chance.randint(1, 4))]
+        (project.top / name).write_bytes(b"".join(lines))
+
+    for number in range(chance.randint(2, 6)):
+        if not chance.randrange(4):
+            project.git("mv", name, f"a{number}.txt")
+            name = f"a{number}.txt"
+        write()
+        author, message = chance.choice(authors), f"change \N{LATIN SMALL LETTER U WITH DIAERESIS} {number}\n\nmore"
+        project.git("commit", "--quiet", "--all", f"--author={author}", "--message", message)
+    if chance.randrange(2):
+        # not committed, and from before
+        write()
+    assert project.by_commit(name) == project.by_git_now(name)
+    # what an agent writes is the agent's, and the rest stays as it is
+    project.agents.start("A")
+    project.agents.bench.track()
+    project.agents.step("A", {name: b"new by A\n" + (project.top / name).read_bytes()})
+    assert project.by_commit(name) == project.by_git_now(name)
+    # the agent's is committed, and still the agent's
+    project.git("commit", "--quiet", "--all", "--message", "of an agent")
+    assert project.by_commit(name) == [None, *project.by_git_now(name)[1:]]
+
+
 def _divide(project: Noted) -> None:
     """Rewrites the tree of notes with other names for the same notes."""
     entries = project.git("ls-tree", "-r", NOTES).decode().splitlines()
@@ -290,21 +333,20 @@ def _divide(project: Noted) -> None:
 # -- which repository they are in
 
 
-def test_without_notes_no_process_is_started(tmp_path: Path, started: list[str]) -> None:
+def test_without_a_repository_no_process_is_started(tmp_path: Path, started: list[str]) -> None:
+    outside = make(tmp_path / "other", {"a.txt": TEXT})
+    assert Noted(Agents(outside), outside.root).by_commit("a.txt") == [None] * 20
+    assert started == []
     project = Noted.made(tmp_path, {"a.txt": TEXT})
     project.git("notes", "add", "--message", "of another kind")
     project.git("update-ref", "refs/notes/ai-stash", "HEAD")
     assert project.blame("a.txt") == {}
     project.git("pack-refs", "--all")
     assert project.blame("a.txt") == {}
-    outside = make(tmp_path / "other", {"a.txt": TEXT})
-    assert Noted(Agents(outside), outside.root).blame("a.txt") == {}
-    assert started == []
     # packed, too, the notes count
     project.attach(note(f"a.txt\n  {KEY} 1\n"))
     project.git("pack-refs", "--all")
     assert project.blame("a.txt") == {1: (project.head, "claude", "conversation")}
-    assert started != []
 
 
 def test_what_is_asked_again(project: Noted, started: list[str]) -> None:
@@ -324,9 +366,10 @@ def test_what_is_asked_again(project: Noted, started: list[str]) -> None:
     project.attach(note(f"a.txt\n  {KEY} 5\n", "other"))
     assert project.blame("a.txt") == {6: (project.head, "claude", "other")}
     project.git("update-ref", "-d", NOTES)
-    del started[:]
     assert project.blame("a.txt") == {}
-    assert started == []
+    once = len(started)
+    assert project.by_commit("a.txt")[1] is not None
+    assert started[once:] == ["rev-parse"]
 
 
 def test_a_repository_around_the_folder_and_one_in_it(tmp_path: Path) -> None:

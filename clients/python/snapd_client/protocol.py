@@ -47,6 +47,7 @@ __all__ = [
     "FileStatus",
     "FormerHistory",
     "FullLook",
+    "GitCommit",
     "HashPrefix",
     "HistoryParams",
     "HistoryResult",
@@ -2611,6 +2612,24 @@ class BlameParams(_BlameParamsRequired, total=False):
     """With `content`: when the file had this text, as RFC 3339. Fractions of a second do not count."""
 
 
+class _GitCommitRequired(TypedDict):
+    id: str
+    """Its hash."""
+    author: str
+    """The name of its author."""
+    at: str
+    """When its author made it, as RFC 3339 in UTC."""
+    summary: str
+    """The first line of its message."""
+
+
+class GitCommit(_GitCommitRequired, total=False):
+    """The commit that brought some lines, as `git blame` shows it."""
+
+    email: str
+    """The address of its author. Absent if the commit has none."""
+
+
 class _NotedCommitRequired(TypedDict):
     commit: str
     """The hash of the commit."""
@@ -2655,6 +2674,10 @@ class BlamedLines(_BlamedLinesRequired, total=False):
     """The message that the step belongs to."""
     at: str
     """When snapd noticed the lines, as RFC 3339 in UTC with milliseconds. Absent if it is not known."""
+    commit: GitCommit
+    """Of lines that were there `"before"`: the commit that brought them. Absent if they are not committed, or the
+    folder is in no git repository.
+    """
     noted: NotedCommit
     """Of lines that were there `"before"`: the commit that brought them, and who wrote them, where a note says so."""
 
@@ -2665,10 +2688,10 @@ class _NoteProblemRequired(TypedDict):
 
 
 class NoteProblem(_NoteProblemRequired, total=False):
-    """Why something that a git-ai note may say is not in the answer."""
+    """Why something that the project's git or a git-ai note may say is not in the answer."""
 
     commit: str
-    """The commit whose note it is. Absent if it is about more than one."""
+    """The commit whose note it is. Absent if it is about git, or several notes."""
 
 
 class _BlameResultRequired(TypedDict):
@@ -2680,4 +2703,4 @@ class BlameResult(_BlameResultRequired, total=False):
     """The result of `snapshot/blame`."""
 
     noteProblems: list[NoteProblem]
-    """The notes about lines of the file that snapd cannot read, and why. Absent if there are none."""
+    """What git could not say, and the notes that snapd cannot read, with the reason. Absent if there are none."""

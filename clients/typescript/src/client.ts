@@ -3,7 +3,7 @@ import { SnapdError } from "./errors.js";
 import type { Told } from "./feed.js";
 import { Feeds, type Source } from "./feeds.js";
 import { initialize, type ServerInfo } from "./introduction.js";
-import type { Link } from "./link.js";
+import type { Connection } from "./connection.js";
 import { Listeners } from "./listeners.js";
 import { logMessage, STDERR } from "./logging.js";
 import type {
@@ -19,7 +19,7 @@ import type {
 } from "./options.js";
 import type { EventsResult, Notifications, StatusResult } from "./protocol.js";
 import { Supervisor } from "./supervisor.js";
-import { Wanted } from "./wanted.js";
+import { Configuration } from "./configuration.js";
 
 /**
  * A client of snapd. A connection that is lost is made again, with the same folders, settings and documents; what the
@@ -30,7 +30,7 @@ export class SnapdClient implements Disposable {
   readonly documents: Documents;
   readonly #options: ClientOptions;
   readonly #logger: Logger;
-  readonly #wanted: Wanted;
+  readonly #configuration: Configuration;
   readonly #openDocuments: OpenDocuments;
   readonly #feeds: Feeds;
   readonly #supervisor: Supervisor;
@@ -38,7 +38,7 @@ export class SnapdClient implements Disposable {
   readonly #listeners = new Map<string, Listeners<never>>();
   #serverInfo: ServerInfo | undefined;
   /** The connection, once it is introduced. */
-  #link: Link | undefined;
+  #link: Connection | undefined;
 
   /**
    * Connects to the daemon and opens the folders. A folder that the daemon refuses fails the requests that name it.
@@ -54,7 +54,7 @@ export class SnapdClient implements Disposable {
   private constructor(options: ClientOptions) {
     this.#options = options;
     this.#logger = options.logger ?? STDERR;
-    this.#wanted = new Wanted(options.folders, options.settings ?? {});
+    this.#configuration = new Configuration(options.folders, options.settings ?? {});
     this.#openDocuments = new OpenDocuments((method, params) => this.#link?.notify(method, params));
     this.documents = this.#openDocuments;
     this.#resetListeners = new Listeners(this.#logger);
@@ -67,7 +67,7 @@ export class SnapdClient implements Disposable {
       },
       this.#logger,
     );
-    for (const folder of this.#wanted.folders) {
+    for (const folder of this.#configuration.folders) {
       this.#feeds.add(folder);
     }
     this.#supervisor = new Supervisor(options, this.#logger, {
@@ -91,7 +91,7 @@ export class SnapdClient implements Disposable {
 
   /** The folders that are open, as they were named. */
   get folders(): readonly string[] {
-    return this.#wanted.folders;
+    return this.#configuration.folders;
   }
 
   /** Has changes of `state` told. */
@@ -136,7 +136,7 @@ export class SnapdClient implements Disposable {
    * that, and what is told after that, leave nothing out.
    */
   async changeFolders(added: readonly string[], removed: readonly string[]): Promise<void> {
-    const event = this.#wanted.changeFolders(added, removed);
+    const event = this.#configuration.changeFolders(added, removed);
     for (const folder of event.removed) {
       this.#feeds.remove(folder);
     }
@@ -145,16 +145,16 @@ export class SnapdClient implements Disposable {
     }
     const link = this.#link;
     if (link !== undefined) {
-      this.#wanted.tell(link);
+      this.#configuration.sendChanges(link);
       await this.#feeds.connect(sourceOf(link), event.added);
     }
   }
 
   /** Changes settings of the daemon for this client; those that are not named, or null, stay as they are. */
   changeSettings(settings: Record<string, unknown>): Promise<void> {
-    this.#wanted.changeSettings(settings);
+    this.#configuration.changeSettings(settings);
     if (this.#link !== undefined) {
-      this.#wanted.tell(this.#link);
+      this.#configuration.sendChanges(this.#link);
     }
     return Promise.resolve();
   }
@@ -169,7 +169,7 @@ export class SnapdClient implements Disposable {
     void this.close();
   }
 
-  async #introduce(link: Link): Promise<void> {
+  async #introduce(link: Connection): Promise<void> {
     link.listen((method, params) => {
       if (isOfFolder(params)) {
         this.#feeds.receive({ method, params });
@@ -177,15 +177,15 @@ export class SnapdClient implements Disposable {
         logMessage(this.#logger, method, params);
       }
     });
-    this.#serverInfo = await initialize(link, this.#options, this.#wanted);
+    this.#serverInfo = await initialize(link, this.#options, this.#configuration);
     this.#link = link;
-    this.#wanted.tell(link);
+    this.#configuration.sendChanges(link);
     this.#openDocuments.resend();
     await this.#feeds.connect(sourceOf(link), this.folders);
   }
 }
 
-function sourceOf(link: Link): Source {
+function sourceOf(link: Connection): Source {
   return {
     status: async (workspaceUri) => (await link.request("snapshot/status", { workspaceUri })) as StatusResult,
     events: async (workspaceUri, since) =>

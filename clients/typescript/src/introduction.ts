@@ -1,7 +1,7 @@
 import { basename } from "node:path/posix";
-import type { Link } from "./link.js";
+import type { Connection } from "./connection.js";
 import type { ClientOptions } from "./options.js";
-import type { Wanted } from "./wanted.js";
+import type { Configuration } from "./configuration.js";
 
 /** What a daemon says it is. */
 export interface ServerInfo {
@@ -16,13 +16,17 @@ export interface WorkspaceFolder {
 }
 
 /**
- * Introduces the client on a new connection, with the folders and settings that are wanted.
+ * Introduces the client on a new connection, with the folders and settings that are configuration.
  *
  * @throws SnapdError - The daemon refused it.
  * @throws ConnectionLostError - The connection ended.
  */
-export async function initialize(link: Link, options: ClientOptions, wanted: Wanted): Promise<ServerInfo | undefined> {
-  const { folders, settings } = wanted.told();
+export async function initialize(
+  link: Connection,
+  options: ClientOptions,
+  configuration: Configuration,
+): Promise<ServerInfo | undefined> {
+  const { folders, settings } = configuration.takeAll();
   const result = (await link.request("initialize", {
     processId: process.pid,
     clientInfo: options.clientInfo,

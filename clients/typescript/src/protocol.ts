@@ -1902,6 +1902,20 @@ export interface BlameParams extends RequestParams {
   at?: string;
 }
 
+/** The commit that brought some lines, as `git blame` shows it. */
+export interface GitCommit {
+  /** Its hash. */
+  id: string;
+  /** The name of its author. */
+  author: string;
+  /** The address of its author. Absent if the commit has none. */
+  email?: string;
+  /** When its author made it, as RFC 3339 in UTC. */
+  at: string;
+  /** The first line of its message. */
+  summary: string;
+}
+
 /** The commit that brought some lines, and who wrote them by its git-ai note: an agent, or a person. */
 export interface NotedCommit {
   /** The hash of the commit. */
@@ -1936,13 +1950,15 @@ export interface BlamedLines {
   messageId?: string;
   /** When snapd noticed the lines, as RFC 3339 in UTC with milliseconds. Absent if it is not known. */
   at?: string;
+  /** Of lines that were there `"before"`: the commit that brought them. Absent if they are not committed, or the folder is in no git repository. */
+  commit?: GitCommit;
   /** Of lines that were there `"before"`: the commit that brought them, and who wrote them, where a note says so. */
   noted?: NotedCommit;
 }
 
-/** Why something that a git-ai note may say is not in the answer. */
+/** Why something that the project's git or a git-ai note may say is not in the answer. */
 export interface NoteProblem {
-  /** The commit whose note it is. Absent if it is about more than one. */
+  /** The commit whose note it is. Absent if it is about git, or several notes. */
   commit?: string;
   /** What is wrong, for people to read. */
   reason: string;
@@ -1952,7 +1968,7 @@ export interface NoteProblem {
 export interface BlameResult {
   /** The lines in their order, without gaps. */
   lines: BlamedLines[];
-  /** The notes about lines of the file that snapd cannot read, and why. Absent if there are none. */
+  /** What git could not say, and the notes that snapd cannot read, with the reason. Absent if there are none. */
   noteProblems?: NoteProblem[];
 }
 

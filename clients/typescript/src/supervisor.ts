@@ -1,6 +1,6 @@
 import { Backoff } from "./backoff.js";
 import { ConnectError, ConnectionLostError, SnapdError } from "./errors.js";
-import { Link } from "./link.js";
+import { Connection } from "./connection.js";
 import { Listeners } from "./listeners.js";
 import type { ClientOptions, ConnectionState, Disposable, Logger } from "./options.js";
 
@@ -10,7 +10,7 @@ const RECONNECT = { firstDelay: 200, longestDelay: 10_000 };
 /** Who works over the connections that a supervisor makes. */
 export interface Client {
   /** Makes a new connection what the last one was; it is in use when this resolves. */
-  introduce(link: Link): Promise<void>;
+  introduce(link: Connection): Promise<void>;
   /** The connection is not to be used any more. */
   disconnected(): void;
 }
@@ -25,7 +25,7 @@ export class Supervisor {
   readonly #closing = new AbortController();
   #state: ConnectionState = "connecting";
   /** The connection, while it is ready. */
-  #link: Link | undefined;
+  #link: Connection | undefined;
   /** The making of a connection, which `close` waits for. */
   #work: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
@@ -74,7 +74,7 @@ export class Supervisor {
   }
 
   /** The connection, where it is ready. */
-  get ready(): Link | undefined {
+  get ready(): Connection | undefined {
     return this.#link?.isOpen === true ? this.#link : undefined;
   }
 
@@ -84,7 +84,7 @@ export class Supervisor {
    * @throws SnapdError - The signal was aborted.
    * @throws ConnectionLostError - The client is closed.
    */
-  untilReady(signal: AbortSignal | undefined): Promise<Link> {
+  untilReady(signal: AbortSignal | undefined): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         const link = this.ready;
@@ -122,7 +122,7 @@ export class Supervisor {
 
   async #connect(): Promise<void> {
     const { signal } = this.#closing;
-    const link = await Link.open(this.#options.transport, this.#logger, signal);
+    const link = await Connection.open(this.#options.transport, this.#logger, signal);
     const end = (): void => {
       void link.close();
     };
@@ -162,7 +162,7 @@ export class Supervisor {
     this.#client.disconnected();
   }
 
-  #lost(link: Link): void {
+  #lost(link: Connection): void {
     if (this.#link !== link) {
       return;
     }
@@ -177,7 +177,7 @@ export class Supervisor {
     }
   }
 
-  async #reconnect(lost: Link, backoff: Backoff): Promise<void> {
+  async #reconnect(lost: Connection, backoff: Backoff): Promise<void> {
     const { signal } = this.#closing;
     this.#logger.warn(`the connection was lost: ${(await lost.close()) ?? "the daemon closed it"}`);
     while (await backoff.wait(signal)) {

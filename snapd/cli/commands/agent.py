@@ -85,9 +85,7 @@ family("agent", "connect agents", "connect agents to snapd by their own hooks, a
 def _install_arguments(parser: Parser, everything: str = "all agents that are on this machine") -> None:
     common(parser, asks=False)
     parser.flag("--all", help=everything)
-    parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="such as claude or codex; 'snapd agent status' lists them"
-    )
+    parser.argument("names", "NAME", "such as claude or codex; 'snapd agent status' lists them", nargs="*")
     parser.flag("--project", help="the settings of this project, not those of the user")
     parser.flag("-n", "--dry-run", help="only show the diff of what would be done")
 
@@ -132,11 +130,7 @@ def _install_or_uninstall(options: argparse.Namespace) -> int:
 
 
 def _chosen(options: argparse.Namespace) -> list[Agent]:
-    """The agents that an install or uninstall is about.
-
-    Raises:
-        InvalidParams: none are named, or there is none of a name.
-    """
+    """The agents that an install or uninstall is about."""
     from snapd.agents.table import AGENTS, named
 
     if options.all == bool(options.names):

@@ -91,13 +91,13 @@ def _arguments(parser: Parser) -> None:
         help="keep files that the command makes, such as build results, from run to run; files that a snapshot has "
         "are put right all the same",
     )
-    parser.add_argument(
+    parser.argument(
         "words",
-        metavar="[SESSION] -- COMMAND",
+        "[SESSION] -- COMMAND",
+        "the session: its id or the beginning of it (default: the one with the latest change); the command and "
+        "its arguments",
         nargs=argparse.REMAINDER,
         action=_Split,
-        help="the session: its id or the beginning of it (default: the one with the latest change); the command and "
-        "its arguments",
     )
 
 
@@ -210,11 +210,7 @@ def _search(
 
 
 def _command(options: argparse.Namespace) -> list[str]:
-    """The words of the command.
-
-    Raises:
-        InvalidParams: there are none, or there is no such program.
-    """
+    """The words of the command."""
     words: list[str] = options.words
     if not words:
         raise InvalidParams("expected a command after --", hint=_FOR_EXAMPLE, field="COMMAND")
@@ -301,14 +297,7 @@ class Exports:
         self._tree: str | None = None
 
     def bring(self, tree: str) -> bytes:
-        """Has the folder be a snapshot; gives its path.
-
-        Args:
-            tree: the hash of the snapshot.
-
-        Raises:
-            SnapdError: it could not be exported; the folder is of no use any more.
-        """
+        """Has the folder be a snapshot; gives its path."""
         about = {"hash": tree, "directory": to_uri(self._scratch.path)}
         if self._tree is None:
             ask(self._found, "snapshot/export", about)

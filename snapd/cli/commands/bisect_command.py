@@ -28,9 +28,6 @@ class TrialCommand:
     A context manager, within which Ctrl-C, SIGTERM and SIGHUP raise `KeyboardInterrupt`, once, and only where that is
     allowed: when the command has ended, and in `interruptible` blocks. So nothing that is to be cleaned up is left.
     After that, the process ends by SIGTERM or SIGHUP if that is what came.
-
-    Args:
-        words: the command and its arguments.
     """
 
     def __init__(self, words: list[str]) -> None:
@@ -69,15 +66,9 @@ class TrialCommand:
     def run(self, directory: bytes) -> int:
         """Runs it to its end, and ends what it leaves running in its process group.
 
-        Args:
-            directory: where it runs.
-
         Returns:
             Its exit code, or 128 and the number of the signal that ended it; 127 if there is no such program, and 126
             if it cannot be run.
-
-        Raises:
-            KeyboardInterrupt: this process was told to end; the command has ended.
         """
         try:
             self._process = self._start(directory)

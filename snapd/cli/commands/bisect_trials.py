@@ -187,11 +187,7 @@ class _Edge(NamedTuple):
 
 
 def span(steps: Iterable[dict[str, Any]]) -> tuple[str, str] | None:
-    """From when to when the steps of a session went on that can be tried; None if there are none.
-
-    Args:
-        steps: as the answers have them.
-    """
+    """From when to when the steps of a session went on that can be tried; None if there are none."""
     edges = _tried(steps)
     return (edges[0].order[0], edges[-1].order[0]) if edges else None
 

@@ -130,7 +130,7 @@ def _lines(shell: str, words: list[str]) -> Iterator[str]:
 
 def _help_arguments(parser: Parser) -> None:
     parser.flag("--all", help="list all commands, not only those of every day")
-    parser.add_argument("words", metavar="COMMAND", nargs="*", help="such as undo, or step begin")
+    parser.argument("words", "COMMAND", "such as undo, or step begin", nargs="*")
 
 
 @Command(

@@ -82,8 +82,8 @@ _OTHER = "another snapshot (default: the files as they are; for a step alone: as
 
 def _patch_arguments(parser: Parser) -> None:
     looking(parser)
-    parser.add_argument("hash", metavar="SNAPSHOT", help=SNAPSHOT)
-    parser.add_argument("to", metavar="TO", nargs="?", help=_OTHER)
+    parser.argument("hash", "SNAPSHOT", SNAPSHOT)
+    parser.argument("to", "TO", _OTHER, nargs="?")
     parser.add_argument(
         "--renames",
         action=argparse.BooleanOptionalAction,
@@ -108,8 +108,8 @@ def patch(options: argparse.Namespace) -> int:
 
 def _diff_arguments(parser: Parser) -> None:
     looking(parser)
-    parser.add_argument("hash", metavar="SNAPSHOT", help=SNAPSHOT)
-    parser.add_argument("to", metavar="TO", nargs="?", help=_OTHER)
+    parser.argument("hash", "SNAPSHOT", SNAPSHOT)
+    parser.argument("to", "TO", _OTHER, nargs="?")
     parser.repeated("--file", "FILE", "files", "only this file")
 
 
@@ -137,10 +137,10 @@ class ShownStep(Answer):
 
 def _show_arguments(parser: Parser) -> None:
     looking(parser)
-    parser.add_argument(
+    parser.argument(
         "what",
-        metavar="FILE@SNAPSHOT | STEP",
-        help="a file and the snapshot to read it from, such as a.py@last or a.py@@2h; or a step that 'snapd log' shows",
+        "FILE@SNAPSHOT | STEP",
+        "a file and the snapshot to read it from, such as a.py@last or a.py@@2h; or a step that 'snapd log' shows",
     )
 
 
@@ -179,8 +179,8 @@ class FileNames(Answer):
 
 def _files_arguments(parser: Parser) -> None:
     looking(parser)
-    parser.add_argument("hash", metavar="SNAPSHOT", help=SNAPSHOT)
-    parser.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help="list only names that start with this")
+    parser.argument("hash", "SNAPSHOT", SNAPSHOT)
+    parser.argument("prefix", "PREFIX", "list only names that start with this", nargs="?", default="")
 
 
 @Command("files", "look closer", _files_arguments, answer="FileNames", example="files {first}", shows=True)
@@ -205,8 +205,8 @@ def files(options: argparse.Namespace) -> int:
 
 def _export_arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument("hash", metavar="SNAPSHOT", help=SNAPSHOT)
-    parser.add_argument("to", metavar="DIR", help="a folder outside of the project that is empty or does not exist")
+    parser.argument("hash", "SNAPSHOT", SNAPSHOT)
+    parser.argument("to", "DIR", "a folder outside of the project that is empty or does not exist")
 
 
 @Command("export", "try and commit", _export_arguments, answer="ExportResult", example="export {step} ../before")
@@ -230,9 +230,7 @@ class Snapshots(Answer):
 
 def _snapshots_arguments(parser: Parser) -> None:
     looking(parser)
-    parser.add_argument(
-        "-n", dest="number", metavar="N", type=int, default=25, help="how many to show (default: 25; 0: all)"
-    )
+    parser.argument("-n", "N", "how many to show (default: 25; 0: all)", dest="number", type=int, default=25)
 
 
 @Command("snapshots", "look closer", _snapshots_arguments, answer="Snapshots", example="snapshots", shows=True)

@@ -222,12 +222,7 @@ def _store(options: argparse.Namespace, folder: str) -> str:
 
 
 def _listed(folder: str, closed: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """The directories of a folder, those of a `.git` left out, each with the names in it.
-
-    Args:
-        folder: absolute.
-        closed: told each directory that cannot be listed.
-    """
+    """The directories of a folder, those of a `.git` left out, each with the names in it."""
 
     def tell(error: OSError) -> None:
         # one that has just gone is none that could not be listed

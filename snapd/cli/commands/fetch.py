@@ -29,16 +29,7 @@ if TYPE_CHECKING:
 
 
 def _tell_fetched(options: argparse.Namespace, result: dict[str, Any], nothing: str) -> int:
-    """Says which sessions came.
-
-    Args:
-        options: of the command.
-        result: of `session/fetch` or `session/import`.
-        nothing: what to say if all of them were here.
-
-    Returns:
-        The exit code.
-    """
+    """Says which sessions came."""
     if options.json:
         print_json(result)
         return DONE
@@ -60,8 +51,8 @@ def _signed(painter: Painter, signature: dict[str, Any]) -> str:
 
 def _fetch_arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument("remote", metavar="REMOTE", help=REMOTE)
-    parser.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions (default: all that are there)")
+    parser.argument("remote", "REMOTE", REMOTE)
+    parser.argument("sessions", "SESSION", "which sessions (default: all that are there)", nargs="*")
     parser.flag("-n", "--dry-run", help="only show what would come, and keep none of it")
 
 
@@ -76,7 +67,7 @@ def fetch(options: argparse.Namespace) -> int:
 
 def _unbundle_arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument("file", metavar="FILE", help="a file that 'snapd bundle' wrote")
+    parser.argument("file", "FILE", "a file that 'snapd bundle' wrote")
 
 
 @Command(
@@ -96,9 +87,9 @@ def unbundle(options: argparse.Namespace) -> int:
 
 def _takeover_arguments(parser: Parser) -> None:
     changing(parser, "what to do with files that changed on both machines (default: merge)")
-    parser.add_argument("remote", metavar="REMOTE", nargs="?", help=REMOTE)
-    parser.add_argument("--file", metavar="FILE", help="read it from a file instead")
-    parser.add_argument("--name", metavar="NAME", help="of the handover (default: the one that nobody took over yet)")
+    parser.argument("remote", "REMOTE", REMOTE, nargs="?")
+    parser.argument("--file", "FILE", "read it from a file instead")
+    parser.argument("--name", "NAME", "of the handover (default: the one that nobody took over yet)")
 
 
 @Command(
@@ -118,15 +109,13 @@ def takeover(options: argparse.Namespace) -> int:
 
 def _apply_arguments(parser: Parser) -> None:
     changing(parser, "what to do with files that are not as the steps found them (default: merge)")
-    parser.add_argument(
+    parser.argument(
         "--from",
+        "DIR",
+        "the steps are those of another work tree or clone on this machine, and need not be fetched",
         dest="source",
-        metavar="DIR",
-        help="the steps are those of another work tree or clone on this machine, and need not be fetched",
     )
-    parser.add_argument(
-        "names", metavar="SESSION|STEP", nargs="+", help="a session, or steps of one session: fetched, or of DIR"
-    )
+    parser.argument("names", "SESSION|STEP", "a session, or steps of one session: fetched, or of DIR", nargs="+")
 
 
 @Command(

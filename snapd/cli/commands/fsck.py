@@ -82,12 +82,6 @@ def check_folder(options: argparse.Namespace, folder: str, *, repair: bool = Fal
         folder: absolute.
         repair: also repair it.
         quick: read no objects but records and events.
-
-    Returns:
-        The answer of `snapshot/check`.
-
-    Raises:
-        SnapdError: what that is answered with; `StoreLocked` names the process that has the store open.
     """
     params = {"repair": repair, "quick": quick}
     try:
@@ -211,11 +205,7 @@ def _tell_what_to_do(painter: Painter, answer: dict[str, Any]) -> None:
 
 
 def _store_of(locations: Locations, settings: Settings, folder: str) -> str:
-    """The directory of the store of a folder, which may not be there.
-
-    Raises:
-        WorkspaceRefused: there is no such folder.
-    """
+    """The directory of the store of a folder, which may not be there."""
     root = canonical_root(os.fsencode(folder))
     data = os.path.join(os.fsdecode(root), settings.data_dir) if settings.data_dir else locations.data
     return store_path(os.path.realpath(data), project_id(root))
@@ -240,17 +230,7 @@ def _stores(locations: Locations) -> list[tuple[str, str | None]]:
 
 
 def _check_store(store: str, *, quick: bool, repair: bool) -> Any:
-    """Checks a store that nobody has open; the answer is that of `snapshot/check`.
-
-    Args:
-        store: its directory.
-        quick: read no objects but records and events.
-        repair: repair it too, from itself alone.
-
-    Raises:
-        StoreLocked: another process has it open.
-        StoreCorrupt, StorageFull, IoError: it could not be checked, or not be repaired.
-    """
+    """Checks a store that nobody has open; the answer is that of `snapshot/check`."""
     from snapd.handlers.keep import result
     from snapd.model.call import Call
     from snapd.store.fsck.checkers import check_closed

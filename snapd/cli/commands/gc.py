@@ -49,9 +49,7 @@ class CleanedStores(Answer):
 
 def _gc_arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument(
-        "--older-than", metavar="DAYS", type=float, help="drop snapshots older than this (default: the setting; 0: all)"
-    )
+    parser.argument("--older-than", "DAYS", "drop snapshots older than this (default: the setting; 0: all)", type=float)
     parser.flag("-n", "--dry-run", help="only show what would be dropped")
     parser.flag("-y", "--yes", help="do not ask before all snapshots are dropped")
     parser.flag("--all", help="for all folders of this user")
@@ -86,9 +84,7 @@ class Adopted(Answer):
 
 def _adopt_arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument(
-        "old", metavar="OLD", nargs="?", help="the former path, or the directory of the store (default: the only one)"
-    )
+    parser.argument("old", "OLD", "the former path, or the directory of the store (default: the only one)", nargs="?")
 
 
 @Command("adopt", "space and secrets", _adopt_arguments, answer="Adopted", example="adopt ~/old-name", plays=False)

@@ -90,14 +90,7 @@ class _Row:
 
 
 class _Picture:
-    """Lines, and the lanes that go on below them.
-
-    Args:
-        sessions: as for `draw`.
-        painter: colours.
-        width: the columns of the terminal.
-        now: the local time of the user.
-    """
+    """Lines, and the lanes that go on below them."""
 
     def __init__(self, sessions: Mapping[str, dict[str, Any]], painter: Painter, width: int, now: datetime) -> None:
         self._sessions = sessions

@@ -23,9 +23,7 @@ _LOG = "SNAPD_LOG"
 
 def _acp_arguments(parser: Parser) -> None:
     socket_option(parser)
-    parser.add_argument(
-        "words", metavar="AGENT", nargs=argparse.REMAINDER, help="the agent's command and its arguments"
-    )
+    parser.argument("words", "AGENT", "the agent's command and its arguments", nargs=argparse.REMAINDER)
 
 
 @Command(
@@ -81,7 +79,7 @@ def _log() -> None:
 
 
 def _mcp_arguments(parser: Parser) -> None:
-    parser.add_argument("-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help=FOLDER)
+    parser.argument("-C", "DIR", FOLDER, dest="directory", default=argparse.SUPPRESS)
     parser.flag("--here", help="use this very folder, not the one around it that has snapshots of it")
     socket_option(parser)
 
@@ -113,7 +111,7 @@ def mcp(options: argparse.Namespace) -> int:
 
 
 def _hook_arguments(parser: Parser) -> None:
-    parser.add_argument("name", metavar="AGENT", nargs="?", help="the agent (default: recognized by the event)")
+    parser.argument("name", "AGENT", "the agent (default: recognized by the event)", nargs="?")
 
 
 @Command(

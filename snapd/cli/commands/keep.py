@@ -27,13 +27,9 @@ if TYPE_CHECKING:
 
 def _keep_arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument(
-        "what", metavar="FILE | STEP", nargs="*", help="files or directories; or a step: the beginning of its id"
-    )
+    parser.argument("what", "FILE | STEP", "files or directories; or a step: the beginning of its id", nargs="*")
     parser.flag("--all", help="accept all pending changes")
-    parser.add_argument(
-        "--session", metavar="S", help="accept the changes of this session: its id or the beginning of its id"
-    )
+    parser.argument("--session", "S", "accept the changes of this session: its id or the beginning of its id")
     parser.flag("-p", "--patch", help="ask about each hunk")
     parser.flag("-y", "--yes", help="with -p, accept all hunks")
 
@@ -102,8 +98,8 @@ _CONFLICTS = "what to do with files that changed since the last snapshot (defaul
 
 def _revert_arguments(parser: Parser) -> None:
     changing(parser, _CONFLICTS)
-    parser.add_argument("hash", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT}; not with -p")
-    parser.add_argument("files", metavar="FILE", nargs="*", help="files or directories")
+    parser.argument("hash", "SNAPSHOT", f"{SNAPSHOT}; not with -p", nargs="?")
+    parser.argument("files", "FILE", "files or directories", nargs="*")
     parser.flag("-p", "--patch", help="ask about each hunk that agents left pending in these files")
 
 
@@ -128,7 +124,7 @@ def revert(options: argparse.Namespace) -> int:
 
 def _restore_arguments(parser: Parser) -> None:
     changing(parser, _CONFLICTS)
-    parser.add_argument("hash", metavar="SNAPSHOT", help=SNAPSHOT)
+    parser.argument("hash", "SNAPSHOT", SNAPSHOT)
 
 
 @Command("restore", "choose what stays", _restore_arguments, answer="Outcome", example="restore {first} --dry-run")
@@ -140,11 +136,7 @@ def restore(options: argparse.Namespace) -> int:
 
 
 def _check_known(options: argparse.Namespace, found: Backend, tree: str, path: str) -> None:
-    """Makes sure that a path exists somewhere: a name that was mistyped would be reported as unchanged.
-
-    Raises:
-        InvalidParams: neither the snapshot nor the folder has it.
-    """
+    """Makes sure that a path exists somewhere: a name that was mistyped would be reported as unchanged."""
     file = in_folder(options, path)
     # a name that is no UTF-8 is not mistyped
     if file.startswith("file:") or os.path.lexists(file):

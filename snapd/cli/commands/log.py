@@ -169,23 +169,19 @@ class Log(Answer):
 
 def _log_arguments(parser: Parser) -> None:
     looking(parser)
-    parser.add_argument("--session", metavar="S", help=f"only {SESSION}")
-    parser.add_argument(
+    parser.argument("--session", "S", f"only {SESSION}")
+    parser.argument(
         "files",
-        metavar="FILE",
-        nargs="*",
-        help="only what changed these files or folders; with --format: a commit, or a range such as main..HEAD "
+        "FILE",
+        "only what changed these files or folders; with --format: a commit, or a range such as main..HEAD "
         "(default: HEAD)",
+        nargs="*",
     )
-    parser.add_argument("--since", metavar="TIME", help=f"only what began since then: {_TIME}")
+    parser.argument("--since", "TIME", f"only what began since then: {_TIME}")
     parser.flag("-p", "--patch", help="show the diff of each entry")
     parser.flag("--oneline", help="show each entry on one line, without the graph")
-    parser.add_argument(
-        "-n",
-        dest="number",
-        metavar="N",
-        type=int,
-        help="how many entries to show (default: 25, with --since all; 0: all)",
+    parser.argument(
+        "-n", "N", "how many entries to show (default: 25, with --since all; 0: all)", dest="number", type=int
     )
     parser.add_argument(
         "--format",
@@ -383,15 +379,7 @@ def _details(painter: Painter, step: dict[str, Any], signature: dict[str, Any] |
 def entry_line(
     entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]], painter: Painter, width: int, now: datetime
 ) -> str:
-    """An entry of `session/history` on one line: its name, when, who, what, and how much.
-
-    Args:
-        entry: of the history.
-        sessions: of `session/list`, by their names.
-        painter: colours.
-        width: columns that there are.
-        now: where the user is.
-    """
+    """An entry of `session/history` on one line: its name, when, who, what, and how much."""
     name, who, what = _words(entry, sessions)
     state = [_STATES[entry["step"]["state"]]] if entry["kind"] == "step" and entry["step"]["state"] in _STATES else []
     when = moment(entry["at"])

@@ -38,12 +38,7 @@ _ROOM = 2
 
 
 class Unwell(Exception):
-    """A check of the doctor failed.
-
-    Args:
-        problem: what is wrong.
-        hint: what to do about it.
-    """
+    """A check of the doctor failed."""
 
     def __init__(self, problem: str, hint: str) -> None:
         super().__init__(problem)
@@ -140,12 +135,7 @@ def daemon(socket: str) -> str:
 
 
 def other_daemons(locations: Locations, socket: str) -> str:
-    """Checks that no other daemon of the user has opened stores: what it has open, the user's own cannot.
-
-    Args:
-        locations: of the user.
-        socket: of the daemon that the commands use.
-    """
+    """Checks that no other daemon of the user has opened stores: what it has open, the user's own cannot."""
     from snapd.folders.root import folder_of_store
     from snapd.store.files.lock import owner_socket
 
@@ -178,11 +168,7 @@ def _listens(socket: str) -> bool:
 
 
 def watches(directories: int) -> str:
-    """Checks whether the system allows watching all directories of a workspace.
-
-    Args:
-        directories: how many the workspace has.
-    """
+    """Checks whether the system allows watching all directories of a workspace."""
     try:
         most, queues = (_number(path) for path in (_WATCHES, _QUEUES))
     except FileNotFoundError:

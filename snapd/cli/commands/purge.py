@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def _arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument("files", metavar="FILE", nargs="*", help="files or directories")
+    parser.argument("files", "FILE", "files or directories", nargs="*")
     parser.repeated(
         "--message", "ID", "messages", "remove the prompt of this message, and the descriptions of its steps"
     )

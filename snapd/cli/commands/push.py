@@ -79,16 +79,7 @@ def _key(options: argparse.Namespace) -> str | None:
 
 
 def leave(options: argparse.Namespace, found: Backend, leaving: Leaving) -> int:
-    """Shows what would leave the machine, asks, and sends it.
-
-    Args:
-        options: of the command, with `dry_run` and `yes`.
-        found: who carries it out.
-        leaving: what, and where to.
-
-    Returns:
-        The exit code.
-    """
+    """Shows what would leave the machine, asks, and sends it."""
     if options.dry_run or not options.yes:
         plan = ask(found, leaving.method, {**leaving.params, "dryRun": True})
         if options.dry_run or not (plan["sessions"] or leaving.with_folder):
@@ -170,16 +161,14 @@ def _readers(result: dict[str, Any]) -> str:
 
 def _push_arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument("remote", metavar="REMOTE", help=REMOTE)
-    parser.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions (default: all of this folder)")
+    parser.argument("remote", "REMOTE", REMOTE)
+    parser.argument("sessions", "SESSION", "which sessions (default: all of this folder)", nargs="*")
     parser.flag("--delete", help="delete the sessions from there instead")
     parser.flag(
         "--prune",
         help="delete old sessions from there instead: those of this folder, and those that this machine added to last",
     )
-    parser.add_argument(
-        "--older-than", metavar="DAYS", type=float, help="with --prune: sessions that nobody added to for so long"
-    )
+    parser.argument("--older-than", "DAYS", "with --prune: sessions that nobody added to for so long", type=float)
     parser.flag("--all", help="with --prune: the sessions of everybody else, too")
     _leaving_arguments(parser, "only show what would leave this machine, or be deleted")
 
@@ -192,9 +181,7 @@ def _leaving_arguments(parser: Parser, dry_run: str = "only show what would leav
     parser.repeated("--redact", "FILE", "redact", "let nothing leave that this file ever was, under whatever name")
     parser.flag("--no-prompts", help="leave out prompts, titles of sessions, and descriptions and commands of steps")
     parser.flag("--sign", help="sign it with the ssh key that user.signingKey of your git names")
-    parser.add_argument(
-        "--signing-key", metavar="KEY", help="sign it with this ssh key: a file, or a public key that your agent has"
-    )
+    parser.argument("--signing-key", "KEY", "sign it with this ssh key: a file, or a public key that your agent has")
     parser.flag("-n", "--dry-run", help=dry_run)
     parser.flag("-y", "--yes", help="do not ask")
 
@@ -323,8 +310,8 @@ def _pruned_lines(plan: dict[str, Any]) -> Iterator[str]:
 
 def _bundle_arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument("file", metavar="FILE", help="the file to write, which must not exist")
-    parser.add_argument("sessions", metavar="SESSION", nargs="*", help="which sessions")
+    parser.argument("file", "FILE", "the file to write, which must not exist")
+    parser.argument("sessions", "SESSION", "which sessions", nargs="*")
     parser.flag("--all", help="all sessions of this folder")
     _leaving_arguments(parser)
 
@@ -362,9 +349,9 @@ def bundle(options: argparse.Namespace) -> int:
 
 def _handover_arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument("remote", metavar="REMOTE", nargs="?", help=REMOTE)
-    parser.add_argument("--file", metavar="FILE", help="write it to this file instead, which must not exist")
-    parser.add_argument("--name", metavar="NAME", help="its name there (default: of the folder and of this machine)")
+    parser.argument("remote", "REMOTE", REMOTE, nargs="?")
+    parser.argument("--file", "FILE", "write it to this file instead, which must not exist")
+    parser.argument("--name", "NAME", "its name there (default: of the folder and of this machine)")
     parser.repeated("--include", "FILE", "include", "also this ignored file or folder")
     _leaving_arguments(parser)
 

@@ -53,11 +53,7 @@ class Recorder:
         """What went wrong last, where something did."""
 
     def start(self, agent: str, title: str) -> None:
-        """Starts the session and its first step.
-
-        Raises:
-            SnapdError: it was not started.
-        """
+        """Starts the session and its first step."""
         self.session_id = self.backend.request("session/start", {"agent": agent, "title": title})["sessionId"]
         try:
             self._begin()
@@ -67,14 +63,7 @@ class Recorder:
         self._thread.start()
 
     def finish(self) -> list[Step]:
-        """Ends the last step and the session.
-
-        Returns:
-            The steps, as `session/steps` tells them.
-
-        Raises:
-            SnapdError, ClientError, OSError: the daemon cannot be asked; the session goes on.
-        """
+        """Ends the last step and the session."""
         self._stopping.set()
         self._subscription.close()
         self._thread.join()
@@ -176,11 +165,7 @@ class Hooked:
         self.base = self.end = ""
 
     def start(self) -> None:
-        """Takes the first snapshot, so that the agent's first step waits for none.
-
-        Raises:
-            SnapdError: there is none.
-        """
+        """Takes the first snapshot, so that the agent's first step waits for none."""
         self.base = self.backend.request("snapshot/track")["hash"] or ""
         self._before = {session["sessionId"]: session["stepCount"] for session in self._sessions()}
 

@@ -45,12 +45,10 @@ class Pending(Answer):
 
 def _review_arguments(parser: Parser) -> None:
     looking(parser)
-    parser.add_argument("files", metavar="FILE", nargs="*", help="only these files or directories")
+    parser.argument("files", "FILE", "only these files or directories", nargs="*")
     parser.flag("-p", "--patch", help="show the hunks, each with the agent that made it")
-    parser.add_argument(
-        "--session", metavar="S", help="only changes of this session: its id or the beginning of its id"
-    )
-    parser.add_argument("--agent", metavar="NAME", help="only changes of this agent")
+    parser.argument("--session", "S", "only changes of this session: its id or the beginning of its id")
+    parser.argument("--agent", "NAME", "only changes of this agent")
 
 
 @Command("review", "every day", _review_arguments, answer="Pending", example="review", shows=True)
@@ -107,18 +105,17 @@ def _hunks(found: Backend, painter: Painter, shown: dict[str, Any]) -> str:
 
 def _blame_arguments(parser: Parser) -> None:
     looking(parser)
-    parser.add_argument(
-        "file", metavar="FILE[:LINES]", help="a file, and which lines of it, such as a.py:12 or a.py:3-9"
-    )
-    parser.add_argument("hash", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT} (default: the file as it is)")
+    parser.argument("file", "FILE[:LINES]", "a file, and which lines of it, such as a.py:12 or a.py:3-9")
+    parser.argument("hash", "SNAPSHOT", f"{SNAPSHOT} (default: the file as it is)", nargs="?")
 
 
 @Command("blame", "look closer", _blame_arguments, answer="BlameResult", example="blame src/basket.py", shows=True)
 def blame(options: argparse.Namespace) -> int:
     """Show who wrote each line of a file.
 
-    What was there before snapd watched is marked 'before'. Where the project's git has notes of git-ai
-    (refs/notes/ai), such a line shows the commit that brought it, and who wrote it by its note.
+    For lines that were there before snapd watched, this shows the commit and its author, as 'git blame' does, marked
+    'git'; or who wrote them by the commit's note of git-ai (refs/notes/ai). Lines from before that are not committed
+    are marked 'before'.
     """
     file, lines = _split(options)
     with backend(options) as found:
@@ -132,7 +129,7 @@ def blame(options: argparse.Namespace) -> int:
         text = _on_disk(path) if tree is None else _text(ask(found, "snapshot/fileAt", {**params, "range": None}))
     pager.show(options, _table(Painter(options), answer["lines"], text))
     for problem in answer.get("noteProblems", ()):
-        of = f"{_short(problem['commit'])}: " if "commit" in problem else "notes of git-ai: "
+        of = f"{_short(problem['commit'])}: " if "commit" in problem else ""
         print(f"snapd: {of}{printable(problem['reason'])}", file=sys.stderr)
     return DONE
 
@@ -171,7 +168,7 @@ def _table(painter: Painter, runs: list[dict[str, Any]], text: list[str]) -> str
     rows = []
     for run in runs:
         style = "dim" if run["author"] == "before" else "yellow" if run["author"] == "step" else "cyan"
-        at = run.get("at") or run.get("noted", {}).get("at")
+        at = run.get("at") or run.get("commit", run.get("noted", {})).get("at")
         when = "" if at is None else ago(moment(at), now)
         who = f"{painter.paint(cell(_who(run), _WHO, terminal_width()), style)}  {painter.paint(pad(when, 16), 'dim')}"
         for line in range(run["start"], run["start"] + run["count"]):
@@ -185,10 +182,11 @@ def _who(run: dict[str, Any]) -> str:
         return "you"
     if run["author"] == "step":
         return one_line(" ".join(filter(None, (short(run["stepId"]), run.get("agent")))))
-    noted = run.get("noted")
-    if noted is None:
+    commit, noted = run.get("commit"), run.get("noted")
+    if commit is None:
         return "before"
-    return one_line(f"in {_short(noted['commit'])} {noted.get('agent') or _without_address(noted['person'])}")
+    author = commit["author"] if noted is None else noted.get("agent") or _without_address(noted["person"])
+    return one_line(f"git {_short(commit['id'])} {author}")
 
 
 def _short(commit: str) -> str:

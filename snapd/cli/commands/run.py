@@ -53,17 +53,17 @@ _BURSTS = (
 
 def _arguments(parser: Parser) -> None:
     common(parser, alone=False)
-    parser.add_argument("--agent", metavar="NAME", help="the agent of the session (default: the name of the command)")
-    parser.add_argument("--title", metavar="TEXT", help="the title of the session (default: the command)")
-    parser.add_argument(
+    parser.argument("--agent", "NAME", "the agent of the session (default: the name of the command)")
+    parser.argument("--title", "TEXT", "the title of the session (default: the command)")
+    parser.argument(
         "--quiet",
-        metavar="SECONDS",
+        "SECONDS",
+        "end a step when nothing has changed for this long (default: 2)",
         type=_seconds,
         default=2.0,
-        help="end a step when nothing has changed for this long (default: 2)",
     )
     parser.flag("--require", help="do not run the command if its steps cannot be recorded")
-    parser.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="the command and its arguments")
+    parser.argument("words", "COMMAND", "the command and its arguments", nargs=argparse.REMAINDER)
 
 
 def _seconds(text: str) -> float:
@@ -153,11 +153,7 @@ def _wants_bursts(options: argparse.Namespace) -> bool:
 
 
 def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: OneRun | None) -> Hooked | Recorder:
-    """Begins to record what the agent's hooks tell, or else bursts of changes.
-
-    Raises:
-        SnapdError, ClientError, OSError: nothing is recorded.
-    """
+    """Begins to record what the agent's hooks tell, or else bursts of changes."""
     found, client = connected(options.socket, folder, _ANSWER_SECONDS)
     try:
         # the first snapshot takes as long as it takes: a daemon that has answered so far is alive

@@ -28,18 +28,16 @@ def _arguments(parser: Parser) -> None:
     way.add_argument("--stdio", action="store_true", help="serve one client on standard input and output")
     way.add_argument("--socket", metavar="PATH", help="the Unix socket to serve (default: the user's own)")
     way.add_argument("--tcp", metavar="HOST:PORT", help="serve TCP; clients need a token")
-    parser.add_argument("--token-file", metavar="PATH", help="the file that holds the token for --tcp")
+    parser.argument("--token-file", "PATH", "the file that holds the token for --tcp")
     parser.flag("--allow-remote", help="let --tcp listen beyond the loopback interface")
-    parser.add_argument(
+    parser.argument(
         "--idle-exit",
-        metavar="SECONDS",
+        "SECONDS",
+        "end after this long without a client (default: 1800; 0: never)",
         type=float,
         default=1800.0,
-        help="end after this long without a client (default: 1800; 0: never)",
     )
-    parser.add_argument(
-        "--max-message", metavar="BYTES", type=int, default=64 << 20, help="refuse longer messages (default: 64 MiB)"
-    )
+    parser.argument("--max-message", "BYTES", "refuse longer messages (default: 64 MiB)", type=int, default=64 << 20)
 
 
 @Command(

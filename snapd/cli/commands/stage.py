@@ -82,7 +82,7 @@ class StagedChanges(Answer):
 
 def _arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument("names", metavar="SESSION|STEP", nargs="+", help=f"{SESSION}; or {STEP}")
+    parser.argument("names", "SESSION|STEP", f"{SESSION}; or {STEP}", nargs="+")
     parser.repeated("--file", "FILE", "files", "only what they changed in this file or folder")
     parser.flag("-n", "--dry-run", help="only show what would be staged")
     parser.flag(
@@ -312,14 +312,7 @@ def _tell(options: argparse.Namespace, answer: StageResult, stream: TextIO) -> N
 
 
 def _conflict(options: argparse.Namespace, plan: Plan, folder: bytes, top: bytes) -> StagingConflict:
-    """The error for files that cannot be staged; tells people of each.
-
-    Args:
-        options: of the command; `color` and `json` are read.
-        plan: with conflicts.
-        folder: the folder, to which names are relative.
-        top: the root of the work tree.
-    """
+    """The error for files that cannot be staged; tells people of each."""
     rows = []
     for path, reason in sorted(plan.conflicts.items()):
         row = {**_names(path, folder, top), "reason": reason}

@@ -48,17 +48,15 @@ def _shared_arguments(parser: Parser) -> None:
 
 def _begin_arguments(parser: Parser) -> None:
     _shared_arguments(parser)
-    parser.add_argument(
-        "--session",
-        metavar="S",
-        help="the session of the step; started if there is none with that id (default: a new one)",
+    parser.argument(
+        "--session", "S", "the session of the step; started if there is none with that id (default: a new one)"
     )
-    parser.add_argument("--agent", metavar="NAME", help="the agent of a new session")
-    parser.add_argument("--tool", metavar="NAME", help="the tool that the step uses")
-    parser.add_argument("--description", metavar="TEXT", help="what the step does")
-    parser.add_argument("--message", metavar="ID", help="the message that the step belongs to")
-    parser.add_argument("--part", metavar="ID", help="the part of that message")
-    parser.add_argument("--parent", metavar="STEP", help="the step that this one is a part of")
+    parser.argument("--agent", "NAME", "the agent of a new session")
+    parser.argument("--tool", "NAME", "the tool that the step uses")
+    parser.argument("--description", "TEXT", "what the step does")
+    parser.argument("--message", "ID", "the message that the step belongs to")
+    parser.argument("--part", "ID", "the part of that message")
+    parser.argument("--parent", "STEP", "the step that this one is a part of")
 
 
 @Command(
@@ -75,7 +73,7 @@ def begin(options: argparse.Namespace) -> int:
 
 def _end_arguments(parser: Parser) -> None:
     _shared_arguments(parser)
-    parser.add_argument("step", metavar="STEP", nargs="?", help=STEP)
+    parser.argument("step", "STEP", STEP, nargs="?")
     parser.flag("--all", help="end all open steps, such as those of agents that crashed")
     parser.repeated("--file", "FILE", "files", "a file that the agent wrote; the step then owns no others")
 
@@ -203,7 +201,7 @@ family("session", "connect agents", "end a session, from the hooks of an agent")
 
 def _session_arguments(parser: Parser) -> None:
     common(parser)
-    parser.add_argument("session", metavar="SESSION", help=SESSION)
+    parser.argument("session", "SESSION", SESSION)
 
 
 @Command("session end", "connect agents", _session_arguments, answer="SessionEndResult", example="session end s1")

@@ -25,18 +25,16 @@ _CONFLICTS = "what to do with files that changed after the step (default: merge)
 
 def _undo_arguments(parser: Parser) -> None:
     changing(parser, _CONFLICTS)
-    parser.add_argument("step", metavar="STEP", nargs="?", help=f"{STEP} (default: whatever was done last)")
-    parser.add_argument("files", metavar="FILE", nargs="*", help="undo only what the step changed in these files")
-    parser.add_argument(
-        "--message", metavar="ID", help="undo all steps of a turn: the beginning of its message's id, or 'last'"
-    )
-    parser.add_argument("--to", metavar="STEP", help="go back to right after this step of its session")
+    parser.argument("step", "STEP", f"{STEP} (default: whatever was done last)", nargs="?")
+    parser.argument("files", "FILE", "undo only what the step changed in these files", nargs="*")
+    parser.argument("--message", "ID", "undo all steps of a turn: the beginning of its message's id, or 'last'")
+    parser.argument("--to", "STEP", "go back to right after this step of its session")
     _which(parser)
 
 
 def _which(parser: Parser) -> None:
-    parser.add_argument("--session", metavar="S", help=f"only steps of {SESSION}")
-    parser.add_argument("--count", metavar="N", type=positive, help="how many, one after the other (default: 1)")
+    parser.argument("--session", "S", f"only steps of {SESSION}")
+    parser.argument("--count", "N", "how many, one after the other (default: 1)", type=positive)
     parser.flag("--all", help="all steps of the session (default: of the one with the latest change)")
 
 
@@ -110,14 +108,10 @@ def _check_one(options: argparse.Namespace, *names: str) -> None:
 
 def _hunk_arguments(parser: Parser) -> None:
     changing(parser, _CONFLICTS)
-    parser.add_argument("step", metavar="STEP", help=STEP)
-    parser.add_argument("file", metavar="FILE", help="a file that the step changed")
-    parser.add_argument(
-        "hunks",
-        metavar="HUNK",
-        type=positive,
-        nargs="*",
-        help="the numbers of the hunks, from 1 (default: ask about each)",
+    parser.argument("step", "STEP", STEP)
+    parser.argument("file", "FILE", "a file that the step changed")
+    parser.argument(
+        "hunks", "HUNK", "the numbers of the hunks, from 1 (default: ask about each)", type=positive, nargs="*"
     )
 
 

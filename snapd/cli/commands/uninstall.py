@@ -48,11 +48,7 @@ _SAME_BREATH_NS = 1_000_000_000
 
 
 class _Removal:
-    """Takes away one thing after the other; what cannot be taken away holds up nothing else.
-
-    Args:
-        dry_run: whether to take nothing away.
-    """
+    """Takes away one thing after the other; what cannot be taken away holds up nothing else."""
 
     def __init__(self, *, dry_run: bool) -> None:
         self.dry_run = dry_run

@@ -122,11 +122,7 @@ class Watch:
 
 
 class Happening:
-    """Makes lines of notifications, and remembers what is needed to tell them apart.
-
-    Args:
-        painter: colours.
-    """
+    """Makes lines of notifications, and remembers what is needed to tell them apart."""
 
     def __init__(self, painter: Painter) -> None:
         self._painter = painter
@@ -142,14 +138,7 @@ class Happening:
         self._told = {}
 
     def lines(self, method: str, params: dict[str, Any], now: datetime, width: int) -> list[str]:
-        """Says in lines what a notification reports; nothing if it was shown already.
-
-        Args:
-            method: of the notification.
-            params: of it.
-            now: where the user is.
-            width: columns that there are.
-        """
+        """Says in lines what a notification reports; nothing if it was shown already."""
         self._width = width
         self._clock = f"{now:%H:%M:%S}" if width >= _ROOMY else f"{now:%H:%M}"
         if method == "snapshot/didChange":

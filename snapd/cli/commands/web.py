@@ -42,25 +42,21 @@ class Address(Answer):
 
 def _web_arguments(parser: Parser) -> None:
     common(parser, alone=False)
-    parser.add_argument(
-        "--port",
-        metavar="N",
-        type=int,
-        default=_PORT,
-        help=f"listen on this port (default: {_PORT}; 0: any that is free)",
+    parser.argument(
+        "--port", "N", f"listen on this port (default: {_PORT}; 0: any that is free)", type=int, default=_PORT
     )
     parser.flag("--open", help="open the page in the browser")
     parser.flag("--read-only", help="show everything, and refuse to change anything")
     parser.flag("--json", help="print address and token as JSON, on one line")
-    parser.add_argument(
+    parser.argument(
         "--host",
-        metavar="H",
+        "H",
+        "listen on this address of the machine, for others too; needs --i-know, --cert and --key",
         default="127.0.0.1",
-        help="listen on this address of the machine, for others too; needs --i-know, --cert and --key",
     )
     parser.flag("--i-know", help="let --host listen beyond this machine: whoever has the token can undo")
-    parser.add_argument("--cert", metavar="FILE", help="the certificate for TLS, in PEM")
-    parser.add_argument("--key", metavar="FILE", help="the key of the certificate, in PEM")
+    parser.argument("--cert", "FILE", "the certificate for TLS, in PEM")
+    parser.argument("--key", "FILE", "the key of the certificate, in PEM")
 
 
 @Command("web", "look closer", _web_arguments, answer="Address", example="web --open", plays=False)
@@ -97,14 +93,7 @@ def _check_port(port: int) -> None:
 
 
 def _check_host(options: argparse.Namespace) -> tuple[str, str] | None:
-    """Makes sure that others reach the server only if the user has said so, and only by TLS.
-
-    Returns:
-        The files of certificate and key; None without TLS.
-
-    Raises:
-        InvalidParams: it is not so, or the certificate cannot be used.
-    """
+    """Makes sure that others reach the server only if the user has said so, and only by TLS."""
     certificate = _certificate(options)
     if _is_loopback(options.host):
         return certificate

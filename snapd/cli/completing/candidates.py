@@ -157,9 +157,6 @@ def expected(parser: argparse.ArgumentParser, words: list[str]) -> Expected | No
     Args:
         parser: of the whole command line.
         words: after the program's name; the last one is not finished, and may be empty.
-
-    Returns:
-        What is expected; None where an earlier word is wrong.
     """
     reader = _Reader(parser)
     for word in words[:-1]:

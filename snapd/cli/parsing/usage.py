@@ -40,6 +40,10 @@ class Parser(argparse.ArgumentParser):
 
     groups: Mapping[str, Sequence[str]] | None = None
 
+    def argument(self, name: str, metavar: str, help: str, **more: Any) -> None:  # noqa: A002 - argparse's name
+        """Adds an argument, or an option with a value."""
+        self.add_argument(name, metavar=metavar, help=help, **more)
+
     def flag(self, *names: str, help: str) -> None:  # noqa: A002 - argparse's name
         """Adds an option without a value."""
         self.add_argument(*names, action="store_true", help=help)
@@ -63,13 +67,7 @@ class Parser(argparse.ArgumentParser):
         raise WrongUsage(message, self._more, self)
 
     def refuse(self, what: str, given: str, choices: Sequence[str]) -> NoReturn:
-        """Raises `WrongUsage` for a word that is none of its choices; suggests one that is like it.
-
-        Args:
-            what: the name of the argument.
-            given: the word.
-            choices: what it may be.
-        """
+        """Raises `WrongUsage` for a word that is none of its choices; suggests one that is like it."""
         raise WrongUsage(f"{what}: there is no {given!r}", did_you_mean(given, choices) + self._more, self)
 
     def _refuse_more(self, word: str) -> NoReturn:

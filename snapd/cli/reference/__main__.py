@@ -26,10 +26,6 @@ SOURCES = (CONFIGURATION, EVIDENCE)
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Runs the command.
 
-    Args:
-        arguments: what follows `python -m snapd.cli.reference`.
-        root: the checkout to write to.
-
     Returns:
         The exit code: 1 if `--check` found a stale file, a command has no example, or the table of settings no place.
     """

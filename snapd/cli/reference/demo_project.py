@@ -37,11 +37,7 @@ _SIZES = ("42.4 KiB", "6.1 KiB", "14.9 KiB", "17.4 KiB", "4 KiB")
 
 
 class DemoProject:
-    """The project, and whoever types commands in it.
-
-    Args:
-        scratch: an empty directory for all of it.
-    """
+    """The project, and whoever types commands in it."""
 
     def __init__(self, scratch: str) -> None:
         self._scratch = os.path.realpath(scratch)

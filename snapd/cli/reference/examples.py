@@ -72,9 +72,6 @@ class _Player:
 def play(project: DemoProject) -> Played:
     """Plays all examples.
 
-    Args:
-        project: where nothing has happened yet.
-
     Returns:
         What was typed and what was printed, by the words of the command.
     """

@@ -85,11 +85,7 @@ def text() -> str:
 
 
 def document(played: Played) -> str:
-    """The text of the document.
-
-    Args:
-        played: the examples, by the words of their commands.
-    """
+    """The text of the document."""
     every = dict(commands(build_parser()))
     parts = [_HEAD, _contents(every)]
     for group, names in grouped().items():
@@ -206,11 +202,7 @@ def _shared() -> str:
 
 
 def with_settings(page: str) -> str:
-    """A page with the table of settings as it is now.
-
-    Raises:
-        LookupError: it has no place for the table.
-    """
+    """A page with the table of settings as it is now."""
     begin, end = _SETTINGS
     table = ["| key | in JSON | variable | value | default | what it does |", "|---|---|---|---|---|---|"]
     table += map(_setting, SETTINGS.values())
@@ -229,11 +221,7 @@ def _setting(setting: Setting) -> str:
 
 
 def evidence(source: str) -> str:
-    """The page `docs/design/evidence.md`: what pages say, and the tests behind it.
-
-    Args:
-        source: the text of `docs/design/evidence.toml`.
-    """
+    """The page `docs/design/evidence.md`: what pages say, and the tests behind it."""
     parts = [_EVIDENCE]
     for page, claims in tomllib.loads(source).items():
         parts.append(f"\n## {page}\n\n| claim | shown by |\n|---|---|\n")

@@ -44,9 +44,6 @@ def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[
     Args:
         options: of the command; `directory`, `here`, `socket` and `no_daemon` are read.
         folder: another one, absolute.
-
-    Raises:
-        SnapdError: the folder cannot be opened.
     """
     folder = folder or folder_of(options)
     found = _local(folder) if options.no_daemon else connected(options.socket, folder, None)[0]
@@ -75,13 +72,6 @@ def connected(
         folder: absolute.
         timeout: seconds that the daemon has for each answer; None for no limit.
         only_open: whether to open the folder only if another client has it open.
-
-    Returns:
-        The backend, and the connection that it uses.
-
-    Raises:
-        NoDaemon: it cannot be started or reached.
-        SnapdError: the folder cannot be opened, or a setting is wrong.
     """
     from snapd.backend import RemoteBackend, connect
 
@@ -107,11 +97,7 @@ def _tell_start() -> None:
 
 
 def own_settings(locations: Locations) -> dict[str, Any]:
-    """The settings in this command's environment that a daemon is sent; warns about the others, which have no effect.
-
-    Raises:
-        InvalidParams: a variable has a wrong value or is unknown.
-    """
+    """The settings in this command's environment that a daemon is sent; warns about those that have no effect."""
     if not {name for name in os.environ if name.startswith("SNAPD_")} - NO_SETTINGS - {"SNAPD_DATA_DIR"}:
         return {}
     from snapd.settings.sources import as_options, for_the_daemon, read_environment
@@ -131,11 +117,7 @@ def _local(folder: str) -> Backend:
 
 
 def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
-    """The settings for work that this process does on stores itself; variables count only with `--no-daemon`.
-
-    Raises:
-        InvalidParams: a setting is wrong.
-    """
+    """The settings for work that this process does on stores itself; variables count only with `--no-daemon`."""
     from snapd.settings.sources import read_environment, read_file
     from snapd.settings.table import Settings
 
@@ -147,11 +129,7 @@ def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
 
 
 def ask(found: Backend, method: Any, params: Any) -> Any:
-    """The result of a request; a long one shows a progress bar on a terminal.
-
-    Raises:
-        SnapdError: the error that answers the request.
-    """
+    """The result of a request; a long one shows a progress bar on a terminal."""
     with _bar() if sys.stderr.isatty() else nullcontext() as report:
         answer = found.request(method, params, report)
     ANSWERS.append((found, answer))

@@ -81,11 +81,7 @@ def is_known(folder: str) -> bool:
 
 
 def known_around(directory: str) -> str:
-    """The folder around a directory, or itself, that has snapshots; nothing is opened or made to find out.
-
-    Raises:
-        InvalidParams: there are none.
-    """
+    """The folder around a directory, or itself, that has snapshots; nothing is opened or made to find out."""
     path = os.path.abspath(directory)
     locations = Locations.from_environment(os.environ)
     folder = folder_around(path, locations, data_dir(locations.config_file))

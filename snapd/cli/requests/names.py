@@ -26,12 +26,7 @@ def file_of(row: dict[str, Any]) -> str:
 
 
 def find_session(found: Backend, word: str) -> dict[str, Any]:
-    """The session that a word stands for.
-
-    Raises:
-        UnknownSession: there is no such session.
-        InvalidParams: several sessions match.
-    """
+    """The session that a word stands for."""
     sessions: dict[str, dict[str, Any]] = {}
     for session in listed_sessions(found):
         # that of the folder comes first
@@ -43,17 +38,7 @@ def find_session(found: Backend, word: str) -> dict[str, Any]:
 
 
 def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
-    """The step that a word stands for; 'last' is the step that began last.
-
-    Args:
-        found: the backend to ask.
-        word: of the command line.
-        session_id: look only in this session.
-
-    Raises:
-        UnknownStep: there is no such step.
-        InvalidParams: several steps match, or the word cannot be the beginning of a name.
-    """
+    """The step that a word stands for; 'last' is the step that began last."""
     if word != "last" and not (word and set(word) <= HEXADECIMAL and len(word) <= LONGEST):
         raise InvalidParams(
             f"expected a step, the beginning of its id or 'last', got {word!r}",
@@ -72,12 +57,7 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
 
 
 def find_session_or_step(found: Backend, word: str) -> dict[str, Any]:
-    """The session or the step that a word stands for; a step has a `stepId`.
-
-    Raises:
-        UnknownSession: there is neither.
-        InvalidParams: several match.
-    """
+    """The session or the step that a word stands for; a step has a `stepId`."""
     known = list(dict.fromkeys(session["sessionId"] for session in listed_sessions(found)))
     sessions = _matching(known, word)
     is_step = word == "last" or (word != "" and set(word) <= HEXADECIMAL and len(word) <= LONGEST)
@@ -106,10 +86,6 @@ def find_message(found: Backend, word: str, session_id: str | None = None) -> di
         found: the backend to ask.
         word: of the command line: the id of the message, or its beginning.
         session_id: look only in this session.
-
-    Raises:
-        UnknownStep: no message matches.
-        InvalidParams: several do.
     """
     about = {"sessionId": session_id, "prefix": "" if word == "last" else word, "limit": _NAMED + 1}
     listed = pages(found, "session/messages", about, "messages")
@@ -140,11 +116,7 @@ def listed_sessions(found: Backend) -> list[dict[str, Any]]:
 
 
 def latest_session(found: Backend) -> str:
-    """The session that last changed something, by a step or an operation.
-
-    Raises:
-        NothingToUndo: no session changed anything.
-    """
+    """The session that last changed something, by a step or an operation."""
     for entry in pages(found, "session/history", {}, "entries"):
         if entry["kind"] == "step" and entry["files"]:
             return str(entry["step"]["sessionId"])

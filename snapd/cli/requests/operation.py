@@ -60,13 +60,6 @@ def operate(
         params: of the request, without `dryRun`, `onConflict` and `details`.
         sure: do not ask for confirmation.
         agreed: the plan that the person agreed to by a choice: nothing is asked unless there is another one by now.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        InvalidParams: nobody can be asked for confirmation.
-        SnapdError: the error that answers the request.
     """
     # an explicit "overwrite" also overwrites files with unsaved text, which the default does not
     params = {**params, "onConflict": options.on_conflict, "details": "counts"}
@@ -238,13 +231,7 @@ def _conflicts(result: dict[str, Any]) -> bool:
 
 
 def taken_back_by(method: str, params: dict[str, Any], result: dict[str, Any]) -> str | None:
-    """Says which command takes back what an operation did; None where it did nothing, or no single command does.
-
-    Args:
-        method: of the request.
-        params: of the request.
-        result: its answer.
-    """
+    """Says which command takes back what an operation did; None where it did nothing, or no single command does."""
     if method == "session/takeover" and result["before"] != result["after"]:
         return f"'snapd restore {short(result['before'])}' brings back the files as they were"
     if method != "session/undo":
@@ -261,13 +248,7 @@ def taken_back_by(method: str, params: dict[str, Any], result: dict[str, Any]) -
 
 
 def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:
-    """Says what the conflicts did, and what to do about them, in lines.
-
-    Args:
-        options: of the command; `directory` is read.
-        method: of the request.
-        result: its answer.
-    """
+    """Says what the conflicts did, and what to do about them, in lines."""
     unchanged = result["before"] == result["after"]
     if not any(row["outcome"] == "conflict" for row in result["files"]):
         return _elsewhere(result) if result["applied"] else []

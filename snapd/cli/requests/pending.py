@@ -30,16 +30,7 @@ def pending(found: Backend, session_id: str | None = None) -> list[dict[str, Any
 
 
 def named(options: argparse.Namespace, files: Sequence[dict[str, Any]], words: Sequence[str]) -> list[dict[str, Any]]:
-    """Those of some files that are named, or that lie below a folder that is; all if nothing is named.
-
-    Args:
-        options: of the command.
-        files: with pending changes.
-        words: the names, as the person wrote them.
-
-    Raises:
-        InvalidParams: a name stands for none of the files.
-    """
+    """Those of some files that are named, or that lie below a folder that is; all if nothing is named."""
     folder = os.path.realpath(folder_of(options))
     meant: list[dict[str, Any]] = []
     for word in words:
@@ -78,9 +69,6 @@ def choose_hunks(
         verb: what is done to a chosen hunk.
         act: does it: takes the params of a request for a file of which something was chosen, with what the person was
             shown in `expect`. A file for which it raises `FileChanged` is shown again.
-
-    Raises:
-        InvalidParams: nobody can be asked.
     """
     waiting = list(files)
     while waiting:

@@ -63,10 +63,6 @@ def find_snapshot(found: Backend, word: str, *, or_oldest: bool = True) -> str:
         found: who answers.
         word: of the command line.
         or_oldest: whether a time before the first snapshot stands for that one.
-
-    Raises:
-        UnknownSnapshot, UnknownStep: there is none.
-        InvalidParams: several match, or no snapshot can be called that.
     """
     return _find(found, word, or_oldest=or_oldest).hash
 
@@ -75,14 +71,6 @@ def find_sides(found: Backend, word: str, other: str | None) -> tuple[str, str |
     """The snapshots that a comparison is of, the second None for the files as they are.
 
     A step alone stands for what it changed: it is compared as it began and as it ended.
-
-    Args:
-        found: who answers.
-        word: the first word.
-        other: the second word; None if there is none.
-
-    Raises:
-        UnknownSnapshot, UnknownStep, InvalidParams: as `find_snapshot`.
     """
     first = _find(found, word)
     if other is not None:
@@ -239,9 +227,6 @@ def last_second(word: str, now: datetime) -> datetime:
     Args:
         word: of the command line, with its `@`. A clock without a day is the last time that a clock showed this.
         now: where the user is.
-
-    Raises:
-        InvalidParams: it is not a time.
     """
     found = _named_time(word[1:], now) if is_time(word) else None
     if found is None:
@@ -250,16 +235,7 @@ def last_second(word: str, now: datetime) -> datetime:
 
 
 def first_second(text: str, now: datetime, option: str) -> datetime:
-    """The first second that the value of an option names, which may be without the `@`.
-
-    Args:
-        text: the value.
-        now: where the user is.
-        option: its name, for the error.
-
-    Raises:
-        InvalidParams: it is not a time.
-    """
+    """The first second that the value of an option names, which may be without the `@`."""
     word = f"@{text.removeprefix('@')}"
     found = _named_time(word[1:], now) if is_time(word) else None
     if found is None:
@@ -303,14 +279,7 @@ def _at_clock(text: str, now: datetime) -> tuple[datetime, datetime]:
 
 @contextmanager
 def suggesting(found: Backend) -> Iterator[None]:
-    """Adds the name that was meant to the hint of an error about a file that a snapshot does not have.
-
-    Args:
-        found: who answers.
-
-    Raises:
-        FileNotInSnapshot: the error of the block, with the other hint.
-    """
+    """Adds the name that was meant to the hint of an error about a file that a snapshot does not have."""
     try:
         yield
     except FileNotInSnapshot as error:
@@ -322,11 +291,6 @@ def meant_file(found: Backend, tree: str, name: str) -> str:
     """The beginning of a hint that asks for the file that is most like a name; empty if none is.
 
     Looks at the files of the same directory, and at those of the same name elsewhere.
-
-    Args:
-        found: who answers.
-        tree: the snapshot whose files it may be.
-        name: relative to the folder.
     """
     directory, base = os.path.split(name)
     names = list(pages(found, "snapshot/listFiles", {"hash": tree}, "files"))

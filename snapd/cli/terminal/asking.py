@@ -53,9 +53,6 @@ def confirmed(
         lines: what they should know first.
         show: shows more for the answer "d", after which the question is asked again; None where there is no more.
         explanation: what yes means, for the answer "?"; default: to do what was shown.
-
-    Raises:
-        InvalidParams: it cannot be asked.
     """
     if not sys.stdin.isatty():
         raise InvalidParams(f"{would}, and standard input is no terminal to ask on", hint=hint, field="--yes")
@@ -75,11 +72,7 @@ def confirmed(
 
 
 def declined(options: argparse.Namespace) -> int:
-    """Says that nothing was done since the person said no; gives the exit code.
-
-    Args:
-        options: of the command; `json` is read.
-    """
+    """Says that nothing was done since the person said no; gives the exit code."""
     if options.json:
         message, hint = "nothing was changed: the answer was no", "run the command again to be asked again"
         print_json({"error": {"kind": "declined", "message": message, "hint": hint}})
@@ -110,18 +103,7 @@ class Chosen:
 
 
 def choose(options: argparse.Namespace, title: str, hunks: Sequence[dict[str, Any]], verb: str, hint: str) -> Chosen:
-    """Has a person choose hunks of one file; the end of the input stands for q.
-
-    Args:
-        options: of the command; `yes` chooses all.
-        title: what stands above the hunks.
-        hunks: as a request for hunks answers them.
-        verb: what is done to a chosen hunk.
-        hint: what to do where nobody can be asked.
-
-    Raises:
-        InvalidParams: nobody can be asked.
-    """
+    """Has a person choose hunks of one file; the end of the input stands for q."""
     if options.yes:
         return Chosen([hunk["index"] for hunk in hunks])
     if not sys.stdin.isatty():

@@ -44,12 +44,7 @@ _SOURCES = {
 
 
 class Painter:
-    """Colours text, or leaves it as it is.
-
-    Args:
-        options: of the command; `color` says when.
-        stream: where the text goes; default: standard output.
-    """
+    """Colours text, or leaves it as it is."""
 
     def __init__(self, options: argparse.Namespace, stream: TextIO | None = None) -> None:
         wanted = options.color
@@ -193,11 +188,7 @@ def print_json(value: Any) -> None:
 
 
 def settings(status: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """The name of each setting, its value, and where that comes from.
-
-    Args:
-        status: the answer of `snapshot/status`.
-    """
+    """The name of each setting, its value, and where that comes from."""
     return [
         (row["name"], printable(_setting_value(row["name"], row["value"])), _SOURCES.get(row["source"], row["source"]))
         for row in status.get("settings", [])

@@ -42,27 +42,14 @@ _LEAST = 3
 
 
 def room_for_files(lines: int, *, everything: bool, terminal: bool) -> int | None:
-    """How many files fit on the screen; None for all.
-
-    Args:
-        lines: that the rest of the text takes.
-        everything: whether all files are asked for.
-        terminal: whether the text goes to a terminal.
-    """
+    """How many files fit on the screen; None for all."""
     if everything or not terminal:
         return None
     return max(_LEAST, shutil.get_terminal_size((80, 24)).lines - lines)
 
 
 def file_lines(painter: Painter, result: dict[str, Any], most: int | None, *, planned: bool) -> list[str]:
-    """A line for each file of an operation; those that are not done as asked come first where there is no room for all.
-
-    Args:
-        painter: colours.
-        result: the answer, with `details`.
-        most: lines, at most; None for all.
-        planned: whether it would be done.
-    """
+    """A line for each file of an operation; where there is no room for all, those not done as asked come first."""
     rows = rows_of(result)
     contested = reasons(result)
     more: list[str] = []
@@ -128,13 +115,7 @@ def total(painter: Painter, result: dict[str, Any]) -> str:
 
 
 def unit_lines(painter: Painter, result: dict[str, Any], words: dict[str, str] | str) -> list[str]:
-    """A line for each step and operation that an undo or redo is about.
-
-    Args:
-        painter: colours.
-        result: the answer.
-        words: what becomes of it; or that by its new state.
-    """
+    """A line for each step and operation that an undo or redo is about."""
     units = [(step["state"], step_line(painter, step)) for step in result.get("steps", [])]
     units += [(operation["state"], operation_line(painter, operation)) for operation in result.get("operations", [])]
     said = words if isinstance(words, dict) else dict.fromkeys(("applied", "partly", "undone", "open"), words)

@@ -31,12 +31,7 @@ STYLES = {"good": "green", "partial": "yellow", "unknown": "yellow", "bad": "red
 
 
 def why(contested: dict[str, Any], now: datetime | None = None) -> str:
-    """Says why a file is in conflict, and who is the cause as far as that is known.
-
-    Args:
-        contested: a row of `details.contested`.
-        now: where the user is; default: as of now.
-    """
+    """Says why a file is in conflict, and who is the cause as far as that is known."""
     reason = contested.get("reason", "changedSince")
     by = [each for each in contested["by"] if not each.get("elsewhere")]
     if reason == "shared" and by:
@@ -93,12 +88,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def excerpts(painter: Painter, result: dict[str, Any]) -> list[str]:
-    """The lines in question of the first files in conflict.
-
-    Args:
-        painter: colours.
-        result: an answer with `details`.
-    """
+    """The lines in question of the first files in conflict."""
     shown = [row["file"] for row in _in_conflict(result) if "dispute" in row][:_FILES]
     return [line for file in shown for line in excerpt(painter, result, file)]
 
@@ -164,14 +154,7 @@ def _side(painter: Painter, title: str, lines: list[str], style: str, width: int
 
 
 def not_in_snapshots(steps: Iterable[dict[str, Any]]) -> str | None:
-    """Says what happened while steps were open to files that no snapshot has.
-
-    Args:
-        steps: as the wire has them.
-
-    Returns:
-        A line; None if nothing is known to have happened.
-    """
+    """Says what happened while steps were open to files that no snapshot has."""
     happened = {each["file"]: each["change"] for step in steps for each in step.get("uncaptured", ())}
     said = []
     for change in ("deleted", "changed"):

@@ -31,11 +31,7 @@ class Output(io.FileIO):
         self.stops = False
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Writes bytes; says that all were written where the stream is lost.
-
-        Raises:
-            OSError: it is lost with this write, and the command `stops`.
-        """
+        """Writes bytes; says that all were written where the stream is lost."""
         if self.lost is None:
             try:
                 return self._write(data)

@@ -28,7 +28,7 @@ from .texts import blame_text, changes_text, counted, cut, entry_line, history_t
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from snapd_client.protocol import BlamedLines, DiffFullParams, FileDiff, NotedCommit, Step
+    from snapd_client.protocol import BlamedLines, DiffFullParams, FileDiff, GitCommit, NotedCommit, Step
     from snapd_client.protocol import Entry as HistoryEntry
     from snapd_client.protocol import FileChange as ChangedFile
 
@@ -265,9 +265,14 @@ def _range(call: Call, run: BlamedLines, first: int, last: int, text: str | None
         mine=True if session_id is not None and session_id == call.own_session else None,
         message_id=run.get("messageId"),
         at=run.get("at"),
+        commit=_committed(run["commit"]) if "commit" in run else None,
         noted=_noted(run["noted"]) if "noted" in run else None,
         text=text,
     )
+
+
+def _committed(commit: GitCommit) -> str:
+    return f"{commit['id'][:12]} of {commit['at'][:10]} by {commit['author']}: {commit['summary']}"
 
 
 def _noted(noted: NotedCommit) -> str:

@@ -99,6 +99,9 @@ class BlamedRange:
     mine: Annotated[Literal[True] | None, "It is of this agent's session."] = None
     message_id: Annotated[str | None, "The message of the user that the step belongs to."] = None
     at: Annotated[str | None, "When they were written, as RFC 3339 in UTC; absent if nobody knows."] = None
+    commit: Annotated[
+        str | None, "Of lines from before: the commit that brought them, its author and its message, as git has them."
+    ] = None
     noted: Annotated[
         str | None, "Of lines from before: the commit that brought them, and who wrote them by its git-ai note."
     ] = None

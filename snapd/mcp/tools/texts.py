@@ -158,8 +158,9 @@ def question_text(tool: str, plan: Changed, *, again: bool) -> str:
 def _range_line(each: BlamedRange) -> str:
     lines = f"line {each.first}" if each.first == each.last else f"lines {each.first}-{each.last}"
     if each.author == "before":
-        noted = "" if each.noted is None else f"; by a note, of commit {_shown(each.noted)}"
-        return f"{lines}: there before snapd watched{noted}"
+        known = {"by a note, of commit": each.noted, "by git, of commit": each.commit}
+        by = next((f"; {how} {_shown(what)}" for how, what in known.items() if what is not None), "")
+        return f"{lines}: there before snapd watched{by}"
     who = {"user": ["the user"], "unknown": ["somebody unknown"]}.get(each.author, ["step", each.step_id, each.agent])
     marks = ["this session"] if each.mine else []
     if each.session_id is not None and not each.mine:

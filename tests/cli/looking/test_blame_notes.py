@@ -36,12 +36,12 @@ def test_who_wrote_lines_of_commits(home: Home, project: str, commit: str) -> No
     step = take(home, project, "s", {"f.txt": numbered(6, l2=b"new")}, "--agent", "codex")
     table = [(line[:24].rstrip(), line.split("  ")[-1]) for line in home.ok(project, "blame", "f.txt").splitlines()]
     assert table == [
-        ("before", "0"),
-        (f"in {commit[:8]} claude", "1"),
+        (f"git {commit[:8]} Author", "0"),
+        (f"git {commit[:8]} claude", "1"),
         (f"{step[:SHORTEST]} codex", "new"),
-        ("before", "3"),
-        (f"in {commit[:8]} Some Body", "4"),
-        ("before", "5"),
+        (f"git {commit[:8]} Author", "3"),
+        (f"git {commit[:8]} Some Body", "4"),
+        (f"git {commit[:8]} Author", "5"),
     ]
     (line,) = home.ok(project, "blame", "f.txt:2").splitlines()
     assert "now" in line or "ago" in line
@@ -50,6 +50,7 @@ def test_who_wrote_lines_of_commits(home: Home, project: str, commit: str) -> No
         "start": 5,
         "count": 1,
         "author": "before",
+        "commit": {**run["commit"], "id": commit, "author": "Author"},
         "noted": {"commit": commit, "at": run["noted"]["at"], "person": PERSON},
     }
 
@@ -58,7 +59,7 @@ def test_a_note_that_cannot_be_read(home: Home, project: str, commit: str) -> No
     attach(project, note("", schema_version="authorship/9\x1b[2J"))
     result = home.run(project, "blame", "f.txt")
     assert result.code == 0
-    assert [line.split()[0] for line in result.out.decode().splitlines()] == ["before"] * 6
+    assert [line.split()[0] for line in result.out.decode().splitlines()] == ["git"] * 6
     reason = "its note is of the version 'authorship/9\\x1b[2J'; snapd reads authorship/3.0.0"
     assert result.err == f"snapd: {commit[:8]}: {reason}\n"
     answer = json.loads(home.ok(project, "blame", "--json", "f.txt"))
@@ -69,6 +70,6 @@ def test_names_that_would_play_tricks(home: Home, project: str, commit: str) -> 
     agent = {"agent_id": {"tool": "cl\x1b[2J\nau\u202ede", "id": "x", "model": "unknown"}}
     attach(project, note(f"f.txt\n  {KEY} 1\n", sessions={KEY.split("::")[0]: agent}))
     line = home.ok(project, "blame", "f.txt:1")
-    assert line.startswith(f"in {commit[:8]} cl")
+    assert line.startswith(f"git {commit[:8]} cl")
     assert line.count("\n") == 1
     assert line[:-1].isprintable()

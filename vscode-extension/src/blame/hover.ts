@@ -29,8 +29,8 @@ export class BlameHover implements HoverProvider {
     await this.#blame.refresh(document);
     const author = this.#blame.at(document, position.line);
     const file = this.#model.fileOf(document.uri.toString());
-    if (author === undefined || author === "typed" || author.author === "before" || file === undefined)
-      return undefined;
+    if (author === undefined || author === "typed" || file === undefined) return undefined;
+    if (author.author === "before" && author.commit === undefined) return undefined;
     return new Hover(contentOf(author, file, document), document.lineAt(position.line).range);
   }
 }
@@ -46,6 +46,7 @@ function contentOf(author: BlamedLines, { folder }: FileIn, document: TextDocume
   const content = new MarkdownString();
   // what agents and prompts say is text, and no markup
   content.appendText(hoverText(author, folder, Date.now()));
+  if (author.commit !== undefined) content.appendMarkdown("\n\n").appendText(author.commit.summary);
   const maker = makerOf(author, folder);
   if (maker?.step !== undefined) content.appendMarkdown("\n\n").appendText(makerLine(maker));
   for (const prompt of promptsOf(maker === undefined ? [] : [maker])) content.appendMarkdown("\n\n").appendText(prompt);

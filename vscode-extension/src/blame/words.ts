@@ -2,7 +2,7 @@
 
 import type { BlamedLines } from "@snapd/client";
 import { type Knowing, type Maker, makersOf } from "../model/makers";
-import { ago, moment, stepNameInLine, turnName } from "../model/wording";
+import { ago, firstLine, moment, stepNameInLine, turnName } from "../model/wording";
 import type { Author } from "./documentBlame";
 
 /** A step that wrote a line. */
@@ -11,12 +11,21 @@ export interface BlamedStep {
   readonly stepId: string;
 }
 
-/** What stands at the end of a line; undefined where nothing does: the line was there before snapd, or nobody knows. */
+/** What stands at the end of a line; undefined where nothing does: no agent and no commit brought it, or nobody knows. */
 export function lineText(author: Author, folder: Knowing, now: number): string | undefined {
   if (author === "typed") return "You, not saved";
   const when = author.at === undefined ? undefined : ago(author.at, now);
   switch (author.author) {
     case "before":
+      return author.commit === undefined
+        ? undefined
+        : joined(
+            [
+              `${firstLine(author.commit.author) ?? "git"}, ${ago(author.commit.at, now)}`,
+              firstLine(author.commit.summary),
+            ],
+            " · ",
+          );
     case "unknown":
       return undefined;
     case "user":
@@ -28,7 +37,10 @@ export function lineText(author: Author, folder: Knowing, now: number): string |
 
 /** The first line of the hover, for what `lineText` has words for. */
 export function hoverText(author: BlamedLines, folder: Knowing, now: number): string {
-  const when = author.at === undefined ? undefined : `${ago(author.at, now)} (${moment(author.at)})`;
+  const { commit } = author;
+  const at = author.at ?? commit?.at;
+  const when = at === undefined ? undefined : `${ago(at, now)} (${moment(at)})`;
+  if (commit !== undefined) return joined([firstLine(commit.author), when, `git ${commit.id.slice(0, 8)}`], ", ");
   return joined([author.author === "user" ? "You" : nameOf(author, makerOf(author, folder)), when], ", ");
 }
 

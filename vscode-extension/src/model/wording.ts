@@ -1,6 +1,6 @@
 // Words and numbers as the views write them.
 
-import type { Entry, FileChange, Session, Step } from "@snapd/client";
+import { type Entry, type FileChange, SIGNATURES, STATES, type Session, type Step } from "@snapd/client";
 import type { Turn } from "./turns";
 
 const MINUTE = 60_000;
@@ -57,14 +57,6 @@ export function moment(at: string): string {
   return `${day(date)} ${minute(date)}:${twoDigits(date.getSeconds())}`;
 }
 
-const SIGNATURES: Readonly<Record<NonNullable<Session["signature"]>["state"], string>> = {
-  good: "signed",
-  partial: "signed in part",
-  unknown: "signed with an unknown key",
-  bad: "bad signature",
-  unchecked: "signature not checked",
-};
-
 /** What is known of the signature of a fetched session; undefined for one without. */
 function signed(session: Session): string | undefined {
   if (session.signature?.state === "good") return `signed by ${firstLine(session.signature.signer) ?? "somebody"}`;
@@ -119,12 +111,12 @@ export function inList(name: string): string {
 
 /** What became of a step or a turn, where that is to be told: nothing of one that is in force as a whole. */
 export function takenBack(step: { readonly state: Turn["state"] } | undefined): string | undefined {
-  return step?.state === "undone" ? "undone" : step?.state === "partly" ? "partly undone" : undefined;
+  return step?.state === "undone" || step?.state === "partly" ? STATES[step.state] : undefined;
 }
 
 /** The state of a step. */
 export function stateInWords(step: Step): string {
-  return takenBack(step) ?? (step.state === "open" ? "running" : step.state);
+  return STATES[step.state] === "" ? step.state : STATES[step.state];
 }
 
 /** Words as the beginning of a sentence. */
@@ -211,7 +203,7 @@ function sums(files: readonly Counts[]): { added: number; deleted: number } {
   return { added, deleted };
 }
 
-function firstLine(text: string | undefined): string | undefined {
+export function firstLine(text: string | undefined): string | undefined {
   const line = text
     ?.trim()
     .split(/[\r\n]/, 1)[0]

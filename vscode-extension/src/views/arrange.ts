@@ -1,6 +1,6 @@
 // Puts what is known of the folders in order for the view: sessions, their turns and steps, what happened between them.
 
-import type { Entry, Session, Step } from "@snapd/client";
+import { type Entry, type Session, type Step, isEmpty } from "@snapd/client";
 import type { ChangedFile } from "../model/changes";
 import { requestName } from "../model/changes";
 import type { FolderModel } from "../model/folder";
@@ -112,7 +112,10 @@ function nested(
   const shown = new Set(entries.map(({ step }) => step?.stepId));
   const partsOf = new Map<string, Entry[]>();
   const roots: Entry[] = [];
+  const parents = new Set(entries.map(({ step }) => step?.parentStepId));
   for (const entry of entries) {
+    const { step, files } = entry;
+    if (step !== undefined && !parents.has(step.stepId) && isEmpty({ ...step, files })) continue;
     const parent = entry.step?.parentStepId;
     if (parent === undefined || !shown.has(parent)) roots.push(entry);
     else if (partsOf.get(parent)?.push(entry) === undefined) partsOf.set(parent, [entry]);

@@ -33,6 +33,8 @@ export interface Presentation {
   readonly icon: string | undefined;
   /** Whether the icon is shown in a quiet colour. */
   readonly quiet: boolean;
+  /** The agent whose colour the icon has, if it is not quiet. */
+  readonly agent?: string | undefined;
   /** A `markUri`, where there is something to decorate. */
   readonly mark: string | undefined;
 }
@@ -91,6 +93,7 @@ export function presentInTimeline(item: FileItem, now: number): Presentation {
       .join(", "),
     icon: step === undefined ? eventIcon(entry) : stepIcon(step),
     quiet: step === undefined || undone,
+    agent: step?.agent,
     mark: undone ? markUri(step.stepId, { letter: undefined, undone: true }) : undefined,
   };
 }
@@ -135,11 +138,12 @@ function ofSession({ session, folder }: SessionItem, now: number): Presentation 
     spoken: joined([`Session ${name}`, agent, machine, steps, when], ", "),
     icon: "comment-discussion",
     quiet: session.endedAt !== undefined,
+    agent: session.agent,
     mark: undefined,
   };
 }
 
-function ofTurn({ turn }: TurnItem, now: number): Presentation {
+function ofTurn({ turn, folder }: TurnItem, now: number): Presentation {
   const { steps, changes, state, isCut } = turn;
   const name = turnName(turn);
   const count = isCut ? `${steps.length} or more steps` : counted(steps.length, "step");
@@ -174,6 +178,7 @@ function ofTurn({ turn }: TurnItem, now: number): Presentation {
     ),
     icon: turnIcon(turn.state),
     quiet: state === "empty" || state === "undone",
+    agent: folder.session(turn.sessionId)?.agent,
     mark: state === "undone" ? markUri(turnKey(turn), { letter: undefined, undone: true }) : undefined,
   };
 }
@@ -208,6 +213,7 @@ function ofStep({ step, entry }: StepItem, now: number): Presentation {
     ),
     icon: stepIcon(step),
     quiet: undone,
+    agent: step.agent,
     mark: undone ? markUri(entryKey(entry), { letter: undefined, undone: true }) : undefined,
   };
 }

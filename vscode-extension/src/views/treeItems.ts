@@ -1,5 +1,6 @@
 // From how an item looks to what VS Code shows.
 
+import { agentColour } from "@snapd/client";
 import {
   type Disposable,
   ThemeColor,
@@ -89,10 +90,16 @@ export function rowOf(
   row.tooltip = look.tooltip;
   row.contextValue = context;
   row.accessibilityInformation = { label: look.spoken };
-  row.iconPath = look.icon === undefined ? ThemeIcon.File : new ThemeIcon(look.icon, look.quiet ? QUIET : undefined);
+  row.iconPath = look.icon === undefined ? ThemeIcon.File : new ThemeIcon(look.icon, colorOf(look));
   if (look.mark !== undefined) row.resourceUri = Uri.parse(look.mark, true);
   if (click !== undefined) row.command = { title: click.title, command: rowCommands.of(click.command, item) };
   return row;
+}
+
+/** The colour that an agent has everywhere; package.json contributes one for each of the palette. */
+function colorOf({ quiet, agent }: Presentation): ThemeColor | undefined {
+  if (quiet) return QUIET;
+  return agent === undefined ? undefined : new ThemeColor(`snapd.agent.${agentColour(agent).name}`);
 }
 
 /** Says something beside the name of a view, and above its nodes; what it says already is not drawn once more. */

@@ -36,6 +36,18 @@ describe("who wrote a line, in words", () => {
     assert.match(text(byStep("b")) ?? "", /^claude, 5 min ago · Change much (much )+much…$/);
   });
 
+  it("is author, time and message of the commit that brought a line from before, on one line", () => {
+    const commit = {
+      id: "0123456789abcdef",
+      author: "Ann Lee",
+      at: time(0),
+      summary: "Read it <b>all</b>\n",
+    };
+    const before: BlamedLines = { start: 1, count: 1, author: "before", commit };
+    assert.equal(text(before), "Ann Lee, 5 min ago · Read it <b>all</b>");
+    assert.match(hoverText(before, FOLDER, NOW), /^Ann Lee, 5 min ago \(.*\), git 01234567$/);
+  });
+
   it("is as much as is known of a step that is older than the history that is known", () => {
     assert.equal(text(byStep("gone")), "claude, 5 min ago");
     assert.equal(

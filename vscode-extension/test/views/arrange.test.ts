@@ -20,6 +20,21 @@ describe("arrange", () => {
     ]);
   });
 
+  it("leaves out steps that every face leaves out: over, without a change and without a title", () => {
+    const entries = [
+      made("said", 30),
+      stepEntry(step("call", 20, { partId: "call", files: [] })),
+      stepEntry(step("parent", 10, { partId: "parent", files: [] })),
+      made("part", 5, "s", { parentStepId: "parent" }),
+    ];
+    assert.deepEqual(picture(arrange(folder([session("s")], entries), undefined)), [
+      "Session s",
+      "  said",
+      "  Step 11",
+      "    part",
+    ]);
+  });
+
   it("puts the user's changes with the step before them, once", () => {
     const entries = [
       userEntry(50, [change("u50")]),

@@ -43,11 +43,13 @@ end
 ---@return string
 function M.words(connection, lines)
   if lines.author == "before" then
-    local noted = lines.noted
-    if not noted then
+    local commit, noted = lines.commit, lines.noted
+    if not commit then
       return "there before any agent"
     end
-    return ("%s, in %s"):format(wording.one_line(noted.agent or noted.person, 30), noted.commit:sub(1, 8))
+    local who = noted and (noted.agent or noted.person) or commit.author
+    local words = ("%s, %s, git %s"):format(wording.one_line(who, 30), wording.ago(commit.at), commit.id:sub(1, 8))
+    return commit.summary ~= "" and words .. " · " .. wording.one_line(commit.summary, 60) or words
   end
   local who = lines.author == "user" and "you"
     or lines.author == "unknown" and "unknown"

@@ -19,6 +19,25 @@ const isSeen = (what) =>
 /** @type {import("./index.mjs").Scenario[]} */
 export const LOOKING = [
   {
+    name: "what-a-step-ran",
+    async run(stage) {
+      const { page } = stage;
+      const agent = await stage.agent("claude", "Format it");
+      const begin = (/** @type {object} */ more) =>
+        agent.request("step/begin", { sessionId: agent.sessionId, tool: "Bash", ...more });
+      const formatting = await begin({ description: "Format the page", command: "npx prettier --write \\\n  src" });
+      await agent.write({ "a.js": "a;\n" });
+      await agent.end(formatting.stepId);
+      const looking = await begin({ description: "Only look", partId: "call-2" });
+      await agent.end(looking.stepId);
+      await stage.row("Format the page").filter({ hasText: "1 file" }).click();
+      const command = page.getByRole("region", { name: "Command" });
+      await untilEqual("the command", () => command.textContent(), "npx prettier --write \\\n  src");
+      await stage.checkAccess();
+      assert.equal(await stage.row("Only look").count(), 0, "a call that changed nothing is left out");
+    },
+  },
+  {
     name: "a-step-and-its-diff",
     async run(stage) {
       const { page, world } = stage;

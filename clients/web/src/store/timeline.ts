@@ -1,5 +1,6 @@
 /** What happened, latest first: of one session, or of all. */
 import type { Entry, Message, Session, Step } from "@snapd/client";
+import { isEmpty } from "@snapd/client/words";
 import { computed, signal } from "@preact/signals";
 import { getHistory, getMessages } from "../api/routes";
 import type { Problem } from "../api/problem";
@@ -21,9 +22,10 @@ export const messages = signal<ReadonlyMap<string, Message>>(new Map());
 export const progress = signal<"loading" | "first" | "complete">("loading");
 export const problem = signal<Problem | undefined>(undefined);
 
-export const rows = computed(() =>
-  scope.value === undefined ? rowsOfAll(entries.value) : rowsOfSession(scope.value, entries.value, messages.value),
-);
+export const rows = computed(() => {
+  const listed = entries.value.filter(({ step }) => step === undefined || !isEmpty(step));
+  return scope.value === undefined ? rowsOfAll(listed) : rowsOfSession(scope.value, listed, messages.value);
+});
 
 /** The entries of steps, by the ids of the steps. */
 export const steps = computed(() => {

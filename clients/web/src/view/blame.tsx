@@ -91,9 +91,18 @@ function BlamedText({ file, loaded }: { readonly file: string; readonly loaded: 
 }
 
 function Author({ by }: { readonly by: BlamedLines }): JSX.Element {
-  const { author, sessionId, stepId, agent, at } = by;
+  const { author, sessionId, stepId, agent, at, commit } = by;
   if (author === "unknown") return <>unknown {at !== undefined && <Age at={at} />}</>;
   if (author === "user") return <>you {at !== undefined && <Age at={at} />}</>;
+  if (commit !== undefined) {
+    const title = `${firstLine(commit.summary) ?? ""} (git ${commit.id.slice(0, 8)})`;
+    return (
+      <span title={title}>
+        {firstLine(commit.author) ?? "git"} <span class="quiet">git {commit.id.slice(0, 8)}</span>{" "}
+        <Age at={commit.at} />
+      </span>
+    );
+  }
   if (author === "before" || sessionId === undefined || stepId === undefined) return <>earlier</>;
   const step = steps.value.get(stepId)?.step;
   return (

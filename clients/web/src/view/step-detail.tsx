@@ -73,7 +73,12 @@ function EndedStep({ step, files, file, line }: StepDetailProps): JSX.Element {
         focused={file}
         line={line}
         emptyTitle="This step changed nothing"
-        head={<Uncaptured step={step} />}
+        head={
+          <>
+            <Command step={step} />
+            <Uncaptured step={step} />
+          </>
+        }
         fileActions={fileActions}
         {...(canUndo ? { hunkActions, hasHunkActions } : {})}
       />
@@ -97,7 +102,12 @@ function OpenStep({ step, file }: StepDetailProps): JSX.Element {
           focused={file}
           emptyTitle="Nothing has changed since this step began"
           head={
-            <p class="pane-note">The step goes on. This is what has changed in the folder since it began, by anyone.</p>
+            <>
+              <Command step={step} />
+              <p class="pane-note">
+                The step goes on. This is what has changed in the folder since it began, by anyone.
+              </p>
+            </>
           }
         />
       )}
@@ -128,6 +138,16 @@ function StepFacts({ step, files }: { readonly step: Step; readonly files: reado
         </a>
       )}
     </>
+  );
+}
+
+/** What the step ran: the first question about a step that changed many files. */
+function Command({ step: { command } }: { readonly step: Step }): JSX.Element {
+  if (command === undefined) return <></>;
+  return (
+    <pre class="pane-note command" role="region" aria-label="Command" tabIndex={0}>
+      {command.split("\n").map(visible).join("\n")}
+    </pre>
   );
 }
 

@@ -77,7 +77,7 @@ function TimelineHead(): JSX.Element {
         <h2>{title}</h2>
         {session !== undefined && (
           <p class="quiet">
-            {[firstLine(session.agent), counted(session.stepCount, "step")].filter(Boolean).join(" · ")}
+            <Agent name={session.agent} /> {counted(session.stepCount, "step")}
           </p>
         )}
       </div>

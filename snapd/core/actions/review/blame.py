@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 
 import attrs
@@ -27,7 +27,7 @@ from snapd.core.review.changes import (
     touched,
 )
 from snapd.core.review.fold import FileFold, FileHistory
-from snapd.core.seams import CommittedFile, NotedCommit, NotedLines, NoteProblem, Notes
+from snapd.core.seams import CommittedFile, GitCommit, NotedCommit, NotedLines, NoteProblem, Notes
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot, InvalidParams, IoError, StorageFull
 from snapd.model.paths import shown
@@ -43,12 +43,14 @@ class BlamedLines:
 
     Attributes:
         start: the first line, from 1.
+        commit: of lines from before, the commit that brought them; None if they were not committed.
         noted: of lines from before, the commit that brought them, and who wrote them by its note.
     """
 
     start: int
     count: int
     writer: LineWriter
+    commit: GitCommit | None = None
     noted: NotedCommit | None = None
 
     @property
@@ -59,7 +61,7 @@ class BlamedLines:
 
 @attrs.frozen
 class Blamed:
-    """Who wrote the lines of a file, without gaps; and what notes in the project's git may say besides."""
+    """Who wrote the lines of a file, without gaps; and what the project's git could not say."""
 
     lines: tuple[BlamedLines, ...]
     problems: tuple[NoteProblem, ...] = ()
@@ -86,16 +88,18 @@ def blamed_lines(
     return tuple(found)
 
 
-def with_notes(blamed: Iterable[BlamedLines], noted: Mapping[int, NotedCommit]) -> Iterator[BlamedLines]:
-    """Divides lines from before by what is noted about each, from 0."""
+def with_commits(blamed: Iterable[BlamedLines], noted: NotedLines) -> Iterator[BlamedLines]:
+    """Divides lines from before by what git says about each, from 0."""
     for lines in blamed:
         if not lines.is_before:
             yield lines
             continue
         first = lines.start
-        for note, group in groupby(range(first, first + lines.count), key=lambda line: noted.get(line - 1)):
-            numbers = list(group)
-            yield BlamedLines(numbers[0], len(numbers), lines.writer, note)
+        pairs = ((noted.commits.get(at), noted.lines.get(at)) for at in range(first - 1, first - 1 + lines.count))
+        for (commit, note), group in groupby(pairs):
+            count = sum(1 for _ in group)
+            yield BlamedLines(first, count, lines.writer, commit, note)
+            first += count
 
 
 @attrs.frozen
@@ -268,7 +272,7 @@ class _Known:
 
 @attrs.define(eq=False)
 class Blame(_LineHistory):
-    """Says who wrote the lines of files of one workspace, and what is noted about lines from before."""
+    """Says who wrote the lines of files of one workspace, and what the project's git knows of lines from before."""
 
     _attesting: Attesting
     _known: dict[RelPath, _Known] = attrs.field(factory=dict, init=False)
@@ -306,7 +310,7 @@ class Blame(_LineHistory):
             return Blamed(blamed)
         names = tuple(dict.fromkeys((path, *beginning.names)))
         noted = self._attesting.noted(names, fold.lines, before, beginning.milliseconds, texts)
-        return Blamed(tuple(with_notes(blamed, noted.lines)) if noted.lines else blamed, noted.problems)
+        return Blamed(tuple(with_commits(blamed, noted)), noted.problems)
 
     def _now(self, path: RelPath, call: Call) -> _Asked:
         with self._writer.turn(call):
@@ -391,7 +395,7 @@ _NAMES = 4
 
 @attrs.frozen
 class Attesting:
-    """Says what the notes of the project say about lines from before."""
+    """Says what the project's git says about lines from before."""
 
     _notes: Notes
 
@@ -403,10 +407,11 @@ class Attesting:
         milliseconds: int | None,
         texts: Texts,
     ) -> NotedLines:
-        """Says what is noted about lines of a file, by their numbers from 0; raises `Cancelled`.
+        """Says which commit brought lines of a file, and what is noted about them, by their numbers from 0.
 
-        The file is compared with what the newest commit has of it. What a commit brought later than the lines were
-        there is not noted of them: they only equal its lines. If it cannot be told, a problem says why.
+        The file is compared with what the newest commit has of it, as `git blame` does. A note of a commit that is
+        newer than the lines does not count: they only equal its lines. If git cannot say, a problem says why. Raises
+        `Cancelled`.
 
         Args:
             names: all that the file had, the newest first.
@@ -420,7 +425,7 @@ class Attesting:
             return NotedLines({}) if file is None else _noted(file, lines, before, milliseconds, texts)
         except (IoError, StorageFull) as error:
             # what snapd itself knows is no less true
-            return NotedLines({}, (NoteProblem(None, error.message),))
+            return NotedLines({}, problems=(NoteProblem(None, error.message),))
 
 
 def _noted(
@@ -436,12 +441,15 @@ def _noted(
     if name is None:
         return NotedLines({})
     told = file.noted(name, texts.call)
-    found = {}
+    lines_noted, commits = dict[int, NotedCommit](), dict[int, GitCommit]()
     for line in chain.from_iterable(before):
-        noted = told.lines.get(committed.get(line, -1))
+        at = committed.get(line, -1)
+        if at in told.commits:
+            commits[line] = told.commits[at]
+        noted = told.lines.get(at)
         if noted is not None and (milliseconds is None or noted.seconds * 1000 <= milliseconds):
-            found[line] = noted
-    return NotedLines(found, told.problems)
+            lines_noted[line] = noted
+    return NotedLines(lines_noted, commits, told.problems)
 
 
 def _equal(committed: list[bytes], wanted: list[bytes], texts: Texts) -> dict[int, int]:

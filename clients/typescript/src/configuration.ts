@@ -1,5 +1,5 @@
 import { workspaceFolder } from "./introduction.js";
-import type { Link } from "./link.js";
+import type { Connection } from "./connection.js";
 
 /** Which folders were added and which removed. */
 export interface FoldersChange {
@@ -7,8 +7,8 @@ export interface FoldersChange {
   removed: string[];
 }
 
-/** The folders and settings that the client wants, and what of them the daemon has been told on this connection. */
-export class Wanted {
+/** The folders and settings of a client, and which of them this connection has not sent yet. */
+export class Configuration {
   #folders: readonly string[];
   #settings: Readonly<Record<string, unknown>>;
   /** In the order of events, because a folder may be removed and added again. */
@@ -24,7 +24,7 @@ export class Wanted {
     return this.#folders;
   }
 
-  /** Takes folders in and out, and gives what that changes. */
+  /** Adds and removes folders, and returns what that changes. */
   changeFolders(added: readonly string[], removed: readonly string[]): FoldersChange {
     const gone = this.#folders.filter((folder) => removed.includes(folder));
     const kept = this.#folders.filter((folder) => !removed.includes(folder));
@@ -42,15 +42,15 @@ export class Wanted {
     this.#newSettings = { ...this.#newSettings, ...changed };
   }
 
-  /** All of it, for the introduction on a new connection: from now on only what changes is to be told. */
-  told(): { folders: readonly string[]; settings: Readonly<Record<string, unknown>> } {
+  /** All of it, for `initialize` on a new connection: from then on, only changes are sent. */
+  takeAll(): { folders: readonly string[]; settings: Readonly<Record<string, unknown>> } {
     this.#changes = [];
     this.#newSettings = {};
     return { folders: this.#folders, settings: this.#settings };
   }
 
-  /** Tells the daemon what it has not been told. */
-  tell(link: Link): void {
+  /** Sends the daemon what has changed since. */
+  sendChanges(link: Connection): void {
     for (const { added, removed } of this.#changes) {
       if (added.length > 0 || removed.length > 0) {
         const event = { added: added.map(workspaceFolder), removed: removed.map(workspaceFolder) };

@@ -23,7 +23,7 @@ const PROGRESS = new ProgressType<ProgressValue>();
 let lastToken = 0;
 
 /** One connection, from its beginning to its end. */
-export class Link {
+export class Connection {
   readonly #connection: MessageConnection;
   readonly #channel: Channel;
   readonly #reader: Reader;
@@ -36,8 +36,8 @@ export class Link {
    *
    * @throws ConnectError - It cannot be made.
    */
-  static async open(transport: Launch | Address, logger: Logger, signal: AbortSignal): Promise<Link> {
-    return new Link(await openChannel(transport, logger, signal), logger);
+  static async open(transport: Launch | Address, logger: Logger, signal: AbortSignal): Promise<Connection> {
+    return new Connection(await openChannel(transport, logger, signal), logger);
   }
 
   private constructor(channel: Channel, logger: Logger) {
