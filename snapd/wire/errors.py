@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+from typing import NamedTuple
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -13,8 +13,7 @@ SERVER_NOT_INITIALIZED = -32002
 REQUEST_CANCELLED = -32800
 
 
-@attrs.frozen
-class ErrorKind:
+class ErrorKind(NamedTuple):
     """One kind of error that a request can fail with.
 
     Attributes:
