@@ -46,7 +46,8 @@ ERRORS: dict[str, ErrorKind] = {
             1001,
             "unknownSnapshot",
             "no such snapshot",
-            "The workspace's store does not have this snapshot, or it has expired. `data.hash` names it.",
+            "The workspace's store does not have this snapshot, or it has expired. `data.hash` names it. If several "
+            "hashes begin with `data.hash`, `data.candidates` lists up to 10 of them.",
             status=404,
         ),
         ErrorKind(

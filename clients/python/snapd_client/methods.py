@@ -804,8 +804,8 @@ class Methods(Requests):
 
     def patch(
         self,
-        hash: p.TreeHash,
-        to: p.TreeHash | None = None,
+        hash: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         *,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -818,8 +818,8 @@ class Methods(Requests):
 
     def diff(
         self,
-        hash: p.TreeHash,
-        to: p.TreeHash | None = None,
+        hash: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         files: Iterable[FileName] | None = None,
         *,
         renames: bool | None = None,
@@ -843,8 +843,8 @@ class Methods(Requests):
 
     def diff_full(
         self,
-        from_: p.TreeHash,
-        to: p.TreeHash | None = None,
+        from_: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         files: Iterable[FileName] | None = None,
         *,
         contents: bool | None = None,
@@ -870,8 +870,8 @@ class Methods(Requests):
 
     def diff_full_all(
         self,
-        from_: p.TreeHash,
-        to: p.TreeHash | None = None,
+        from_: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         files: Iterable[FileName] | None = None,
         *,
         contents: bool | None = None,
@@ -894,7 +894,7 @@ class Methods(Requests):
 
     def file_at(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         file: FileName,
         *,
         workspace_uri: str | None = None,
@@ -908,7 +908,7 @@ class Methods(Requests):
 
     def list_files(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         prefix: str | None = None,
         cursor: str | None = None,
         *,
@@ -924,7 +924,7 @@ class Methods(Requests):
 
     def list_files_all(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         prefix: str | None = None,
         limit: int | None = None,
         *,
@@ -938,7 +938,7 @@ class Methods(Requests):
 
     def file_exists(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         file: FileName,
         *,
         workspace_uri: str | None = None,
@@ -952,7 +952,7 @@ class Methods(Requests):
 
     def export(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         directory: FileName,
         files: Iterable[FileName] | None = None,
         *,
@@ -967,7 +967,7 @@ class Methods(Requests):
 
     def restore(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         dry_run: bool | None = None,
         expect: str | None = None,
         *,
@@ -2014,7 +2014,7 @@ class Methods(Requests):
     def blame(
         self,
         file: FileName,
-        hash: p.TreeHash | None = None,
+        hash: p.HashPrefix | None = None,
         range: p.LineRange | None = None,
         *,
         content: str | None = None,
