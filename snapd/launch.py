@@ -94,7 +94,7 @@ def ensure_daemon(locations: Locations, path: str, on_wait: Callable[[], object]
         ) from error
 
 
-def _environment() -> dict[str, str]:
+def daemon_environment() -> dict[str, str]:
     """The environment of a daemon: without what whoever starts it sets for itself, since it serves others too."""
     return {name: text for name, text in os.environ.items() if name in _KEPT or not name.startswith(_OWN)}
 
@@ -112,7 +112,7 @@ def _start(path: str, on_wait: Callable[[], object]) -> socket.socket:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=output,
-            env=_environment(),
+            env=daemon_environment(),
             cwd=os.path.dirname(path),
             start_new_session=True,
         )

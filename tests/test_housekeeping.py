@@ -115,7 +115,7 @@ async def test_it_drops_what_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         task.start()
         await clock.goes_on()
         await task.stop()
-        bench.workspace.store._scheduler._thread.join(PATIENCE)  # type: ignore[attr-defined]
+        bench.workspace.store.scheduler.thread.join(PATIENCE)  # type: ignore[attr-defined]
         assert [bench.workspace.store.knows(tree) for tree in trees] == [False] * 6 + [True] * 6
         assert run_git(bench.store, "--git-dir=.", "fsck", "--strict", "--full", "--no-dangling") == b""
         assert sum(name.endswith(".pack") for name in os.listdir(os.path.join(bench.store, "objects", "pack"))) == 1
@@ -139,7 +139,7 @@ def test_who_is_at_work_is_not_disturbed(tmp_path: Path) -> None:
     bench = crowded(tmp_path)
     with bench.workspace.writer.turn(Call()):
         assert bench.workspace.upkeep.keep_house(1.0) is None
-    bench.workspace.store._scheduler.stop()  # type: ignore[attr-defined]
+    bench.workspace.store.scheduler.stop()  # type: ignore[attr-defined]
     assert bench.workspace.upkeep.keep_house(4e9) == 5
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import snapd
 from snapd.environment import own_command
-from snapd.launch import _environment
+from snapd.launch import daemon_environment
 
 LAUNCHER = Path(snapd.__file__).parent.parent / "scripts" / "snapd"
 BAD = """
@@ -106,7 +106,7 @@ def test_what_installers_write_where_the_path_is_long(installed: Path, project: 
 def test_the_daemon_gets_none_of_these_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP"):
         monkeypatch.setenv(name, "src")
-    assert not {name for name in _environment() if name.startswith("PYTHON")}
+    assert not {name for name in daemon_environment() if name.startswith("PYTHON")}
 
 
 def test_what_a_variable_names_that_python_has_anyway_stays(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result", bound=wire.Outcome)
 
 _DIGEST_BYTES = 16
+_HASH = 40
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(rb"[0-9]{1,18}")
 _TIME = re.compile(
@@ -60,14 +61,16 @@ class Name(TypedDict):
     uri: str | None
 
 
-def tree(hash_: str) -> ObjectId:
-    """Returns the tree of a hash, whose form the wire has checked."""
-    return bytes.fromhex(hash_)
+def tree(context: Context, hash_: str) -> ObjectId:
+    """Returns the tree of a hash or of its beginning; raises `UnknownSnapshot` unless exactly one begins with it."""
+    if len(hash_) == _HASH:
+        return bytes.fromhex(hash_)
+    return context.workspace.snapshots.beginning(hash_, context.call)
 
 
-def optional_tree(hash_: str | None) -> ObjectId | None:
-    """Returns the tree of a hash; None for None."""
-    return None if hash_ is None else tree(hash_)
+def optional_tree(context: Context, hash_: str | None) -> ObjectId | None:
+    """Returns the tree of a hash or of its beginning; None for None."""
+    return None if hash_ is None else tree(context, hash_)
 
 
 def names(root: bytes, raw: bytes, directory: bytes = b"") -> tuple[RelPath, ...]:
@@ -134,7 +137,8 @@ def all_names(context: Context, texts: Iterable[str] | None, field: str) -> list
 
 def in_snapshot(context: Context, hash_: str) -> Callable[[RelPath], bool]:
     """Returns what says whether a snapshot has a file."""
-    return lambda path: context.workspace.snapshots.entry(tree(hash_), path) is not None
+    found = tree(context, hash_)
+    return lambda path: context.workspace.snapshots.entry(found, path) is not None
 
 
 def claims(

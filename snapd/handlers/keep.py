@@ -145,7 +145,7 @@ _DEFAULT: OnConflict = "overwrite"
 def restore(context: Context, params: RestoreParams) -> Outcome:
     """Makes the working tree exactly a snapshot."""
     asked = convert.options(context, params, _DEFAULT)
-    result = context.workspace.snapshots.restore(convert.tree(params.hash), asked, context.call)
+    result = context.workspace.snapshots.restore(convert.tree(context, params.hash), asked, context.call)
     return convert.outcome(context.workspace.root, result)
 
 
@@ -153,7 +153,10 @@ def restore(context: Context, params: RestoreParams) -> Outcome:
 def revert(context: Context, params: RevertParams) -> Outcome:
     """Restores some files from snapshots."""
     patches = [
-        (convert.tree(patch.hash), [_path(context, patch, text, f"patches[{at}].files") for text in patch.files])
+        (
+            convert.tree(context, patch.hash),
+            [_path(context, patch, text, f"patches[{at}].files") for text in patch.files],
+        )
         for at, patch in enumerate(params.patches)
     ]
     result = context.workspace.snapshots.revert(patches, convert.options(context, params, _DEFAULT), context.call)

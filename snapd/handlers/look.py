@@ -69,7 +69,7 @@ def _taken(view: TakenView) -> wire.TakenSnapshot:
 def file_at(context: Context, params: wire.FileAtParams) -> wire.FileAtResult:
     """Returns the exact bytes of a file."""
     path = convert.path(context, params.file, "file", convert.in_snapshot(context, params.hash))
-    found = context.workspace.snapshots.file_at(convert.tree(params.hash), path)
+    found = context.workspace.snapshots.file_at(convert.tree(context, params.hash), path)
     binary = is_binary(found.data)
     encoding: Literal["utf-8", "base64"] = "base64" if binary or not is_utf8(found.data) else "utf-8"
     content = base64.b64encode(found.data).decode() if encoding == "base64" else found.data.decode("utf-8")
@@ -86,7 +86,7 @@ def file_at(context: Context, params: wire.FileAtParams) -> wire.FileAtResult:
 @handles(methods.LIST_FILES)
 def list_files(context: Context, params: wire.ListFilesParams) -> wire.ListFilesResult:
     """Lists the files of a snapshot."""
-    tree = convert.tree(params.hash)
+    tree = convert.tree(context, params.hash)
     prefix = params.prefix or ""
     paged = convert.PagedRequest(params)
     after = paged.position()
@@ -104,7 +104,9 @@ def list_files(context: Context, params: wire.ListFilesParams) -> wire.ListFiles
 def file_exists(context: Context, params: wire.FileExistsParams) -> wire.FileExistsResult:
     """Says whether a snapshot has a file."""
     path = convert.path(context, params.file, "file", convert.in_snapshot(context, params.hash))
-    return wire.FileExistsResult(exists=context.workspace.snapshots.entry(convert.tree(params.hash), path) is not None)
+    return wire.FileExistsResult(
+        exists=context.workspace.snapshots.entry(convert.tree(context, params.hash), path) is not None
+    )
 
 
 @handles(methods.EXPORT)
@@ -112,7 +114,7 @@ def export(context: Context, params: wire.ExportParams) -> wire.ExportResult:
     """Writes a snapshot to another folder."""
     only = None if params.files is None else convert.paths(context, params.files, "files")
     directory = convert.absolute(params.directory, "directory")
-    result = context.workspace.snapshots.export(convert.tree(params.hash), directory, only, context.call)
+    result = context.workspace.snapshots.export(convert.tree(context, params.hash), directory, only, context.call)
     return wire.ExportResult(files=result.files, bytes=result.size)
 
 
@@ -123,8 +125,9 @@ TREE_BYTES = 20
 def patch(context: Context, params: wire.PatchParams) -> Patch:
     """Lists the files that differ."""
     workspace = context.workspace
-    changes = workspace.comparison.changed(convert.tree(params.hash), convert.optional_tree(params.to), context.call)
-    return Patch(hash=params.hash, files=[absolute(workspace.root, change.path) for change in changes])
+    tree = convert.tree(context, params.hash)
+    changes = workspace.comparison.changed(tree, convert.optional_tree(context, params.to), context.call)
+    return Patch(hash=tree.hex(), files=[absolute(workspace.root, change.path) for change in changes])
 
 
 @handles(methods.DIFF)
@@ -133,7 +136,7 @@ def diff(context: Context, params: wire.DiffParams) -> wire.DiffResult:
     only = convert.all_names(context, params.files, "files")
     if params.files is not None and not only:
         return wire.DiffResult(diff="")
-    old, new = convert.tree(params.hash), convert.optional_tree(params.to)
+    old, new = convert.tree(context, params.hash), convert.optional_tree(context, params.to)
     parts = context.workspace.comparison.diff(
         old, new, only, context.call, renames=params.renames, binary=params.binary
     )
@@ -147,12 +150,12 @@ def diff_full(context: Context, params: wire.DiffFullParams) -> wire.DiffFullRes
     if params.files is not None and not only:
         return wire.DiffFullResult(diffs=[])
     paged = convert.PagedRequest(params)
-    new, after = convert.optional_tree(params.to), None
+    new, after = convert.optional_tree(context, params.to), None
     if (position := paged.position()) is not None:
         # all pages compare with the same tree, however the folder changes
         new, after = position[:TREE_BYTES], position[TREE_BYTES:]
     page = context.workspace.comparison.deltas(
-        convert.tree(params.from_),
+        convert.tree(context, params.from_),
         new,
         context.call,
         only=only,

@@ -104,7 +104,7 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
     lines = None if params.range is None else (params.range.start, params.range.count)
     text = _given(params)
     if text is None:
-        blamed = context.workspace.blame.lines(path, convert.optional_tree(params.hash), lines, context.call)
+        blamed = context.workspace.blame.lines(path, convert.optional_tree(context, params.hash), lines, context.call)
     else:
         blamed = Blamed(context.workspace.text_blame.lines(path, text, lines, context.call))
     found = blamed.lines

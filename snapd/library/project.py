@@ -54,7 +54,7 @@ class Project:
         degrade: bool,
     ) -> None:
         self.enabled = enabled
-        self._folder = os.path.abspath(project_dir)
+        self.folder = os.path.abspath(project_dir)
         self._data_dir = os.fspath(data_dir) if data_dir is not None else None
         self._in_process = in_process
         self._degrade = degrade
@@ -86,7 +86,7 @@ class Project:
 
     def log(self, error: SnapdError) -> None:
         """Logs an error instead of raising it."""
-        logger.warning("snapshots of %s: %s", self._folder, error)
+        logger.warning("snapshots of %s: %s", self.folder, error)
 
     def request(self, params: RequestParams) -> Any:
         """The result of the request that has these params, as the wire's object; raises `SnapdError`."""
@@ -152,7 +152,7 @@ class Project:
 
         def remote(socket: str, own_locations: Locations | None = None) -> Backend:
             heard, unheard = for_the_daemon(environment, locations.config_file)
-            backend = open_remote(socket, self._folder, as_options({**heard, **own}), own_locations)
+            backend = open_remote(socket, self.folder, as_options({**heard, **own}), own_locations)
             if unheard is not None:
                 logger.warning("%s", unheard)
             return backend
@@ -161,7 +161,7 @@ class Project:
         while True:
             try:
                 if self._in_process:
-                    return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), self._folder, environment, own)
+                    return open_local(locations, os.environ.get("XDG_CONFIG_HOME"), self.folder, environment, own)
                 try:
                     return remote(locations.socket, locations)
                 except IoError as error:
@@ -197,11 +197,11 @@ class Project:
     def name(self, file: FileName) -> str:
         """The name of a file on the wire: a `file:` URI if it is not UTF-8."""
         name = os.fsencode(file)
-        return name.decode("utf-8") if is_utf8(name) else to_uri(os.path.join(os.fsencode(self._folder), name))
+        return name.decode("utf-8") if is_utf8(name) else to_uri(os.path.join(os.fsencode(self.folder), name))
 
     def _relative_data_dir(self) -> str:
         """The data directory; relative if it is inside the project, which is how settings say "inside"."""
         assert self._data_dir is not None
-        data = os.path.realpath(os.path.join(self._folder, self._data_dir))
-        root = os.path.realpath(self._folder)
+        data = os.path.realpath(os.path.join(self.folder, self._data_dir))
+        root = os.path.realpath(self.folder)
         return os.path.relpath(data, root) if data.startswith(root + os.sep) else data

@@ -64,6 +64,11 @@ class Step:
         self._is_begun = False
         self._is_over = False
 
+    def __repr__(self) -> str:
+        title = self._params.description or self._params.tool
+        state = "over" if self._is_over else "open" if self._is_begun else "not begun"
+        return f"<Step {self.step_id or '-'}{f' {title!r}' if title else ''}, {state}>"
+
     def __enter__(self) -> Step:
         return self.begin()
 
@@ -148,6 +153,10 @@ class Session:
         self._params = wire.SessionStartParams(session_id=self.session_id, agent=agent, title=title)
         self._lock = threading.Lock()
         self._is_on: bool | None = None
+
+    def __repr__(self) -> str:
+        words = [self.session_id, *(repr(text) for text in (self._params.agent, self._params.title) if text)]
+        return f"<Session {' '.join(words)}>"
 
     def __enter__(self) -> Session:
         return self

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from snapd.backend import file_bytes
 from snapd.model.paths import to_uri
+from snapd.refusal import canonical_root
 from snapd.wire import snapshot as wire
 from snapd.wire.message import Entry, HistoryParams
 from snapd.wire.session import Session as SessionInfo
@@ -52,6 +53,7 @@ class Snapshot:
 
     Raises:
         ValueError: `errors` has another value.
+        WorkspaceRefused: the folder does not exist; with "degrade", the first call logs that.
     """
 
     def __init__(
@@ -65,9 +67,14 @@ class Snapshot:
     ) -> None:
         if errors not in ("raise", "degrade"):
             raise ValueError(f"errors: expected 'raise' or 'degrade', got {errors!r}")
+        if errors == "raise":
+            canonical_root(os.path.abspath(os.fsencode(project_dir)))
         self._project = Project(
             project_dir, enabled=enabled, data_dir=data_dir, in_process=in_process, degrade=errors == "degrade"
         )
+
+    def __repr__(self) -> str:
+        return f"<Snapshot of {self._project.folder!r}>"
 
     def __enter__(self) -> Snapshot:
         return self
@@ -172,7 +179,14 @@ class Snapshot:
         elif files is not None:
             raise TypeError("revert: files go with a hash; a patch has its own")
         else:
-            given = [(patch.hash, patch.files) for patch in ([hash] if isinstance(hash, Patch) else hash)]
+            patches = [hash] if isinstance(hash, Patch) else list(hash)
+            for patch in patches:
+                if not isinstance(patch, Patch):
+                    raise TypeError(
+                        f"revert: expected patches, as `patch()` returns them, got {patch!r}; "
+                        "for a hash, write revert(hash, files)"
+                    )
+            given = [(patch.hash, patch.files) for patch in patches]
         patches = [Patch(hash=tree, files=self._project.names(names)) for tree, names in given]
         return self._project.request_or(
             NOTHING_DONE, wire.RevertParams(patches=patches, dry_run=dry_run, expect=expect, on_conflict=on_conflict)

@@ -363,29 +363,29 @@ class Upkeep:
     def __init__(self, mirror: Mirror) -> None:
         self.mirror = mirror
         self._index, self._name = mirror._index, mirror._name
-        self._scheduler = MaintenanceScheduler(mirror.repository)
+        self.scheduler = MaintenanceScheduler(mirror.repository)
 
     def keep(self, before: int, call: Call) -> int:
         """Does all of it now; arguments and errors as of `RemoteSessions.clean`."""
         with self.mirror.changing:
-            self._scheduler.stop()
+            self.scheduler.stop()
             dropped = self._drop(before)
             drop_packing(self.mirror.repository)
             if self._index.dropped(self._name):
                 self._sweep(call)
             if len(pack_names(self.mirror.repository.pack_directory)) > 1:
-                self._scheduler.repack_all(call)
+                self.scheduler.repack_all(call)
             return dropped
 
     def keep_in_background(self, before: int, call: Call) -> int:
         """Does some of the same: a repack goes on when this has returned. Arguments and errors as of `keep`."""
-        if self._scheduler.is_running or not self.mirror.changing.acquire(blocking=False):
+        if self.scheduler.is_running or not self.mirror.changing.acquire(blocking=False):
             return 0
         try:
             dropped = self._drop(before)
             if self._index.dropped(self._name) * _SHARE > self._index.count(self._name):
                 self._sweep(call)
-            self._scheduler.catch_up(all_of_it=False)
+            self.scheduler.catch_up(all_of_it=False)
             return dropped
         finally:
             self.mirror.changing.release()
@@ -407,7 +407,7 @@ class Upkeep:
             StoreCorrupt, StorageFull, IoError, Cancelled: some may be left; the same again removes it.
         """
         with self.mirror.changing:
-            self._scheduler.stop()
+            self.scheduler.stop()
             drop_packing(self.mirror.repository)
             self.mirror.drop(names)
             self._sweep(call, wholly=True)
@@ -434,7 +434,7 @@ class Upkeep:
 
     def close(self) -> None:
         """Ends a repack that runs."""
-        self._scheduler.stop()
+        self.scheduler.stop()
 
     def _drop(self, before: int) -> int:
         self.mirror.refresh()

@@ -63,16 +63,16 @@ class Store(ObjectStore):
         # before anything is written there: a newer version may keep everything in another form
         refuse_newer(path)
         refuse_newer_journal(path)
-        self._ownership = Ownership(path, socket)
+        self.ownership = Ownership(path, socket)
         try:
             erase_noted(path)
             repository = ShadowRepository(path)
             upgrade(repository)
             super().__init__(repository)
-            self._scheduler = MaintenanceScheduler(repository)
+            self.scheduler = MaintenanceScheduler(repository)
             self.notes = Notes(path)
             self.timeline = Timeline(repository)
-            self.maintenance = Maintenance(repository, self.timeline, self.notes, self._scheduler)
+            self.maintenance = Maintenance(repository, self.timeline, self.notes, self.scheduler)
             self.timeline.ensure_readable()
             self._is_erasing = False
             self._coverages: set[ObjectId] = set()
@@ -80,13 +80,13 @@ class Store(ObjectStore):
             self._base: Taken | None = None
             self._epoch = self.timeline.epoch
         except BaseException:
-            self._ownership.release()
+            self.ownership.release()
             raise
 
     def close(self) -> None:
         """Writes the journal into the repository, and lets another process own the store."""
         failpoint("store.close")
-        self._scheduler.stop()
+        self.scheduler.stop()
         self.timeline.close()
         try:
             self.check_present()
@@ -101,7 +101,7 @@ class Store(ObjectStore):
         finally:
             self.repository.journal.close()
             self.notes.close()
-            self._ownership.release()
+            self.ownership.release()
 
     def left_out(self, state: State) -> Mapping[RelPath, ObjectId]:
         """What a snapshot left out because of its rules; see `Coverage`."""
@@ -202,7 +202,7 @@ class Store(ObjectStore):
             self.repository.journal.flush(references, intent)
         for event in events:
             self._remember(event)
-        self._scheduler.consider()
+        self.scheduler.consider()
 
     # what an operation is about to do
 
@@ -264,7 +264,7 @@ class Store(ObjectStore):
             StoreCorrupt, StorageFull, IoError: nothing was changed, or the contents are gone from every snapshot, and
                 the next purge or cleanup removes those that are still on the disk.
         """
-        self._scheduler.stop()
+        self.scheduler.stop()
         call.check()
         self.repository.journal.checkpoint()
         call.check()
@@ -290,7 +290,7 @@ class Store(ObjectStore):
         Raises:
             StorageFull, IoError: nothing was changed, or a part is left, which `finish_erasing` removes.
         """
-        self._scheduler.stop()
+        self.scheduler.stop()
         self.repository.journal.checkpoint()
         before = self.bytes_on_disk()
         call.commit()
@@ -334,7 +334,7 @@ class Store(ObjectStore):
 
         self.check_present()
         if alone:
-            self._scheduler.stop()
+            self.scheduler.stop()
             self.repository.journal.checkpoint()
         if quick:
             return check(self.path, call, quick=True, agrees=self.timeline.agrees)
@@ -358,7 +358,7 @@ class Store(ObjectStore):
         from snapd.store.fsck.checkers import repair
 
         self.check_present()
-        self._scheduler.stop()
+        self.scheduler.stop()
         settle = self.repository.journal.checkpoint
         try:
             found = repair(self.path, directories, work_tree, settle, call, self.timeline.agrees)

@@ -162,8 +162,8 @@ def _annotated_hook(annotation: Any, converter: Converter) -> Structure:
         for mark in marks:
             if isinstance(mark, AtLeast) and structured < mark.minimum:
                 raise _Mismatch(f"expected {_described(base)} of at least {mark.minimum}")
-            if isinstance(mark, Hexadecimal) and not re.fullmatch(f"[0-9a-f]{{{mark.digits}}}", structured):
-                raise _Mismatch(f"expected {mark.digits} lower-case hexadecimal digits")
+            if isinstance(mark, Hexadecimal) and not re.fullmatch(f"[0-9a-f]{{{mark.count()}}}", structured):
+                raise _Mismatch(f"expected {mark.count(' to ')} lower-case hexadecimal digits")
             if isinstance(mark, NotEmpty) and not structured:
                 raise _Mismatch(f"expected {_described(annotation)}")
         return structured

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+from typing import NamedTuple
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -13,8 +13,7 @@ SERVER_NOT_INITIALIZED = -32002
 REQUEST_CANCELLED = -32800
 
 
-@attrs.frozen
-class ErrorKind:
+class ErrorKind(NamedTuple):
     """One kind of error that a request can fail with.
 
     Attributes:
@@ -47,7 +46,8 @@ ERRORS: dict[str, ErrorKind] = {
             1001,
             "unknownSnapshot",
             "no such snapshot",
-            "The workspace's store does not have this snapshot, or it has expired. `data.hash` names it.",
+            "The workspace's store does not have this snapshot, or it has expired. `data.hash` names it. If several "
+            "hashes begin with `data.hash`, `data.candidates` lists up to 10 of them.",
             status=404,
         ),
         ErrorKind(

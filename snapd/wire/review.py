@@ -8,7 +8,7 @@ import attrs
 
 from .session import Hunk
 from .snapshot import CURSOR, DECISIONS, DETAILS, DRY_RUN, NEXT_CURSOR
-from .values import AtLeast, Decision, Detail, FileChange, FileDiff, Limit, OnConflict, Plan, RequestParams, TreeHash
+from .values import AtLeast, Decision, Detail, FileChange, FileDiff, HashPrefix, Limit, OnConflict, Plan, RequestParams
 
 _FILE = "The file: a relative path, an absolute path, or a `file:` URI. A renamed file can be given by either name."
 
@@ -168,7 +168,7 @@ class BlameParams(RequestParams):
     """
 
     file: Annotated[str, "The file: a relative path, an absolute path, or a `file:` URI."]
-    hash: Annotated[TreeHash | None, "The snapshot that has the file. Default: the working tree as it is."] = None
+    hash: Annotated[HashPrefix | None, "The snapshot that has the file. Default: the working tree as it is."] = None
     range: Annotated[LineRange | None, "Only these lines. Default: all."] = None
     content: Annotated[str | None, "A text that the file had, up to 10 MB. Not together with `hash`."] = None
     encoding: Annotated[Literal["base64"] | None, "How `content` encodes the bytes. Default: as UTF-8."] = None

@@ -13,6 +13,7 @@ from .values import (
     FileDiff,
     FormerHistory,
     FullLook,
+    HashPrefix,
     Limit,
     OnConflict,
     Patch,
@@ -125,16 +126,16 @@ class ListResult:
 class PatchParams(RequestParams):
     """Lists the files that differ between a snapshot and the working tree, or another snapshot."""
 
-    hash: Annotated[TreeHash, "The snapshot."]
-    to: Annotated[TreeHash | None, _TO] = None
+    hash: Annotated[HashPrefix, "The snapshot."]
+    to: Annotated[HashPrefix | None, _TO] = None
 
 
 @attrs.frozen(kw_only=True)
 class DiffParams(RequestParams):
     """Returns the difference from a snapshot as one unified diff."""
 
-    hash: Annotated[TreeHash, "The snapshot."]
-    to: Annotated[TreeHash | None, _TO] = None
+    hash: Annotated[HashPrefix, "The snapshot."]
+    to: Annotated[HashPrefix | None, _TO] = None
     files: Annotated[list[str] | None, _FILES] = None
     renames: Annotated[bool, "Whether to show a moved file as one, as `git diff --find-renames` does."] = False
     exact: Annotated[bool, EXACT] = False
@@ -162,8 +163,8 @@ class DiffFullParams(RequestParams):
     One response has at most 32 MiB of contents, whatever `limit` says; the rest follows under `nextCursor`.
     """
 
-    from_: Annotated[TreeHash, "The snapshot."]
-    to: Annotated[TreeHash | None, _TO] = None
+    from_: Annotated[HashPrefix, "The snapshot."]
+    to: Annotated[HashPrefix | None, _TO] = None
     files: Annotated[list[str] | None, _FILES] = None
     contents: Annotated[bool, "Whether to fill in `before` and `after`."] = True
     renames: Annotated[bool, "Whether to detect renames."] = False
@@ -183,7 +184,7 @@ class DiffFullResult:
 class FileAtParams(RequestParams):
     """Returns the bytes of one file in a snapshot."""
 
-    hash: Annotated[TreeHash, "The snapshot."]
+    hash: Annotated[HashPrefix, "The snapshot."]
     file: Annotated[str, _FILE]
 
 
@@ -203,7 +204,7 @@ class FileAtResult:
 class ListFilesParams(RequestParams):
     """Lists the files of a snapshot."""
 
-    hash: Annotated[TreeHash, "The snapshot."]
+    hash: Annotated[HashPrefix, "The snapshot."]
     prefix: Annotated[
         str | None, "Only files whose name starts with this. The names are compared as strings, not part by part."
     ] = None
@@ -226,7 +227,7 @@ class ListFilesResult:
 class FileExistsParams(RequestParams):
     """Says whether a snapshot has a file."""
 
-    hash: Annotated[TreeHash, "The snapshot."]
+    hash: Annotated[HashPrefix, "The snapshot."]
     file: Annotated[str, _FILE]
 
 
@@ -246,7 +247,7 @@ class ExportParams(RequestParams):
     says what is left.
     """
 
-    hash: Annotated[TreeHash, "The snapshot."]
+    hash: Annotated[HashPrefix, "The snapshot."]
     directory: Annotated[
         str,
         "Where to write: an absolute path or a `file:` URI. A folder that is empty, or that does not exist while the "
@@ -276,7 +277,7 @@ class RestoreParams(RequestParams):
     It deletes files that were created since, within the limits of [What may be deleted](#what-may-be-deleted).
     """
 
-    hash: Annotated[TreeHash, "The snapshot."]
+    hash: Annotated[HashPrefix, "The snapshot."]
     dry_run: Annotated[bool, DRY_RUN] = False
     expect: Annotated[Plan | None, EXPECT] = None
     on_conflict: Annotated[OnConflict | None, _ON_CONFLICT] = None

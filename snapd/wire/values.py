@@ -16,9 +16,14 @@ import attrs
 
 @attrs.frozen
 class Hexadecimal:
-    """Marks a string of exactly this many lower-case hexadecimal digits."""
+    """Marks a string of so many lower-case hexadecimal digits: exactly, or with `least` at most."""
 
     digits: int
+    least: int | None = None
+
+    def count(self, separator: str = ",") -> str:
+        """How many digits, such as "40" or "6,40"."""
+        return str(self.digits) if self.least is None else f"{self.least}{separator}{self.digits}"
 
 
 @attrs.frozen
@@ -34,6 +39,8 @@ class NotEmpty:
 
 
 TreeHash = Annotated[str, Hexadecimal(40)]
+
+HashPrefix = Annotated[str, Hexadecimal(40, least=6)]
 
 Plan = Annotated[str, NotEmpty()]
 
@@ -61,6 +68,7 @@ TakenKind = Literal["track", "look", "begin", "end", "message", "before", "after
 
 ALIASES: dict[str, Any] = {
     "TreeHash": TreeHash,
+    "HashPrefix": HashPrefix,
     "FileStatus": FileStatus,
     "OutcomeKind": OutcomeKind,
     "SkipReason": SkipReason,
@@ -171,7 +179,7 @@ class Uncaptured:
 class Patch:
     """The files that differ from a snapshot: the result of `snapshot/patch`, and input for `snapshot/revert`."""
 
-    hash: Annotated[TreeHash, "The snapshot."]
+    hash: Annotated[HashPrefix, "The snapshot. A response has the whole hash."]
     files: Annotated[
         list[str],
         "The files. A response names them by absolute path, or by `file:` URI if the name is not valid UTF-8. A "

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .agent_words import TITLES_AND_COLOURS
 from .errors import ERRORS
@@ -82,8 +80,7 @@ SYSTEM_ERRORS = {
 """The errors of the system that file operations report."""
 
 
-@attrs.frozen
-class OutcomeWords:
+class OutcomeWords(NamedTuple):
     """What happened to a file, and what a plan will do with it: "3 merged", "merge: a.txt"."""
 
     done: str
@@ -110,8 +107,7 @@ ABSENT_REASONS = ("already", *ELSEWHERE_REASONS)
 """There was nothing to do: the file has none of the change."""
 
 
-@attrs.frozen
-class OperationWords:
+class OperationWords(NamedTuple):
     """An operation as a verb and as a noun: "undid 2 steps", "by an undo"."""
 
     past: str
@@ -154,8 +150,7 @@ SNAPSHOT_KINDS = {
 ERROR_TITLES = {error.kind: error.title for error in ERRORS.values()}
 
 
-@attrs.frozen
-class AgentColour:
+class AgentColour(NamedTuple):
     """A colour for an agent.
 
     Attributes:
@@ -184,8 +179,7 @@ PALETTE = (
 """Neither green nor red, which stand for added and deleted lines."""
 
 
-@attrs.frozen
-class AgentWords:
+class AgentWords(NamedTuple):
     """What people call an agent, and its colour: a name in the palette."""
 
     title: str

@@ -54,7 +54,7 @@ HANDLER = '''
 def count_lines(context: Context, params: wire.CountLinesParams) -> wire.CountLinesResult:
     """Counts the lines of a file."""
     path = convert.path(context, params.file, "file")
-    lines = text.count_lines(context.workspace.snapshots.file_at(convert.tree(params.hash), path).data)
+    lines = text.count_lines(context.workspace.snapshots.file_at(convert.tree(context, params.hash), path).data)
     return wire.CountLinesResult(lines=lines, empty=None if lines else True)
 '''
 

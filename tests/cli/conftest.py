@@ -37,7 +37,7 @@ class _Cut(dict[str, str]):
 @pytest.fixture
 def cut_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids that no daemon was asked about are shown by 8 characters."""
-    monkeypatch.setattr(naming, "_beginnings", _Cut())
+    monkeypatch.setattr(naming, "SHORT_NAMES", _Cut())
 
 
 @pytest.fixture

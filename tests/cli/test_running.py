@@ -59,7 +59,7 @@ def test_doctor(own_home: Home) -> None:
     checks = {check["check"]: check for check in first.json["checks"]}
     assert (first.code, first.err) == (0, "")
     assert list(checks) == [
-        "version", "settings", "data", "runtime", "daemon", "daemons", "agents",
+        "version", "settings", "data", "runtime", "daemon", "daemons", "agents", "hooks",
         "rules", "folder", "overlaps", "history", "watches", "leftovers", "store",
     ]  # fmt: skip
     assert all(check["ok"] for check in checks.values())

@@ -515,8 +515,8 @@ def _maintain(act: Act) -> None:
     for state in ("second", "many", "third", "large", "second"):
         act.become(state)
         act.track(state)
-        keeper = act.bench.workspace.store._scheduler
-        thread = keeper._thread
+        keeper = act.bench.workspace.store.scheduler
+        thread = keeper.thread
         if thread is not None:
             thread.join()
     act.bench.close()

@@ -58,12 +58,10 @@ def test_names() -> None:
 
 def test_making_one_touches_nothing(home: Home, tmp_path: Path) -> None:
     before = sorted(os.listdir(home.path))
-    snapshot = Snapshot(tmp_path / "not there", data_dir=tmp_path / "data")
+    snapshot = Snapshot(tmp_path, data_dir=tmp_path / "data")
     assert sorted(os.listdir(home.path)) == before
     assert os.listdir(tmp_path) == []
     snapshot.close()
-    with pytest.raises(WorkspaceRefused):
-        snapshot.track()
     with pytest.raises(ValueError, match="errors: expected 'raise' or 'degrade'"):
         Snapshot(tmp_path, errors="ignore")  # type: ignore[arg-type]
 
@@ -494,3 +492,29 @@ def test_export(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             snapshot.export(tree, tmp_path / "out\udcff")
     with Snapshot(project, errors="degrade") as snapshot:
         assert snapshot.export(tree, tmp_path / "out\udcff").files == 0
+
+
+def test_a_hash_may_be_short(home: Home, project: Path) -> None:
+    with Snapshot(project) as snap:
+        tree = taken(snap)
+        assert snap.list_files(tree[:8]) == snap.list_files(tree)
+        assert snap.patch(tree[:6]).hash == tree
+        unused = "0" * 7 if not tree.startswith("0000000") else "1" * 7
+        with pytest.raises(UnknownSnapshot, match="no snapshot of this folder begins with"):
+            snap.list_files(unused)
+
+
+def test_what_objects_are(home: Home, project: Path) -> None:
+    with Snapshot(project) as snap, snap.session("s", agent="claude", title="Fix it") as session:
+        assert repr(snap) == f"<Snapshot of {str(project)!r}>"
+        assert repr(session) == "<Session s 'claude' 'Fix it'>"
+        with session.step(tool="Edit") as step:
+            assert repr(step) == f"<Step {step.step_id} 'Edit', open>"
+        assert repr(step).endswith("over>")
+        with pytest.raises(TypeError, match=r"write revert\(hash, files\)"):
+            snap.revert([taken(snap)])  # type: ignore[list-item]
+
+
+def test_a_missing_folder_fails_at_once(home: Home, project: Path) -> None:
+    with pytest.raises(WorkspaceRefused, match="does not exist"):
+        Snapshot(project / "nothing")

@@ -265,7 +265,7 @@ def test_packs_are_put_together_in_the_background(here: Agents, remote: str) -> 
     elsewhere = here.bench.workspace.remote_sessions
     assert elsewhere.clean_in_background(0, Call()) == 0
     (upkeep,) = elsewhere._upkeep.values()  # type: ignore[attr-defined]
-    thread = upkeep._scheduler._thread
+    thread = upkeep.scheduler.thread
     assert thread is not None
     thread.join()
     assert len(list((folder / "objects" / "pack").glob("*.pack"))) < 12

@@ -90,8 +90,8 @@ class Steps:
 
     def leave(self) -> None:
         """Ends its process without a close."""
-        self.store._ownership.release()
-        database = self.store.timeline._database
+        self.store.ownership.release()
+        database = self.store.timeline.database
         if database is not None:
             # what was not written yet is lost
             database.connection.close()

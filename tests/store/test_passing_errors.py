@@ -107,7 +107,7 @@ def packed_with_deltas(steps: Steps) -> tuple[ObjectId, Files]:
     contents = {f"f{at}": b"".join([*lines[:at], b"other\n", *lines[at:]]) for at in range(9)}
     steps.take({"beside": BESIDE})
     tree = steps.take(contents)
-    steps.store._scheduler.repack_all(Call())
+    steps.store.scheduler.repack_all(Call())
     (pack,) = steps.path.glob("objects/pack/*.pack")
     assert b"chain length" in steps.git("verify-pack", "-v", str(pack))
     return tree, contents
@@ -167,7 +167,7 @@ def test_what_libgit2_has_only_words_for(
     def fails(*_: object) -> None:
         raise pygit2.GitError(message)
 
-    monkeypatch.setattr(packing._PackBuilder, "write", fails)
+    monkeypatch.setattr(packing.PathPackBuilder, "write", fails)
     with pytest.raises((IoError, StorageFull)) as caught:
         repack(steps.store.repository, NOW, CancelToken())
     assert caught.value.data["errno"] == expected

@@ -9,68 +9,13 @@ from snapd_client.requests import Requests, several_or_none
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, overload
+    from typing import Any, Concatenate, Literal, ParamSpec, Protocol, overload
 
     from snapd_client import protocol as p
     from snapd_client.notifications import OnProgress
     from snapd_client.uris import FileName
 
     P = ParamSpec("P")
-
-    MethodName: TypeAlias = Literal[
-        "snapshot/track",
-        "snapshot/list",
-        "snapshot/patch",
-        "snapshot/diff",
-        "snapshot/diffFull",
-        "snapshot/fileAt",
-        "snapshot/listFiles",
-        "snapshot/fileExists",
-        "snapshot/export",
-        "snapshot/restore",
-        "snapshot/revert",
-        "snapshot/status",
-        "snapshot/cleanup",
-        "snapshot/purge",
-        "snapshot/check",
-        "snapshot/events",
-        "session/start",
-        "session/end",
-        "session/list",
-        "session/steps",
-        "session/message",
-        "session/messages",
-        "session/news",
-        "session/diff",
-        "session/undo",
-        "session/redo",
-        "session/revert",
-        "session/unrevert",
-        "session/history",
-        "session/activity",
-        "session/push",
-        "session/fetch",
-        "session/export",
-        "session/import",
-        "session/apply",
-        "session/handover",
-        "session/takeover",
-        "agent/report",
-        "step/begin",
-        "step/end",
-        "step/find",
-        "session/prefixes",
-        "step/diff",
-        "step/changes",
-        "step/hunks",
-        "step/revertHunks",
-        "step/revertFiles",
-        "review/list",
-        "review/file",
-        "review/keep",
-        "review/revert",
-        "snapshot/blame",
-    ]
 
     class Request(Protocol[P]):
         """Sends a request: the name of the method decides which params it takes and what it returns."""
@@ -320,6 +265,413 @@ if TYPE_CHECKING:
             self, method: Literal["snapshot/blame"], params: p.BlameParams, *args: P.args, **kwargs: P.kwargs
         ) -> p.BlameResult: ...
 
+    class RequestTo(Protocol[P]):
+        """Sends a request to somebody; see `Request`."""
+
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["snapshot/track"],
+            params: p.TrackParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.TrackResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["snapshot/list"],
+            params: p.ListParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.ListResult: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["snapshot/patch"], params: p.PatchParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.Patch: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["snapshot/diff"], params: p.DiffParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.DiffResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["snapshot/diffFull"],
+            params: p.DiffFullParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.DiffFullResult: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["snapshot/fileAt"], params: p.FileAtParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.FileAtResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["snapshot/listFiles"],
+            params: p.ListFilesParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.ListFilesResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["snapshot/fileExists"],
+            params: p.FileExistsParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.FileExistsResult: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["snapshot/export"], params: p.ExportParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.ExportResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["snapshot/restore"],
+            params: p.RestoreParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.Outcome: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["snapshot/revert"], params: p.RevertParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.Outcome: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["snapshot/status"],
+            params: p.StatusParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.StatusResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["snapshot/cleanup"],
+            params: p.CleanupParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.CleanupResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["snapshot/purge"],
+            params: p.PurgeParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.PurgeResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["snapshot/check"],
+            params: p.CheckParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.CheckResult: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["snapshot/events"], params: p.EventsParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.EventsResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/start"],
+            params: p.SessionStartParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionStartResult: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["session/end"], params: p.SessionEndParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.SessionEndResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/list"],
+            params: p.SessionListParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionListResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/steps"],
+            params: p.SessionStepsParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionStepsResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/message"],
+            params: p.SessionMessageParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionMessageResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/messages"],
+            params: p.SessionMessagesParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionMessagesResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/news"],
+            params: p.SessionNewsParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionNewsResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/diff"],
+            params: p.SessionDiffParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionDiffResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/undo"],
+            params: p.SessionUndoParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.StepsOutcome: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/redo"],
+            params: p.SessionRedoParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.StepsOutcome: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/revert"],
+            params: p.SessionRevertParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.RevertOutcome: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/unrevert"],
+            params: p.SessionUnrevertParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.Outcome: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/history"],
+            params: p.HistoryParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.HistoryResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/activity"],
+            params: p.ActivityParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.ActivityResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/push"],
+            params: p.SessionPushParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionPushResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/fetch"],
+            params: p.SessionFetchParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionFetchResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/export"],
+            params: p.SessionExportParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionExportResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/import"],
+            params: p.SessionImportParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionFetchResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/apply"],
+            params: p.SessionApplyParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionApplyResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/handover"],
+            params: p.SessionHandoverParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionHandoverResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/takeover"],
+            params: p.SessionTakeoverParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.SessionTakeoverResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["agent/report"],
+            params: p.AgentReportParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.AgentReportResult: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["step/begin"], params: p.StepBeginParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.StepBeginResult: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["step/end"], params: p.StepEndParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.StepEndResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["step/find"],
+            params: p.StepFindParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.StepFindResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["session/prefixes"],
+            params: p.PrefixesParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.PrefixesResult: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["step/diff"], params: p.StepDiffParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.DiffResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["step/changes"],
+            params: p.StepChangesParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.StepChangesResult: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["step/hunks"], params: p.StepHunksParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.StepHunksResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["step/revertHunks"],
+            params: p.StepRevertHunksParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.Outcome: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["step/revertFiles"],
+            params: p.StepRevertFilesParams,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.Outcome: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["review/list"],
+            params: p.ReviewListParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.ReviewListResult: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["review/file"], params: p.ReviewFileParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.ReviewFileResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["review/keep"],
+            params: p.ReviewKeepParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.ReviewListResult: ...
+        @overload
+        def __call__(
+            self,
+            to: Any,
+            method: Literal["review/revert"],
+            params: p.ReviewRevertParams = ...,
+            *args: P.args,
+            **kwargs: P.kwargs,
+        ) -> p.Outcome: ...
+        @overload
+        def __call__(
+            self, to: Any, method: Literal["snapshot/blame"], params: p.BlameParams, *args: P.args, **kwargs: P.kwargs
+        ) -> p.BlameResult: ...
+
     class _Attribute(Protocol[P]):
         def __get__(self, instance: Any, owner: Any = ..., /) -> Request[P]: ...
 
@@ -327,8 +679,8 @@ if TYPE_CHECKING:
         """Types a method that sends any request, from its name and params."""
         ...
 
-    def typed_function(function: Callable[Concatenate[str, Any, P], Any]) -> Request[P]:
-        """Types a function that sends any request, from its name and params."""
+    def typed_function(function: Callable[Concatenate[Any, str, Any, P], Any]) -> RequestTo[P]:
+        """Types a function that sends any request to its first argument."""
         ...
 
 else:
@@ -452,8 +804,8 @@ class Methods(Requests):
 
     def patch(
         self,
-        hash: p.TreeHash,
-        to: p.TreeHash | None = None,
+        hash: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         *,
         workspace_uri: str | None = None,
         timeout: float | None = None,
@@ -466,8 +818,8 @@ class Methods(Requests):
 
     def diff(
         self,
-        hash: p.TreeHash,
-        to: p.TreeHash | None = None,
+        hash: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         files: Iterable[FileName] | None = None,
         *,
         renames: bool | None = None,
@@ -491,8 +843,8 @@ class Methods(Requests):
 
     def diff_full(
         self,
-        from_: p.TreeHash,
-        to: p.TreeHash | None = None,
+        from_: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         files: Iterable[FileName] | None = None,
         *,
         contents: bool | None = None,
@@ -518,8 +870,8 @@ class Methods(Requests):
 
     def diff_full_all(
         self,
-        from_: p.TreeHash,
-        to: p.TreeHash | None = None,
+        from_: p.HashPrefix,
+        to: p.HashPrefix | None = None,
         files: Iterable[FileName] | None = None,
         *,
         contents: bool | None = None,
@@ -542,7 +894,7 @@ class Methods(Requests):
 
     def file_at(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         file: FileName,
         *,
         workspace_uri: str | None = None,
@@ -556,7 +908,7 @@ class Methods(Requests):
 
     def list_files(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         prefix: str | None = None,
         cursor: str | None = None,
         *,
@@ -572,7 +924,7 @@ class Methods(Requests):
 
     def list_files_all(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         prefix: str | None = None,
         limit: int | None = None,
         *,
@@ -586,7 +938,7 @@ class Methods(Requests):
 
     def file_exists(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         file: FileName,
         *,
         workspace_uri: str | None = None,
@@ -600,7 +952,7 @@ class Methods(Requests):
 
     def export(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         directory: FileName,
         files: Iterable[FileName] | None = None,
         *,
@@ -615,7 +967,7 @@ class Methods(Requests):
 
     def restore(
         self,
-        hash: p.TreeHash,
+        hash: p.HashPrefix,
         dry_run: bool | None = None,
         expect: str | None = None,
         *,
@@ -1662,7 +2014,7 @@ class Methods(Requests):
     def blame(
         self,
         file: FileName,
-        hash: p.TreeHash | None = None,
+        hash: p.HashPrefix | None = None,
         range: p.LineRange | None = None,
         *,
         content: str | None = None,

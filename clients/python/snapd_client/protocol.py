@@ -48,6 +48,7 @@ __all__ = [
     "FormerHistory",
     "FullLook",
     "GitCommit",
+    "HashPrefix",
     "HistoryParams",
     "HistoryResult",
     "Hunk",
@@ -166,6 +167,7 @@ __all__ = [
 ]
 
 TreeHash = str
+HashPrefix = str
 FileStatus = Literal["added", "deleted", "modified"]
 OutcomeKind = Literal["restored", "deleted", "merged", "unchanged", "conflict", "kept", "skipped", "failed"]
 SkipReason = Literal["tooLarge", "unreadable", "special", "unstable", "unsupportedName", "purged"]
@@ -284,22 +286,22 @@ class ListResult(_ListResultRequired, total=False):
 
 
 class _PatchParamsRequired(RequestParams):
-    hash: TreeHash
+    hash: HashPrefix
     """The snapshot."""
 
 
 class PatchParams(_PatchParamsRequired, total=False):
     """The params of `snapshot/patch`."""
 
-    to: TreeHash | None
+    to: HashPrefix | None
     """The snapshot to compare with. Default: the working tree."""
 
 
 class Patch(TypedDict):
     """The files that differ from a snapshot: the result of `snapshot/patch`, and input for `snapshot/revert`."""
 
-    hash: TreeHash
-    """The snapshot."""
+    hash: HashPrefix
+    """The snapshot. A response has the whole hash."""
     files: list[str]
     """The files. A response names them by absolute path, or by `file:` URI if the name is not valid UTF-8. A request
     may use absolute paths, relative paths and `file:` URIs.
@@ -307,14 +309,14 @@ class Patch(TypedDict):
 
 
 class _DiffParamsRequired(RequestParams):
-    hash: TreeHash
+    hash: HashPrefix
     """The snapshot."""
 
 
 class DiffParams(_DiffParamsRequired, total=False):
     """The params of `snapshot/diff`."""
 
-    to: TreeHash | None
+    to: HashPrefix | None
     """The snapshot to compare with. Default: the working tree."""
     files: list[str] | None
     """Only these files: relative paths, absolute paths, or `file:` URIs."""
@@ -342,13 +344,13 @@ class DiffResult(_DiffResultRequired, total=False):
     """How `diff` encodes the bytes, if `exact` was asked for and they are not UTF-8."""
 
 
-_DiffFullParamsKeywords = TypedDict("_DiffFullParamsKeywords", {"from": TreeHash})
+_DiffFullParamsKeywords = TypedDict("_DiffFullParamsKeywords", {"from": HashPrefix})
 
 
 class DiffFullParams(RequestParams, _DiffFullParamsKeywords, total=False):
     """The params of `snapshot/diffFull`."""
 
-    to: TreeHash | None
+    to: HashPrefix | None
     """The snapshot to compare with. Default: the working tree."""
     files: list[str] | None
     """Only these files: relative paths, absolute paths, or `file:` URIs."""
@@ -419,7 +421,7 @@ class DiffFullResult(_DiffFullResultRequired, total=False):
 class FileAtParams(RequestParams):
     """The params of `snapshot/fileAt`."""
 
-    hash: TreeHash
+    hash: HashPrefix
     """The snapshot."""
     file: str
     """The file: a relative path, an absolute path, or a `file:` URI."""
@@ -443,7 +445,7 @@ class FileAtResult(TypedDict):
 
 
 class _ListFilesParamsRequired(RequestParams):
-    hash: TreeHash
+    hash: HashPrefix
     """The snapshot."""
 
 
@@ -475,7 +477,7 @@ class ListFilesResult(_ListFilesResultRequired, total=False):
 class FileExistsParams(RequestParams):
     """The params of `snapshot/fileExists`."""
 
-    hash: TreeHash
+    hash: HashPrefix
     """The snapshot."""
     file: str
     """The file: a relative path, an absolute path, or a `file:` URI."""
@@ -489,7 +491,7 @@ class FileExistsResult(TypedDict):
 
 
 class _ExportParamsRequired(RequestParams):
-    hash: TreeHash
+    hash: HashPrefix
     """The snapshot."""
     directory: str
     """Where to write: an absolute path or a `file:` URI. A folder that is empty, or that does not exist while the one
@@ -518,7 +520,7 @@ class ExportResult(TypedDict):
 
 
 class _RestoreParamsRequired(RequestParams):
-    hash: TreeHash
+    hash: HashPrefix
     """The snapshot."""
 
 
@@ -2598,7 +2600,7 @@ class _BlameParamsRequired(RequestParams):
 class BlameParams(_BlameParamsRequired, total=False):
     """The params of `snapshot/blame`."""
 
-    hash: TreeHash | None
+    hash: HashPrefix | None
     """The snapshot that has the file. Default: the working tree as it is."""
     range: LineRange | None
     """Only these lines. Default: all."""

@@ -5,6 +5,9 @@ export const PROTOCOL_VERSION = 1;
 /** The id of a git tree: 40 lower-case hexadecimal digits. */
 export type TreeHash = string;
 
+/** The first digits of such an id, 6 or more. */
+export type HashPrefix = string;
+
 export type FileStatus = "added" | "deleted" | "modified";
 
 export type OutcomeKind = "restored" | "deleted" | "merged" | "unchanged" | "conflict" | "kept" | "skipped" | "failed";
@@ -102,15 +105,15 @@ export interface ListResult {
 /** The params of `snapshot/patch`. */
 export interface PatchParams extends RequestParams {
   /** The snapshot. */
-  hash: TreeHash;
+  hash: HashPrefix;
   /** The snapshot to compare with. Default: the working tree. */
-  to?: TreeHash;
+  to?: HashPrefix;
 }
 
 /** The files that differ from a snapshot: the result of `snapshot/patch`, and input for `snapshot/revert`. */
 export interface Patch {
-  /** The snapshot. */
-  hash: TreeHash;
+  /** The snapshot. A response has the whole hash. */
+  hash: HashPrefix;
   /** The files. A response names them by absolute path, or by `file:` URI if the name is not valid UTF-8. A request may use absolute paths, relative paths and `file:` URIs. */
   files: string[];
 }
@@ -118,9 +121,9 @@ export interface Patch {
 /** The params of `snapshot/diff`. */
 export interface DiffParams extends RequestParams {
   /** The snapshot. */
-  hash: TreeHash;
+  hash: HashPrefix;
   /** The snapshot to compare with. Default: the working tree. */
-  to?: TreeHash;
+  to?: HashPrefix;
   /** Only these files: relative paths, absolute paths, or `file:` URIs. */
   files?: string[];
   /** Whether to show a moved file as one, as `git diff --find-renames` does. */
@@ -146,9 +149,9 @@ export interface DiffResult {
 /** The params of `snapshot/diffFull`. */
 export interface DiffFullParams extends RequestParams {
   /** The snapshot. */
-  from: TreeHash;
+  from: HashPrefix;
   /** The snapshot to compare with. Default: the working tree. */
-  to?: TreeHash;
+  to?: HashPrefix;
   /** Only these files: relative paths, absolute paths, or `file:` URIs. */
   files?: string[];
   /** Whether to fill in `before` and `after`. */
@@ -206,7 +209,7 @@ export interface DiffFullResult {
 /** The params of `snapshot/fileAt`. */
 export interface FileAtParams extends RequestParams {
   /** The snapshot. */
-  hash: TreeHash;
+  hash: HashPrefix;
   /** The file: a relative path, an absolute path, or a `file:` URI. */
   file: string;
 }
@@ -230,7 +233,7 @@ export interface FileAtResult {
 /** The params of `snapshot/listFiles`. */
 export interface ListFilesParams extends RequestParams {
   /** The snapshot. */
-  hash: TreeHash;
+  hash: HashPrefix;
   /** Only files whose name starts with this. The names are compared as strings, not part by part. */
   prefix?: string;
   /** The `nextCursor` of the page before. The other params must be the same, except `limit`; otherwise the request fails with `invalidParams`. */
@@ -250,7 +253,7 @@ export interface ListFilesResult {
 /** The params of `snapshot/fileExists`. */
 export interface FileExistsParams extends RequestParams {
   /** The snapshot. */
-  hash: TreeHash;
+  hash: HashPrefix;
   /** The file: a relative path, an absolute path, or a `file:` URI. */
   file: string;
 }
@@ -264,7 +267,7 @@ export interface FileExistsResult {
 /** The params of `snapshot/export`. */
 export interface ExportParams extends RequestParams {
   /** The snapshot. */
-  hash: TreeHash;
+  hash: HashPrefix;
   /** Where to write: an absolute path or a `file:` URI. A folder that is empty, or that does not exist while the one above it does. Symlinks that lead there are followed. It may lie neither in a store or a git repository (a `.git`, or a bare one), nor in the workspace itself, except in a folder there that is ignored. */
   directory: string;
   /** Only these files and what is in these folders: relative paths, absolute paths, or `file:` URIs. Those that the snapshot does not have are passed over. The directory may then hold other files, for example from an earlier export. Missing empty folders are made in any case. */
@@ -282,7 +285,7 @@ export interface ExportResult {
 /** The params of `snapshot/restore`. */
 export interface RestoreParams extends RequestParams {
   /** The snapshot. */
-  hash: TreeHash;
+  hash: HashPrefix;
   /** Report what the request would do, without doing it. */
   dryRun?: boolean;
   /** The `plan` that was confirmed: if another one would be carried out, nothing is. See Plans. */
@@ -1888,7 +1891,7 @@ export interface BlameParams extends RequestParams {
   /** The file: a relative path, an absolute path, or a `file:` URI. */
   file: string;
   /** The snapshot that has the file. Default: the working tree as it is. */
-  hash?: TreeHash;
+  hash?: HashPrefix;
   /** Only these lines. Default: all. */
   range?: LineRange;
   /** A text that the file had, up to 10 MB. Not together with `hash`. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from snapd.authorship import agent_trace, git_ai
@@ -51,7 +52,7 @@ def tell_authors(options: argparse.Namespace) -> int:
     with backend(options) as found:
         repository = Repository.around(os.path.realpath(os.fsencode(options.directory)), Git.of_user(os.environ))
         commits, is_range = named(repository, options.files[0] if options.files else None)
-        attribution = Attribution(lambda method, params: ask(found, method, params), repository.top)
+        attribution = Attribution(partial(ask, found), repository.top)
         left_out: set[bytes] = set()
         kept: list[str] = []
 

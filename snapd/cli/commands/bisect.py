@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Annotated, Literal
 
+    from snapd_client.protocol import ExportParams
+
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
     from snapd.wire.session import Step
@@ -298,7 +300,7 @@ class Exports:
 
     def bring(self, tree: str) -> bytes:
         """Has the folder be a snapshot; gives its path."""
-        about = {"hash": tree, "directory": to_uri(self._scratch.path)}
+        about: ExportParams = {"hash": tree, "directory": to_uri(self._scratch.path)}
         if self._tree is None:
             ask(self._found, "snapshot/export", about)
             self._scratch.note(None)

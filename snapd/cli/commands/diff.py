@@ -119,7 +119,7 @@ def diff(options: argparse.Namespace) -> int:
     with backend(options) as found:
         files = options.files and [in_folder(options, path) for path in options.files]
         hash_, to = find_sides(found, options.hash, options.to)
-        params = {"hash": hash_, "to": to, "files": files, "renames": True, **form_of(options)}
+        params: Any = {"hash": hash_, "to": to, "files": files, "renames": True, **form_of(options)}
         result = ask(found, "snapshot/diff", params)
     if options.json:
         print_json(result)
@@ -160,8 +160,8 @@ def show(options: argparse.Namespace) -> int:
             field="FILE@SNAPSHOT",
         )
     with backend(options) as found, suggesting(found):
-        params = {"hash": find_snapshot(found, word), "file": in_folder(options, file)}
-        result = ask(found, "snapshot/fileAt", params)
+        tree = find_snapshot(found, word)
+        result = ask(found, "snapshot/fileAt", {"hash": tree, "file": in_folder(options, file)})
     if options.json:
         print_json(result)
         return DONE
@@ -213,8 +213,8 @@ def _export_arguments(parser: Parser) -> None:
 def export(options: argparse.Namespace) -> int:
     """Write the files of a snapshot to another folder, as plain files."""
     with backend(options) as found:
-        params = {"hash": find_snapshot(found, options.hash), "directory": in_folder(options, options.to)}
-        result = ask(found, "snapshot/export", params)
+        tree = find_snapshot(found, options.hash)
+        result = ask(found, "snapshot/export", {"hash": tree, "directory": in_folder(options, options.to)})
     if options.json:
         print_json(result)
     else:

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from snapd_client.protocol import SessionFetchParams, SessionFetchResult, Signature
+
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
 
 
-def _tell_fetched(options: argparse.Namespace, result: dict[str, Any], nothing: str) -> int:
+def _tell_fetched(options: argparse.Namespace, result: SessionFetchResult, nothing: str) -> int:
     """Says which sessions came."""
     if options.json:
         print_json(result)
@@ -45,7 +47,7 @@ def _tell_fetched(options: argparse.Namespace, result: dict[str, Any], nothing: 
     return DONE
 
 
-def _signed(painter: Painter, signature: dict[str, Any]) -> str:
+def _signed(painter: Painter, signature: Signature) -> str:
     return painter.paint(signature_words(signature), STYLES[signature["state"]])
 
 
@@ -59,9 +61,13 @@ def _fetch_arguments(parser: Parser) -> None:
 @Command("fetch", "other machines", _fetch_arguments, answer="SessionFetchResult", example="fetch origin", plays=False)
 def fetch(options: argparse.Namespace) -> int:
     """Fetch sessions from a git repository; the folder is not touched."""
-    params = {"remote": remote_of(options), "sessionIds": options.sessions or None}
+    params: SessionFetchParams = {
+        "remote": remote_of(options),
+        "sessionIds": options.sessions or None,
+        "dryRun": options.dry_run,
+    }
     with backend(options) as found:
-        result = ask(found, "session/fetch", {**params, "dryRun": options.dry_run})
+        result = ask(found, "session/fetch", params)
     return _tell_fetched(options, result, "nothing new there")
 
 

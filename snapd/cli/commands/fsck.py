@@ -102,7 +102,7 @@ def check_folder(options: argparse.Namespace, folder: str, *, repair: bool = Fal
     }
 
 
-def _ask(options: argparse.Namespace, folder: str, params: dict[str, Any]) -> Any:
+def _ask(options: argparse.Namespace, folder: str, params: Any) -> Any:
     with backend(options, folder) as found:
         return ask(found, "snapshot/check", params)
 

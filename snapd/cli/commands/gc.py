@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import argparse
     from typing import Annotated, Any
 
+    from snapd_client.protocol import CleanupResult
+
     from snapd.cli.parsing.usage import Parser
     from snapd.settings.table import Settings
     from snapd.store.usage.usage import Found
@@ -145,7 +147,7 @@ def _all(options: argparse.Namespace) -> int:
     return NOT_ALL if any("error" in row for row in rows) else DONE
 
 
-def _one(options: argparse.Namespace, found: Found, settings: Settings) -> dict[str, Any]:
+def _one(options: argparse.Namespace, found: Found, settings: Settings) -> CleanupResult:
     """Cleans a store: through the process that owns it, or else here, without looking at its folder."""
     from snapd.model.call import Call
     from snapd.store.store import Store
@@ -169,7 +171,7 @@ def _one(options: argparse.Namespace, found: Found, settings: Settings) -> dict[
     return {"removed": removed, "freedBytes": freed}
 
 
-def _through_owner(options: argparse.Namespace, found: Found, locked: StoreLocked) -> dict[str, Any]:
+def _through_owner(options: argparse.Namespace, found: Found, locked: StoreLocked) -> CleanupResult:
     from snapd.backend import open_remote
 
     socket = locked.data.get("socket")
@@ -177,11 +179,9 @@ def _through_owner(options: argparse.Namespace, found: Found, locked: StoreLocke
         raise locked
     daemon = open_remote(socket, found.root, {})
     try:
-        params = {"olderThanDays": options.older_than, "dryRun": options.dry_run}
-        result: dict[str, Any] = ask(daemon, "snapshot/cleanup", params)
+        return ask(daemon, "snapshot/cleanup", {"olderThanDays": options.older_than, "dryRun": options.dry_run})
     finally:
         daemon.close()
-    return result
 
 
 def _missing(options: argparse.Namespace, found: Found, there: list[str]) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def _missing(options: argparse.Namespace, found: Found, there: list[str]) -> dic
     return {"freedBytes": remove(found.path), "gone": True}
 
 
-def _print(options: argparse.Namespace, row: dict[str, Any]) -> None:
+def _print(options: argparse.Namespace, row: Any) -> None:
     name = shell_name(row["folder"] or row["store"])
     if "error" in row:
         print(f"snapd: {name}: {printable(row['error'])}\nhint: {printable(row['hint'])}", file=sys.stderr)
@@ -216,7 +216,7 @@ def _print(options: argparse.Namespace, row: dict[str, Any]) -> None:
         print(f"{name}: {_told(options, row)}")
 
 
-def _told(options: argparse.Namespace, result: dict[str, Any]) -> str:
+def _told(options: argparse.Namespace, result: CleanupResult) -> str:
     if options.dry_run:
         return (
             f"{result['removed']} snapshots would be removed, {size(result['freedBytes'])} freed, and the rest packed"

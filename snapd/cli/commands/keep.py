@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.exit_codes import DONE
@@ -41,7 +42,7 @@ def keep(options: argparse.Namespace) -> int:
         before = pending(found)
         if options.patch:
             rows = named(options, before, options.what)
-            choose_hunks(options, found, rows, "keep", lambda params: ask(found, "review/keep", params))
+            choose_hunks(options, found, rows, "keep", partial(ask, found, "review/keep"))
         else:
             ask(found, "review/keep", _meant(options, found, before))
         left = ask(found, "review/list", {})
@@ -70,7 +71,7 @@ def revert_pending(options: argparse.Namespace) -> int:
     return max(codes) if codes else declined(options)
 
 
-def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, Any]]) -> dict[str, Any]:
+def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, Any]]) -> Any:
     """The params that say what is kept."""
     given = [bool(options.what), options.session is not None, options.all]
     if sum(given) != 1:

@@ -284,19 +284,19 @@ def _diffs(found: Backend, entries: list[dict[str, Any]], options: argparse.Name
     return [_diff_of(found, entry, form_of(options), only=bool(options.files)) for entry in entries]
 
 
-def _diff_of(found: Backend, entry: dict[str, Any], form: dict[str, bool], *, only: bool) -> str:
+def _diff_of(found: Backend, entry: dict[str, Any], form: Any, *, only: bool) -> str:
     """What an entry changed, as a unified diff; with `only`, in those of its files that were asked for."""
     # the names that these files had then
     names = [name for row in entry["files"] for name in (file_of(row), row.get("renamedFrom")) if name]
     if entry["kind"] == "step":
-        about = {"stepId": entry["step"]["stepId"], "files": names if only else None, **form}
-        return diff_text(ask(found, "step/diff", about))
+        of_step: Any = {"stepId": entry["step"]["stepId"], "files": names if only else None, **form}
+        return diff_text(ask(found, "step/diff", of_step))
     if entry["kind"] == "message":
         return ""
     # between the two snapshots around what the user changed, an agent may have changed other files
     files = names if only or entry["kind"] == "user" else None
-    about = {"hash": entry["before"], "to": entry["after"], "files": files, "renames": True, **form}
-    return diff_text(ask(found, "snapshot/diff", about))
+    between: Any = {"hash": entry["before"], "to": entry["after"], "files": files, "renames": True, **form}
+    return diff_text(ask(found, "snapshot/diff", between))
 
 
 def _with_diffs(painter: Painter, lines: list[str], diffs: list[str]) -> str:
@@ -312,7 +312,8 @@ def show_step(options: argparse.Namespace) -> int:
     with backend(options) as found:
         named = _with_renames(found, find_step(found, options.what))
         parts = list(_parts(found, named))
-        diff = diff_text(ask(found, "step/diff", {"stepId": named["stepId"], **form_of(options)}))
+        params: Any = {"stepId": named["stepId"], **form_of(options)}
+        diff = diff_text(ask(found, "step/diff", params))
         signature = None if options.json else _signature(found, named)
     if options.json:
         print_json({"step": named, "diff": diff})
@@ -333,7 +334,7 @@ def _with_renames(found: Backend, step: dict[str, Any]) -> dict[str, Any]:
     return dict(again[0])
 
 
-def _parts(found: Backend, step: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _parts(found: Backend, step: Any) -> Iterator[Any]:
     for part in ask(found, "step/find", {"prefix": "", "parentStepId": step["stepId"]})["steps"][::-1]:
         yield part
         yield from _parts(found, part)

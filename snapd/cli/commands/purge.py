@@ -16,7 +16,8 @@ from snapd.model.errors import InvalidParams
 
 if TYPE_CHECKING:
     import argparse
-    from typing import Any
+
+    from snapd_client.protocol import PurgeParams, PurgeResult
 
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
@@ -73,14 +74,14 @@ def purge(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _params(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
+def _params(options: argparse.Namespace, found: Backend) -> PurgeParams:
     if options.workspace:
         return {"everything": True}
     messages = [find_message(found, word)["messageId"] for word in options.messages or ()]
     return {"files": [in_folder(options, file) for file in options.files] or None, "messages": messages or None}
 
 
-def _show_plan(options: argparse.Namespace, told: dict[str, Any]) -> int:
+def _show_plan(options: argparse.Namespace, told: PurgeResult) -> int:
     if options.json:
         print_json(told)
     else:
@@ -88,7 +89,7 @@ def _show_plan(options: argparse.Namespace, told: dict[str, Any]) -> int:
     return DONE
 
 
-def _check(told: dict[str, Any]) -> None:
+def _check(told: PurgeResult) -> None:
     """Makes sure that it can be done; raises `InvalidParams`."""
     here = [shell_name(row["file"]) for row in told["files"] if row["inFolder"]]
     if here:
@@ -99,7 +100,7 @@ def _check(told: dict[str, Any]) -> None:
         )
 
 
-def _plan(told: dict[str, Any], *, everything: bool) -> list[str]:
+def _plan(told: PurgeResult, *, everything: bool) -> list[str]:
     rows = told["files"]
     lines = []
     for row in rows:
@@ -117,11 +118,11 @@ def _plan(told: dict[str, Any], *, everything: bool) -> list[str]:
     return [f"{_counted(told, everything=everything)}{total}", *lines]
 
 
-def _remotes(told: dict[str, Any]) -> str:
+def _remotes(told: PurgeResult) -> str:
     return ", ".join(map(printable, told["remotes"]))
 
 
-def _counted(result: dict[str, Any], *, everything: bool) -> str:
+def _counted(result: PurgeResult, *, everything: bool) -> str:
     snapshots = counted(result["snapshots"], "snapshot")
     if result["messages"]:
         words = f"{counted(result['messages'], 'prompt')} {'removed' if result['applied'] else 'to be removed'}"
@@ -132,5 +133,5 @@ def _counted(result: dict[str, Any], *, everything: bool) -> str:
     return _rewritten(result)
 
 
-def _rewritten(result: dict[str, Any]) -> str:
+def _rewritten(result: PurgeResult) -> str:
     return f"{counted(result['snapshots'], 'snapshot')} {'rewritten' if result['applied'] else 'to be rewritten'}"

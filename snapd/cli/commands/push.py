@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
+    from snapd_client.protocol import SessionPushParams, SessionPushResult
+
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
 
@@ -49,8 +51,8 @@ class Leaving:
         with_folder: whether the folder goes with the sessions.
     """
 
-    method: str
-    params: dict[str, Any]
+    method: Any
+    params: Any
     verb: str
     done: str
     where: Callable[[dict[str, Any]], str]
@@ -81,7 +83,8 @@ def _key(options: argparse.Namespace) -> str | None:
 def leave(options: argparse.Namespace, found: Backend, leaving: Leaving) -> int:
     """Shows what would leave the machine, asks, and sends it."""
     if options.dry_run or not options.yes:
-        plan = ask(found, leaving.method, {**leaving.params, "dryRun": True})
+        dry_run: Any = {**leaving.params, "dryRun": True}
+        plan = ask(found, leaving.method, dry_run)
         if options.dry_run or not (plan["sessions"] or leaving.with_folder):
             return _tell(options, leaving, plan)
         if not confirmed(
@@ -94,7 +97,7 @@ def leave(options: argparse.Namespace, found: Backend, leaving: Leaving) -> int:
     return _tell(options, leaving, ask(found, leaving.method, leaving.params))
 
 
-def _tell(options: argparse.Namespace, leaving: Leaving, result: dict[str, Any]) -> int:
+def _tell(options: argparse.Namespace, leaving: Leaving, result: Any) -> int:
     if options.json:
         print_json(result)
     elif not (result["sessions"] or leaving.with_folder):
@@ -233,7 +236,8 @@ def _delete(options: argparse.Namespace, found: Backend, params: dict[str, Any])
         ["Who has fetched them keeps them, and a git host may keep them for some time."],
     ):
         return declined(options)
-    result = ask(found, "session/push", {**params, "delete": True})
+    deleting: Any = {**params, "delete": True}
+    result = ask(found, "session/push", deleting)
     if options.json:
         print_json(result)
     else:
@@ -248,8 +252,12 @@ def _remote(result: dict[str, Any]) -> str:
 def prune(options: argparse.Namespace) -> int:
     """Shows which sessions are old, asks, and deletes them from a remote."""
     _check_prune(options)
-    about = {"olderThanDays": options.older_than, "all": options.all or None}
-    params = {"remote": remote_of(options), "prune": True, **about}
+    params: SessionPushParams = {
+        "remote": remote_of(options),
+        "prune": True,
+        "olderThanDays": options.older_than,
+        "all": options.all or None,
+    }
     with backend(options) as found:
         if options.dry_run or not options.yes:
             plan = ask(found, "session/push", {**params, "dryRun": True})
@@ -283,7 +291,7 @@ def _check_prune(options: argparse.Namespace) -> None:
         raise InvalidParams("--older-than: expected a number of days, at least 0", field="--older-than")
 
 
-def _tell_pruned(options: argparse.Namespace, result: dict[str, Any]) -> int:
+def _tell_pruned(options: argparse.Namespace, result: Any) -> int:
     if options.json:
         print_json(result)
     elif options.dry_run and result["pruned"]:
@@ -295,7 +303,7 @@ def _tell_pruned(options: argparse.Namespace, result: dict[str, Any]) -> int:
     return DONE
 
 
-def _pruned_lines(plan: dict[str, Any]) -> Iterator[str]:
+def _pruned_lines(plan: SessionPushResult) -> Iterator[str]:
     """What would be deleted, in lines; the oldest sessions first."""
     sessions = plan["pruned"]
     yield f"{printable(plan['remote'])} has {counted(len(sessions), 'session')} so old, which would be deleted:"

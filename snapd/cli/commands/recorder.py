@@ -7,8 +7,8 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
-from snapd_client import ClientError
-from snapd_client.notifications import RECONNECTED, UNREACHABLE
+from snapd_client import ClientError, ConnectionLost
+from snapd_client.notifications import DISCONNECTED, RECONNECTED, UNREACHABLE
 
 from snapd.model.errors import SnapdError
 
@@ -109,8 +109,9 @@ class Recorder:
                 self._resume()
         elif told.method == RECONNECTED:
             self._resume()
-        elif told.method == UNREACHABLE:
-            self.trouble = params["error"]
+        elif told.method in (DISCONNECTED, UNREACHABLE):
+            # what changed until the next snapshot may be in another step
+            self.trouble = params.get("error") or ConnectionLost(params["reason"])
 
     def _begin(self) -> None:
         """Begins a step, with which the one before it ends."""

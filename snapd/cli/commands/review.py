@@ -23,7 +23,10 @@ from snapd.model.errors import InvalidParams, UnknownSession, os_errors
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from typing import Annotated
+
+    from snapd_client.protocol import FileAtResult, LineRange
 
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
@@ -91,7 +94,7 @@ def _authors(found: Backend, row: dict[str, Any]) -> list[str]:
     return authors(found, row["owners"]).split(", ")
 
 
-def _hunks(found: Backend, painter: Painter, shown: dict[str, Any]) -> str:
+def _hunks(found: Backend, painter: Painter, shown: Any) -> str:
     """The hunks of a file, each with who made it."""
     moved = f"{printable(shown['renamedFrom'])} → " if "renamedFrom" in shown else ""
     lines = [painter.paint(f"{moved}{printable(shown['file'])}", "bold")]
@@ -120,13 +123,13 @@ def blame(options: argparse.Namespace) -> int:
     file, lines = _split(options)
     with backend(options) as found:
         tree = None if options.hash is None else find_snapshot(found, options.hash)
-        params = {"file": in_folder(options, file), "hash": tree, "range": lines}
-        answer = ask(found, "snapshot/blame", params)
+        name = in_folder(options, file)
+        answer = ask(found, "snapshot/blame", {"file": name, "hash": tree, "range": lines})
         if options.json:
             print_json(answer)
             return DONE
         path = os.path.join(options.directory, file)
-        text = _on_disk(path) if tree is None else _text(ask(found, "snapshot/fileAt", {**params, "range": None}))
+        text = _on_disk(path) if tree is None else _text(ask(found, "snapshot/fileAt", {"hash": tree, "file": name}))
     pager.show(options, _table(Painter(options), answer["lines"], text))
     for problem in answer.get("noteProblems", ()):
         of = f"{_short(problem['commit'])}: " if "commit" in problem else ""
@@ -134,7 +137,7 @@ def blame(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _split(options: argparse.Namespace) -> tuple[str, dict[str, int] | None]:
+def _split(options: argparse.Namespace) -> tuple[str, LineRange | None]:
     """The file, and the lines that the name ends with; a file that has such a name goes first."""
     found = _LINES.fullmatch(options.file)
     if found is None or os.path.lexists(os.path.join(options.directory, options.file)):
@@ -154,7 +157,7 @@ def _on_disk(path: str) -> list[str]:
         return file.read().decode(*pager.ENCODING).split("\n")
 
 
-def _text(file: dict[str, Any]) -> list[str]:
+def _text(file: FileAtResult) -> list[str]:
     if file["encoding"] != "base64":
         return str(file["content"]).split("\n")
     from base64 import b64decode
@@ -162,7 +165,7 @@ def _text(file: dict[str, Any]) -> list[str]:
     return b64decode(file["content"]).decode(*pager.ENCODING).split("\n")
 
 
-def _table(painter: Painter, runs: list[dict[str, Any]], text: list[str]) -> str:
+def _table(painter: Painter, runs: Sequence[Any], text: list[str]) -> str:
     now = local_now()
     width = len(str(max((run["start"] + run["count"] - 1 for run in runs), default=0)))
     rows = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -105,7 +106,7 @@ def stage(options: argparse.Namespace) -> int:
         repository = Repository.around(folder, Git.of_user(os.environ))
         repository.check_idle()
         contents = Contents()
-        loader = Loader(lambda method, params: ask(found, method, params), folder, repository.top, contents)
+        loader = Loader(partial(ask, found), folder, repository.top, contents)
         rows = loader.rows(sessions, steps)
         planner = Planner(repository, contents)
         plan = planner.plan(loader.chains(_chosen(options, loader, rows)))
@@ -157,8 +158,11 @@ def _named(found: Backend, words: Iterable[str]) -> tuple[list[str], list[str]]:
 
 def _open_steps(found: Backend, session_ids: Iterable[str]) -> list[str]:
     """The steps of sessions that are still open, so that what they change is not staged."""
-    asked = ({"sessionId": session_id, "open": True} for session_id in session_ids)
-    return [step["stepId"] for params in asked for step in ask(found, "step/find", params)["steps"]]
+    return [
+        step["stepId"]
+        for session_id in session_ids
+        for step in ask(found, "step/find", {"sessionId": session_id, "open": True})["steps"]
+    ]
 
 
 def _chosen(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import Answer, Command, common
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
     from typing import Annotated
+
+    from snapd_client.protocol import StatusResult
 
 
 class Waiting(Answer):
@@ -76,7 +78,7 @@ def _tell_unrecorded(folder: str) -> list[dict[str, str]]:
     return waiting
 
 
-def _rows(painter: Painter, folder: str, result: dict[str, Any]) -> dict[str, list[str]]:
+def _rows(painter: Painter, folder: str, result: StatusResult) -> dict[str, list[str]]:
     """The lines about each subject."""
     now = local_now()
     rows = {
@@ -111,7 +113,7 @@ def _table(painter: Painter, rows: list[tuple[str, str, str]]) -> list[str]:
     ]
 
 
-def _open_steps(painter: Painter, result: dict[str, Any], now: datetime) -> Iterator[str]:
+def _open_steps(painter: Painter, result: StatusResult, now: datetime) -> Iterator[str]:
     """The steps that go on, with their ages: what changes now is theirs, if no editor saves it."""
     for step in result["openSteps"]:
         said = (step.get("agent"), step.get("tool"), step.get("description"))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Annotated
 
+    from snapd_client.protocol import StepBeginResult
+
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
     from snapd.wire.session import StepEndResult
@@ -121,17 +123,19 @@ def _begin(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _begun(found: Backend, options: argparse.Namespace, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _begun(found: Backend, options: argparse.Namespace, params: Any) -> tuple[str, StepBeginResult]:
     """The session, which is started where there is none that goes on by that name; and the step."""
     if options.session is not None:
         # that it goes on already is the common case, which costs one request
         try:
-            return options.session, ask(found, "step/begin", {"sessionId": options.session, **params})
+            params["sessionId"] = options.session
+            return options.session, ask(found, "step/begin", params)
         except UnknownSession:
             pass
     name = options.session and _whole(found, options.session)
-    session_id = str(ask(found, "session/start", {"sessionId": name, "agent": options.agent})["sessionId"])
-    return session_id, ask(found, "step/begin", {"sessionId": session_id, **params})
+    session_id = ask(found, "session/start", {"sessionId": name, "agent": options.agent})["sessionId"]
+    params["sessionId"] = session_id
+    return session_id, ask(found, "step/begin", params)
 
 
 def _whole(found: Backend, word: str) -> str:

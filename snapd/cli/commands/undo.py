@@ -16,6 +16,8 @@ from snapd.model.errors import InvalidParams
 if TYPE_CHECKING:
     import argparse
 
+    from snapd_client.protocol import StepRevertHunksParams
+
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
 
@@ -121,7 +123,7 @@ def _hunk_arguments(parser: Parser) -> None:
 def revert_hunk(options: argparse.Namespace) -> int:
     """Revert some of the hunks that a step changed in a file."""
     with backend(options) as found:
-        about = {"stepId": step_id(found, options.step), "file": in_folder(options, options.file)}
+        about: Any = {"stepId": step_id(found, options.step), "file": in_folder(options, options.file)}
         answer = ask(found, "step/hunks", about)
         hunks = answer["hunks"]
         if not hunks:
@@ -135,7 +137,12 @@ def revert_hunk(options: argparse.Namespace) -> int:
         if options.hunks:
             chosen = _indexes(options.hunks, len(hunks))
         else:
-            every = {**about, "hunks": [hunk["index"] for hunk in hunks], "onConflict": options.on_conflict}
+            every: StepRevertHunksParams = {
+                "stepId": about["stepId"],
+                "file": about["file"],
+                "hunks": [hunk["index"] for hunk in hunks],
+                "onConflict": options.on_conflict,
+            }
             shown = _plan(found, every)
             hint = f"name the hunks, from 1 to {len(hunks)}, or take all of them back with --yes"
             chosen = choose(options, printable(options.file), hunks, "revert", hint).hunks
@@ -150,9 +157,8 @@ def revert_hunk(options: argparse.Namespace) -> int:
         )
 
 
-def _plan(found: Backend, params: dict[str, Any]) -> str:
-    plan: str = ask(found, "step/revertHunks", {**params, "dryRun": True})["plan"]
-    return plan
+def _plan(found: Backend, params: StepRevertHunksParams) -> str:
+    return ask(found, "step/revertHunks", {**params, "dryRun": True})["plan"]
 
 
 def _indexes(numbers: list[int], count: int) -> list[int]:

@@ -21,9 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from snapd_client import Client
+    from snapd_client.methods import typed_function
 
     from snapd.backend import Backend, RemoteBackend, Report
     from snapd.settings.table import Settings
+else:
+
+    def typed_function(function):
+        """Types nothing at run time."""
+        return function
 
 
 TAKE_ONE = "'snapd track' takes one"
@@ -128,7 +134,8 @@ def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
     return Settings.of(file)
 
 
-def ask(found: Backend, method: Any, params: Any) -> Any:
+@typed_function
+def ask(found: Backend, method: Any, params: Any = None) -> Any:
     """The result of a request; a long one shows a progress bar on a terminal."""
     with _bar() if sys.stderr.isatty() else nullcontext() as report:
         answer = found.request(method, params, report)

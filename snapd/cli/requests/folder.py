@@ -15,6 +15,8 @@ from snapd.settings import data_dir
 if TYPE_CHECKING:
     import argparse
 
+    from snapd_client.protocol import FormerHistory
+
 _SILENT = frozenset({"step", "session", "mcp", "complete"})
 """The commands that agents and shells run: nobody reads what they print."""
 
@@ -47,7 +49,7 @@ def folder_of(options: argparse.Namespace) -> str:
     return folder
 
 
-def former_words(histories: list[dict[str, str]]) -> list[str]:
+def former_words(histories: list[FormerHistory]) -> list[str]:
     """What is said of each history that a folder may take."""
     return [
         f"the folder was {shell_name(each['folder'])}: 'snapd adopt {shell_name(each['folder'])}' takes its history"
@@ -67,9 +69,10 @@ def _tell_former(folder: str, locations: Locations) -> None:
     # imported late: almost always, the folder is the one that it was
     from snapd.folders.former import former_histories, is_another
 
-    said = [{"folder": each.folder, "reason": each.why} for each in ([] if known else former_histories(store, real))]
+    former = [] if known else former_histories(store, real)
+    said: list[FormerHistory] = [{"folder": each.folder, "store": each.store, "reason": each.why} for each in former]
     if is_another(store, real):
-        said.append({"folder": real, "reason": "replaced"})
+        said.append({"folder": real, "store": store, "reason": "replaced"})
     for words in former_words(said):
         print_once(f"snapd: {printable(words)}")
 

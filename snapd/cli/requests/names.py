@@ -45,8 +45,8 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
             hint=UnknownStep.default_hint,
             field="STEP",
         )
-    about = {"prefix": "" if word == "last" else word, "sessionId": session_id}
-    answer = ask(found, "step/find", {**about, "limit": 1 if word == "last" else _NAMED + 1})["steps"]
+    prefix, limit = ("", 1) if word == "last" else (word, _NAMED + 1)
+    answer = ask(found, "step/find", {"prefix": prefix, "sessionId": session_id, "limit": limit})["steps"]
     if word == "last" and answer:
         return dict(answer[0])
     steps = {step["stepId"]: step for step in answer}

@@ -45,8 +45,8 @@ _UNDONE_BY = {
 def operate(
     options: argparse.Namespace,
     found: Backend,
-    method: str,
-    params: dict[str, Any],
+    method: Any,
+    params: Any,
     *,
     sure: bool,
     agreed: str | None = None,
@@ -66,11 +66,12 @@ def operate(
     if options.expect is not None:
         params["expect"] = options.expect
     painter = Painter(options)
+    dry_run: Any = {**params, "dryRun": True}
     if options.dry_run:
-        return _show(options, painter, method, params, ask(found, method, {**params, "dryRun": True}))
+        return _show(options, painter, method, params, ask(found, method, dry_run))
     if sure or options.expect is not None:
         return _show(options, painter, method, params, ask(found, method, params))
-    plan = {"plan": agreed, "files": []} if agreed else ask(found, method, {**params, "dryRun": True})
+    plan: Any = {"plan": agreed, "files": []} if agreed else ask(found, method, dry_run)
     decisions: dict[str, str] = {}
     while True:
         if undecided := _undecided(options, plan, decisions):
@@ -79,9 +80,10 @@ def operate(
                 return declined(options)
             decisions |= zip(map(file_of, undecided), answers, strict=True)
             params["decisions"] = {file: answer for file, answer in decisions.items() if answer != "skip"} or None
-            plan = ask(found, method, {**params, "dryRun": True})
+            dry_run["decisions"] = params["decisions"]
+            plan = ask(found, method, dry_run)
             continue
-        expecting = {**params, "expect": plan["plan"]}
+        expecting: Any = {**params, "expect": plan["plan"]}
         try:
             if not _confirmed(options, found, method, expecting, plan):
                 return declined(options)
@@ -110,9 +112,7 @@ def _questions(
     return [(file_title(row), why(row)) for row in rows]
 
 
-def _confirmed(
-    options: argparse.Namespace, found: Backend, method: str, params: dict[str, Any], plan: dict[str, Any]
-) -> bool:
+def _confirmed(options: argparse.Namespace, found: Backend, method: Any, params: Any, plan: dict[str, Any]) -> bool:
     """Shows a plan and asks; raises `PlanChanged` if there is another one by the time that the diff is shown."""
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
     changed = changing_rows(plan)
@@ -123,7 +123,7 @@ def _confirmed(
     lines = _planned(options, painter, method, params, {**plan, "files": touched}, terminal=sys.stderr.isatty())
 
     def show() -> None:
-        asked = {**params, "dryRun": True, "details": "diff"}
+        asked: Any = {**params, "dryRun": True, "details": "diff"}
         diff = ask(found, method, asked)["details"].get("diff", "")
         print(painter.diff(diff).rstrip("\n") or "no file would change", file=sys.stderr)
 

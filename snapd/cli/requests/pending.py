@@ -17,7 +17,7 @@ from .names import file_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from snapd.backend import Backend
 
@@ -77,7 +77,7 @@ def choose_hunks(
         shown = ask(found, "review/file", {"file": file})
         expect = {} if options.yes else {"expect": {file: shown["id"]}}
         # what has no hunks is one piece
-        hunks = shown["hunks"] or [{"index": -1, "header": as_a_whole(shown), "lines": []}]
+        hunks: Sequence[Any] = shown["hunks"] or [{"index": -1, "header": as_a_whole(shown), "lines": []}]
         title = f"{printable(row['file'])}  {authors(found, row['owners'])}"
         answer = choose(options, title, hunks, verb, f"name files without -p, or {verb} all hunks with --yes")
         is_all = -1 in answer.hunks or len(answer.hunks) == len(hunks)
@@ -93,7 +93,7 @@ def choose_hunks(
             waiting = [] if answer.is_last else waiting
 
 
-def as_a_whole(shown: dict[str, Any]) -> str:
+def as_a_whole(shown: Mapping[str, Any]) -> str:
     """What happened to a file without hunks."""
     if "renamedFrom" in shown:
         return f"renamed from {printable(shown['renamedFrom'])}"

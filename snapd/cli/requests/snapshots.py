@@ -11,7 +11,7 @@ import re
 from collections import deque
 from contextlib import contextmanager
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import print_once
@@ -22,6 +22,8 @@ from .connection import TAKE_ONE, ask, pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from snapd_client.protocol import Step, TakenSnapshot
 
     from snapd.backend import Backend
     from snapd.model.errors import SnapdError
@@ -53,7 +55,7 @@ class Found(NamedTuple):
     """
 
     hash: str
-    step: dict[str, Any] | None = None
+    step: Step | None = None
 
 
 def find_snapshot(found: Backend, word: str, *, or_oldest: bool = True) -> str:
@@ -111,7 +113,7 @@ def _find(found: Backend, word: str, *, or_oldest: bool = True) -> Found:
     if len(steps) + len(hashes) > 1:
         raise _several(word, steps, hashes)
     if hashes:
-        return Found(str(hashes[0]["hash"]))
+        return Found(hashes[0]["hash"])
     raise _nothing(word, name, is_after=is_after)
 
 
@@ -130,7 +132,7 @@ def _at(found: Backend, word: str, *, or_oldest: bool) -> str:
     if taken:
         # a time is not exact: say what it was taken for
         print_once(f"snapd: {word} is {_described(taken[0], now)}")
-        return str(taken[0]["hash"])
+        return taken[0]["hash"]
     oldest = deque(pages(found, "snapshot/list", {"counts": False}, "snapshots"), maxlen=1)
     nothing = f"there is no snapshot from {clock(until, now)} or before"
     if not oldest or not or_oldest:
@@ -140,26 +142,25 @@ def _at(found: Backend, word: str, *, or_oldest: bool) -> str:
     return str(oldest[0]["hash"])
 
 
-def _described(taken: dict[str, Any], now: datetime) -> str:
+def _described(taken: TakenSnapshot, now: datetime) -> str:
     return f"the snapshot {short(taken['hash'])} from {clock(moment(taken['at']), now)}"
 
 
-def _steps(found: Backend, name: str) -> list[dict[str, Any]]:
+def _steps(found: Backend, name: str) -> list[Step]:
     """Steps whose names begin with some digits, one more than an error lists; one alone that has the whole name."""
     if len(name) > _STEP:
         return []
-    return list(ask(found, "step/find", {"prefix": name, "limit": _NAMED + 1})["steps"])
+    return ask(found, "step/find", {"prefix": name, "limit": _NAMED + 1})["steps"]
 
 
-def _hashes(found: Backend, name: str) -> list[dict[str, Any]]:
+def _hashes(found: Backend, name: str) -> list[TakenSnapshot]:
     """Snapshots whose hashes begin with some digits, one more than an error lists."""
     if len(name) < _LEAST:
         return []
-    params = {"prefix": name, "limit": _NAMED + 1, "counts": False}
-    return list(ask(found, "snapshot/list", params)["snapshots"])
+    return ask(found, "snapshot/list", {"prefix": name, "limit": _NAMED + 1, "counts": False})["snapshots"]
 
 
-def _of_step(step: dict[str, Any], word: str, hashes: list[dict[str, Any]], *, is_after: bool) -> Found:
+def _of_step(step: Step, word: str, hashes: list[TakenSnapshot], *, is_after: bool) -> Found:
     name = step["stepId"]
     if is_after:
         if "to" not in step:
@@ -193,7 +194,7 @@ def _not_a_name(word: str) -> InvalidParams:
     )
 
 
-def _several(word: str, steps: list[dict[str, Any]], hashes: list[dict[str, Any]]) -> InvalidParams:
+def _several(word: str, steps: list[Step], hashes: list[TakenSnapshot]) -> InvalidParams:
     now = local_now()
     named = [("step", step["stepId"], step["startedAt"]) for step in steps]
     named += [("snapshot", taken["hash"], taken["at"]) for taken in hashes]

@@ -15,7 +15,7 @@ from .streams import can_be_asked
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _HELP = """\
 y - {verb} this hunk
@@ -102,7 +102,7 @@ class Chosen:
     is_last: bool = False
 
 
-def choose(options: argparse.Namespace, title: str, hunks: Sequence[dict[str, Any]], verb: str, hint: str) -> Chosen:
+def choose(options: argparse.Namespace, title: str, hunks: Sequence[Mapping[str, Any]], verb: str, hint: str) -> Chosen:
     """Has a person choose hunks of one file; the end of the input stands for q."""
     if options.yes:
         return Chosen([hunk["index"] for hunk in hunks])

@@ -24,7 +24,7 @@ ANSWERS: deque[tuple[Backend, Any]] = deque(maxlen=16)
 _MADE = (16, LONGEST, 40)
 """Digits of ids, once it was the first, and of hashes."""
 _UUID = 36
-_beginnings: dict[str, str] = {}
+SHORT_NAMES: dict[str, str] = {}
 
 
 def step_name(step: dict[str, Any]) -> str:
@@ -91,7 +91,7 @@ def short(name: str) -> str:
 def beginning(name: str) -> str:
     """The beginning of a name that no other has, if an answer to a request of this command has it; else all of it."""
     learn_answers()
-    return _beginnings.get(name, name)
+    return SHORT_NAMES.get(name, name)
 
 
 def learn_answers() -> None:
@@ -105,7 +105,7 @@ def learn(found: Backend, answer: Any) -> None:
     from snapd.backend import beginnings
 
     if found.is_open:
-        _beginnings.update(beginnings(found, answer, _beginnings))
+        SHORT_NAMES.update(beginnings(found, answer, SHORT_NAMES))
 
 
 def is_made(name: str) -> bool:

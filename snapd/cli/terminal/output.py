@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TextIO
 
+    from snapd_client.protocol import StatusResult
+
 _STYLES = {
     "bold": "1",
     "dim": "2",
@@ -148,7 +150,7 @@ def size(count: int) -> str:
     raise AssertionError("unreachable")
 
 
-def watching(status: dict[str, Any]) -> str:
+def watching(status: StatusResult) -> str:
     """How changes in a folder are noticed, by the answer of `snapshot/status`."""
     reason = status.get("watcherReason")
     return f"{status['watcher']} ({reason})" if reason else str(status["watcher"])
@@ -187,7 +189,7 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def settings(status: dict[str, Any]) -> list[tuple[str, str, str]]:
+def settings(status: StatusResult) -> list[tuple[str, str, str]]:
     """The name of each setting, its value, and where that comes from."""
     return [
         (row["name"], printable(_setting_value(row["name"], row["value"])), _SOURCES.get(row["source"], row["source"]))

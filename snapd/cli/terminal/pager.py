@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from snapd_client.protocol import DiffResult
+
 _NO_PAGER = ("", "cat")
 _OF_LESS = "FRX"
 """End at once where all fits on the screen, show colours, leave the text there; the user's own `LESS` wins."""
@@ -82,12 +84,12 @@ def _ctrl_c_is_the_pagers() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def form_of(options: argparse.Namespace) -> dict[str, bool]:
+def form_of(options: argparse.Namespace) -> Any:
     """How to ask for a diff: for a program that reads it, with exact bytes and in a form that `git apply` takes."""
     return {"exact": not options.json, "binary": not options.json and not sys.stdout.isatty()}
 
 
-def diff_text(result: dict[str, Any]) -> str:
+def diff_text(result: DiffResult) -> str:
     """The text of a diff that was asked for with `exact`; `pager.ENCODING` makes its exact bytes of it."""
     if "encoding" not in result:
         return str(result["diff"])

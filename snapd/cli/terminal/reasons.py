@@ -12,7 +12,7 @@ from .naming import short
 from .times import clock, local_now, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from .output import Painter
@@ -166,7 +166,7 @@ def not_in_snapshots(steps: Iterable[dict[str, Any]]) -> str | None:
     return f"not in snapshots: {'; '.join(said)}" if said else None
 
 
-def signature_words(signature: dict[str, Any] | None) -> str:
+def signature_words(signature: Mapping[str, Any] | None) -> str:
     """Says in one line who signed something, and what is wrong with that.
 
     Args:

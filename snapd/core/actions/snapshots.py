@@ -14,7 +14,7 @@ from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.uncaptured import Obstacles
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
-from snapd.model.errors import FileNotInSnapshot, PathOutsideWorkspace
+from snapd.model.errors import FileNotInSnapshot, PathOutsideWorkspace, UnknownSnapshot
 from snapd.model.paths import parents, shown
 from snapd.model.plan import Plan, Write
 from snapd.model.snapshot import EMPTY_TREE, Change, Entry, FileOutcome, ObjectId, Outcome, RelPath, Snapshot
@@ -23,6 +23,10 @@ from snapd.model.trees import changes, file_at, files
 from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
 from snapd.worktree.worktree import WorkTree
+
+_ON_A_PAGE = 200
+_CANDIDATES = 10
+"""Hashes that an error names, at most."""
 
 
 class Snapshots:
@@ -172,6 +176,32 @@ class Snapshots:
         if wanted.prefix and len(found) <= limit:
             views += self._fetched(wanted.prefix)
         return Page(tuple(views), found[limit - 1].place if len(found) > limit else None)
+
+    def beginning(self, prefix: str, call: Call) -> ObjectId:
+        """Finds the one snapshot whose hash begins with some digits.
+
+        Raises:
+            UnknownSnapshot: none begins with them, or several do; `candidates` lists these.
+        """
+        trees: set[str] = set()
+        page = self.taken(TakenQuery(prefix, None), None, _ON_A_PAGE, call, counts=False)
+        while True:
+            trees |= {view.taken.tree.hex() for view in page.views}
+            if page.after is None or len(trees) > _CANDIDATES:
+                break
+            page = self.taken(TakenQuery(prefix, None), page.after, _ON_A_PAGE, call, counts=False)
+        if not trees:
+            raise UnknownSnapshot(f"no snapshot of this folder begins with {prefix!r}", hash=prefix)
+        if len(trees) > 1:
+            shown = sorted(trees)[:_CANDIDATES]
+            more = ", ..." if len(trees) > len(shown) else ""
+            raise UnknownSnapshot(
+                f"several snapshots begin with {prefix!r}: {', '.join(shown)}{more}",
+                hint="give more digits",
+                hash=prefix,
+                candidates=shown,
+            )
+        return bytes.fromhex(trees.pop())
 
     def _fetched(self, prefix: str) -> list[TakenView]:
         """Those of fetched sessions that the folder does not have, each once."""

@@ -160,10 +160,11 @@ def rolled_up(packable: Packable) -> list[str]:
     return list(packable.packs)[:chosen]
 
 
-class _PackBuilder(pygit2.PackBuilder):
+class PathPackBuilder(pygit2.PackBuilder):
     """Passes libgit2 the names of files, by which it finds versions of the same file; pygit2 itself passes none."""
 
     def add_named(self, oid: ObjectId, name: bytes) -> None:
+        """Adds an object that is the file of a name."""
         target = ffi.new("git_oid *")
         ffi.buffer(target)[:] = oid
         if C.git_packbuilder_insert(self._packbuilder, target, name):
@@ -195,7 +196,7 @@ def _write(
         return "", 0, []
     try:
         handle = with_packs(store, packs, os.path.join(sources, "chosen"))
-        builder = _PackBuilder(handle)
+        builder = PathPackBuilder(handle)
         builder.set_threads(threads)
         for oid, called in _in_order(handle, members, check).items():
             check()

@@ -72,7 +72,7 @@ class MaintenanceScheduler:
         self._repository = repository
         self._lock = threading.Lock()
         self._token: CancelToken | None = None
-        self._thread: threading.Thread | None = None
+        self.thread: threading.Thread | None = None
         # ids are spread evenly, so one directory is enough to estimate the number: `git gc --auto` does the same
         self._loose = _DIRECTORIES * _count(os.path.join(repository.objects, _SAMPLE))
         self._loose_written = repository.journal.loose_written
@@ -80,7 +80,7 @@ class MaintenanceScheduler:
 
     def consider(self) -> None:
         """Starts a repack if one is due and none runs; costs no system call otherwise."""
-        if self._thread is None and self._is_due(LOOSE_LIMIT, PACK_LIMIT):
+        if self.thread is None and self._is_due(LOOSE_LIMIT, PACK_LIMIT):
             self._start(Due(LOOSE_LIMIT, PACK_LIMIT))
 
     def catch_up(self, *, all_of_it: bool) -> bool:
@@ -101,22 +101,22 @@ class MaintenanceScheduler:
     @property
     def is_running(self) -> bool:
         """Whether a repack runs."""
-        return self._thread is not None
+        return self.thread is not None
 
     def _start(self, due: Due) -> None:
         with self._lock:
-            if self._thread is None:
+            if self.thread is None:
                 self._token = CancelToken()
-                self._thread = threading.Thread(
+                self.thread = threading.Thread(
                     target=self._run, args=(self._token, due), name="snapd maintenance", daemon=True
                 )
-                self._thread.start()
+                self.thread.start()
 
     def stop(self) -> None:
         """Ends a repack that runs. Afterwards it changes nothing any more, and its process and its files are gone."""
         with self._lock:
             token, self._token = self._token, None
-            thread, self._thread = self._thread, None
+            thread, self.thread = self.thread, None
         if token is not None and thread is not None:
             token.revoke()
             thread.join()
@@ -175,7 +175,7 @@ class MaintenanceScheduler:
             with self._lock:
                 if self._token is token:
                     self._settle(loose_written, loose, packs)
-                    self._thread = self._token = None
+                    self.thread = self._token = None
 
     def _settle(self, loose_written: int, loose: int, packs: int) -> None:
         self._loose_written, self._loose, self._packs_left = loose_written, loose, packs

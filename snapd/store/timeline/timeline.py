@@ -106,7 +106,7 @@ class Timeline(TimelineView):
         self._path = os.path.join(repository.path, NAME)
         self._lock = threading.RLock()
         self._chains: Chains | None = None
-        self._database: Database | None = None
+        self.database: Database | None = None
         self._in_file = True
         self._attempted = 0
         self.epoch = 0
@@ -119,7 +119,7 @@ class Timeline(TimelineView):
         """
         with self._lock:
             in_file, self._in_file = self._in_file, False
-            is_open = self._database is not None
+            is_open = self.database is not None
             self._close_database()
             if is_open and in_file and self._opened_chains().heads:
                 try:
@@ -205,7 +205,7 @@ class Timeline(TimelineView):
         if self._in_file and not chains.heads:
             # no file is created before the first event
             self._close_database()
-            self._database = self._from_file(chains)
+            self.database = self._from_file(chains)
         return links
 
     def _add(self, link: Link, add: Callable[[Database], None]) -> None:
@@ -216,9 +216,9 @@ class Timeline(TimelineView):
 
     def _end(self, how: Callable[[Database], None]) -> None:
         """Ends the transaction; after an error the database goes on in memory."""
-        assert self._database is not None
+        assert self.database is not None
         try:
-            how(self._database)
+            how(self.database)
         except sqlite3.Error as error:
             self._go_on_in_memory(error)
 
@@ -241,7 +241,7 @@ class Timeline(TimelineView):
                 yield
             finally:
                 self._supposing = False
-                if self._database is not None:
+                if self.database is not None:
                     self._end(Database.roll_back)
 
     def suppose(self, event: Event) -> None:
@@ -360,11 +360,11 @@ class Timeline(TimelineView):
                 return question(self._opened())
 
     def _opened(self) -> Database:
-        if self._database is None:
+        if self.database is None:
             chains = self._opened_chains()
             in_file = self._in_file and chains.heads
-            self._database = self._from_file(chains) if in_file else _new_database(None, chains)
-        return self._database
+            self.database = self._from_file(chains) if in_file else _new_database(None, chains)
+        return self.database
 
     def _opened_chains(self) -> Chains:
         if self._chains is None:
@@ -409,13 +409,13 @@ class Timeline(TimelineView):
             "%s cannot be used; the timeline is kept in memory until the store is next opened: %s", self._path, error
         )
         self._in_file = False
-        database, self._database = self._database, None
+        database, self.database = self.database, None
         if database is not None:
             # a change may be under way: what was not written is added when the file is next opened
             database.connection.close()
 
     def _close_database(self) -> None:
-        database, self._database = self._database, None
+        database, self.database = self.database, None
         if database is not None:
             try:
                 database.close()
@@ -480,7 +480,7 @@ class FetchedTimeline(TimelineView):
         self._chain = chain
         self._head = head
         self._lock = threading.RLock()
-        self._database: Database | None = None
+        self.database: Database | None = None
         self.epoch = 0
 
     def check(self) -> None:
@@ -490,7 +490,7 @@ class FetchedTimeline(TimelineView):
     def close(self) -> None:
         """Forgets what was read."""
         with self._lock:
-            database, self._database = self._database, None
+            database, self.database = self.database, None
             if database is not None:
                 database.close()
 
@@ -509,12 +509,12 @@ class FetchedTimeline(TimelineView):
             return question(self._opened())
 
     def _opened(self) -> Database:
-        if self._database is None:
+        if self.database is None:
             links = list(walk(self._chain, self._head, self._repository.read_commit))
             try:
-                self._database = Database.made(None, reversed(links))
+                self.database = Database.made(None, reversed(links))
             except (ValueError, sqlite3.IntegrityError) as error:
                 raise StoreCorrupt(
                     f"the events of the fetched session {self._chain} are inconsistent: {error}", object=self._chain
                 ) from error
-        return self._database
+        return self.database

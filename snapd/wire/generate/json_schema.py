@@ -62,5 +62,5 @@ def type_schema(annotation: Any, refer: Callable[[WireClass], dict[str, Any]]) -
 
 def _limits(mark: Any) -> dict[str, Any]:
     if isinstance(mark, Hexadecimal):
-        return {"pattern": f"^[0-9a-f]{{{mark.digits}}}$"}
+        return {"pattern": f"^[0-9a-f]{{{mark.count()}}}$"}
     return {"minimum": mark.minimum} if isinstance(mark, AtLeast) else {}

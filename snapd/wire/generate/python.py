@@ -80,7 +80,8 @@ def protocol_python() -> str:
 def methods_python() -> str:
     """What the client knows of each method: its types, whether it may be sent again, and a method of `Client`."""
     idempotent = "\n".join(f"    {json.dumps(each.name)}: {_literal(each.idempotent)}," for each in METHODS.values())
-    overloads = "\n".join(map(_overload, METHODS.values()))
+    overloads = "\n".join(_overload(each, "") for each in METHODS.values())
+    directed = "\n".join(_overload(each, "to: Any, ") for each in METHODS.values())
     wrappers = "\n\n".join(wrapper for each in METHODS.values() for wrapper in _wrappers(each))
     return f'''# {BANNER}
 # ruff: noqa: A002, D103, D205
@@ -93,7 +94,7 @@ from snapd_client.requests import Requests, several_or_none
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, overload
+    from typing import Any, Concatenate, Literal, ParamSpec, Protocol, overload
 
     from snapd_client import protocol as p
     from snapd_client.notifications import OnProgress
@@ -101,14 +102,15 @@ if TYPE_CHECKING:
 
     P = ParamSpec("P")
 
-    MethodName: TypeAlias = Literal[
-{textwrap.indent("".join(f"{json.dumps(name)},{chr(10)}" for name in METHODS), " " * 8).rstrip()}
-    ]
-
     class Request(Protocol[P]):
         """Sends a request: the name of the method decides which params it takes and what it returns."""
 
 {overloads}
+
+    class RequestTo(Protocol[P]):
+        """Sends a request to somebody; see `Request`."""
+
+{directed}
 
     class _Attribute(Protocol[P]):
         def __get__(self, instance: Any, owner: Any = ..., /) -> Request[P]: ...
@@ -117,8 +119,8 @@ if TYPE_CHECKING:
         """Types a method that sends any request, from its name and params."""
         ...
 
-    def typed_function(function: Callable[Concatenate[str, Any, P], Any]) -> Request[P]:
-        """Types a function that sends any request, from its name and params."""
+    def typed_function(function: Callable[Concatenate[Any, str, Any, P], Any]) -> RequestTo[P]:
+        """Types a function that sends any request to its first argument."""
         ...
 
 else:
@@ -146,11 +148,12 @@ class Methods(Requests):
 '''
 
 
-def _overload(method: AnyMethod) -> str:
+def _overload(method: AnyMethod, first: str) -> str:
+    """The types of one request; `first` is what comes before the name of the method."""
     params: WireClass = method.params
     default = "" if any(not is_optional(field) for field in values.fields_of(params)) else " = ..."
     head = "        @overload\n        def __call__"
-    own = f"method: Literal[{json.dumps(method.name)}], params: p.{method.params.__name__}{default}"
+    own = f"{first}method: Literal[{json.dumps(method.name)}], params: p.{method.params.__name__}{default}"
     line = f"{head}(self, {own}, *args: P.args, **kwargs: P.kwargs) -> p.{method.result.__name__}: ..."
     if len(line.splitlines()[1]) > _WIDTH:
         own = f"self, {own}, *args: P.args, **kwargs: P.kwargs"

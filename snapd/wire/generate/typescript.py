@@ -41,6 +41,7 @@ def protocol_typescript() -> str:
         f"// {BANNER}",
         f"export const PROTOCOL_VERSION = {PROTOCOL_VERSION};",
         "/** The id of a git tree: 40 lower-case hexadecimal digits. */\nexport type TreeHash = string;",
+        "/** The first digits of such an id, 6 or more. */\nexport type HashPrefix = string;",
         *(
             f"export type {name} = {_NOTATION.write(alias, named=False)};"
             for name, alias in values.ALIASES.items()

@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
-
 from snapd.wire import words
 
 from .classes import BANNER
@@ -223,7 +221,7 @@ def _members(values: tuple[Any, ...], equals: str = ":") -> str:
 
 
 def _literal(value: Any, equals: str) -> str:
-    if attrs.has(type(value)):
-        members = ", ".join(f"{key}{equals} {_literal(each, equals)}" for key, each in attrs.asdict(value).items())
+    if hasattr(value, "_asdict"):
+        members = ", ".join(f"{key}{equals} {_literal(each, equals)}" for key, each in value._asdict().items())
         return f"{{ {members} }}"
     return json.dumps(value, ensure_ascii=False)

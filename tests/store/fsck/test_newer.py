@@ -142,7 +142,7 @@ def test_the_intent_of_a_newer_snapd_stays(steps: Steps, monkeypatch: pytest.Mon
 def test_the_journal_of_a_newer_snapd_stays(steps: Steps, number: int) -> None:
     steps.reopen()
     steps.take(step(7))
-    steps.store._ownership.release()
+    steps.store.ownership.release()
     (ours,) = (steps.path / "journal").iterdir()
     (steps.path / "journal" / "2").write_bytes(b"snapdJ%d\n" % number + b"what only that one can read" * 9)
     for path in (steps.path / "journal").iterdir():

@@ -304,7 +304,7 @@ def test_a_torn_last_frame(tmp_path: Path, steps: Steps, monkeypatch: pytest.Mon
     data = file.read_bytes()
     home = steps.path
     after = list(steps.answered)[-1]
-    steps.store._ownership.release()
+    steps.store.ownership.release()
     assert len(list(decode_frames(data))) == 2
     for end in range(whole, len(data)):
         for torn in (data[:end], data[:end] + b"\0" * (len(data) - end)):
@@ -375,7 +375,7 @@ def test_what_a_power_cut_leaves_is_no_damage(steps: Steps, how: str) -> None:
     later = file.with_name("2")
     later.write_bytes(left_by_a_power_cut(data)[how])
     later.chmod(0o600)
-    steps.store._ownership.release()
+    steps.store.ownership.release()
     for quick in (True, False):
         assert check_closed(str(steps.path), Call(), quick=quick, mend=False).problems == ()
     steps.open()
@@ -394,7 +394,7 @@ def test_records_behind_zeros_are_kept_aside(steps: Steps, lost: int) -> None:
     data = file.read_bytes()
     damaged = b"\0" * lost + data[lost:]
     damage.replace(file, damaged)
-    steps.store._ownership.release()
+    steps.store.ownership.release()
     found = check_closed(str(steps.path), Call(), quick=True, mend=False)
     assert [problem.kind for problem in found.problems] == ["damagedJournal"]
     steps.open()

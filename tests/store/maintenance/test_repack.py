@@ -137,13 +137,13 @@ def test_nothing_happens_below_the_limits(steps: Steps) -> None:
     session(steps, 8)
     pack_steps(steps, 3)
     before = {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]}
-    assert steps.store._scheduler._thread is None
-    steps.store._scheduler._run(CancelToken(), Due(scheduler.LOOSE_LIMIT, scheduler.PACK_LIMIT))
+    assert steps.store.scheduler.thread is None
+    steps.store.scheduler._run(CancelToken(), Due(scheduler.LOOSE_LIMIT, scheduler.PACK_LIMIT))
     assert {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]} == before
 
 
 def wait(steps: Steps) -> None:
-    thread = steps.store._scheduler._thread
+    thread = steps.store.scheduler.thread
     if thread is not None:
         thread.join(60)
 
@@ -341,14 +341,14 @@ def test_a_damaged_pack_stops_it(steps: Steps) -> None:
 
 def test_a_pack_that_lacks_an_object_replaces_nothing(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     session(steps, 5)
-    real = packing._PackBuilder.add_named
+    real = packing.PathPackBuilder.add_named
     left_out = next(iter(survey(str(steps.path)).loose))
 
-    def add(self: packing._PackBuilder, oid: bytes, name: bytes) -> None:
+    def add(self: packing.PathPackBuilder, oid: bytes, name: bytes) -> None:
         if oid != left_out:
             real(self, oid, name)
 
-    monkeypatch.setattr(packing._PackBuilder, "add_named", add)
+    monkeypatch.setattr(packing.PathPackBuilder, "add_named", add)
     before = [*loose(steps), *packs(steps)]
     with pytest.raises(StoreCorrupt):
         run(steps)
@@ -387,13 +387,13 @@ def test_a_revoked_one_changes_nothing(steps: Steps, monkeypatch: pytest.MonkeyP
     session(steps, 5)
     before = [*loose(steps), *packs(steps)]
     token = CancelToken()
-    real = packing._PackBuilder.write
+    real = packing.PathPackBuilder.write
 
-    def write(self: packing._PackBuilder, path: str) -> None:
+    def write(self: packing.PathPackBuilder, path: str) -> None:
         real(self, path)
         token.revoke()
 
-    monkeypatch.setattr(packing._PackBuilder, "write", write)
+    monkeypatch.setattr(packing.PathPackBuilder, "write", write)
     with pytest.raises(Revoked):
         run(steps, token)
     assert [*loose(steps), *packs(steps)] == before

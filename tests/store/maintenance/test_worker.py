@@ -87,7 +87,7 @@ def test_this_process_packs_nothing(
         raise AssertionError
 
     monkeypatch.setattr(packing, "survey", never)
-    monkeypatch.setattr(packing._PackBuilder, "__init__", never)
+    monkeypatch.setattr(packing.PathPackBuilder, "__init__", never)
     done = repack(steps.store.repository, due, CancelToken())
     assert done.count > 0
     assert done.loose_left == 0
@@ -223,7 +223,7 @@ def test_a_close_ends_the_one_behind_it(
 ) -> None:
     monkeypatch.setattr(scheduler, "LOOSE_LIMIT", 1)
     steps.take({"a": b"one more\n"})
-    thread = steps.store._scheduler._thread
+    thread = steps.store.scheduler.thread
     assert thread is not None
     waits = gate.wait()
     before = files(steps)
@@ -249,7 +249,7 @@ def test_large_work_gives_memory_back_and_steps_do_not(steps: Steps, monkeypatch
     assert given == []
     monkeypatch.setattr(scheduler, "LOOSE_LIMIT", 1)
     steps.take({"a": b"now it is\n"})
-    thread = steps.store._scheduler._thread
+    thread = steps.store.scheduler.thread
     if thread is not None:
         thread.join(60)
     assert given == [1]

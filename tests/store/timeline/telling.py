@@ -234,8 +234,8 @@ class Telling:
 
     def kill(self) -> None:
         """Ends its process without a close; summaries may be lost."""
-        self.store._ownership.release()
-        database = self.store.timeline._database
+        self.store.ownership.release()
+        database = self.store.timeline.database
         if database is not None:
             # what was not written yet is lost
             database.connection.close()

@@ -98,7 +98,7 @@ def test_a_full_disk_leaves_neither(telling: Telling, name: str, at: int) -> Non
     assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
     if name != "rename":
         # a rename that fails after another was made is what the disk cannot take back
-        telling.store._ownership.release()
+        telling.store.ownership.release()
         telling.store = Store(str(telling.path), None)
         assert telling.store.knows(tree) == told
         assert telling.store.timeline.events(None, 1000) == tuple(telling.model.events[::-1])
@@ -182,7 +182,7 @@ def test_a_power_cut_with_the_database_as_it_was_closed(
     telling.opened()
     telling.edit()
     telling.end("c")
-    telling.store._ownership.release()
+    telling.store.ownership.release()
     for path in (tmp_path / "copy").iterdir():
         if path.suffix == ".sha1":
             shutil.copy2(path, telling.path)
@@ -299,14 +299,14 @@ def test_a_copy_of_an_open_database_is_made_anew(telling: Telling, monkeypatch: 
     some_history(telling)
     telling.kill()
     telling.check()
-    database = telling.store.timeline._database
+    database = telling.store.timeline.database
     assert database is not None
     database.connection.close()
     path = telling.database
     data = path.read_bytes()
     path.rename(path.with_name("moved"))
     path.write_bytes(data)
-    telling.store._ownership.release()
+    telling.store.ownership.release()
     read: list[object] = []
     real = Chains.read
     monkeypatch.setattr(Chains, "read", lambda it: read.append(it) or real(it))
@@ -317,21 +317,21 @@ def test_a_copy_of_an_open_database_is_made_anew(telling: Telling, monkeypatch: 
 
 def test_a_disk_that_is_really_full_for_the_database(telling: Telling) -> None:
     some_history(telling)
-    database = telling.store.timeline._database
+    database = telling.store.timeline.database
     assert database is not None
     (pages,) = database.connection.execute("PRAGMA page_count").fetchone()
     database.connection.execute(f"PRAGMA max_page_count = {pages}")
     for number in range(20):
         telling.edit()
         telling.operate(f"full {number}", None, {})
-    assert telling.store.timeline._database is not database
+    assert telling.store.timeline.database is not database
     telling.model.summaries.clear()
     telling.check(again=True)
 
 
 def test_a_database_that_cannot_be_read_any_more(telling: Telling) -> None:
     some_history(telling)
-    database = telling.store.timeline._database
+    database = telling.store.timeline.database
     assert database is not None
     database.close()
     telling.model.summaries.clear()
@@ -448,7 +448,7 @@ def test_a_database_that_fails_while_something_is_supposed_says_so_and_answers_a
 
     with telling.store.timeline.supposing():
         telling.store.timeline.suppose(telling.event(StepEnded("step", None, True, True)))
-        database = telling.store.timeline._database
+        database = telling.store.timeline.database
         assert database is not None
         connection = database.connection
         monkeypatch.setattr(database, "connection", Failing())

@@ -16,7 +16,7 @@ class Counter:
     """Counts the steps of SQLite's own machine, which stand for the rows that a question touches."""
 
     def __init__(self, steps: Steps) -> None:
-        self._connection = steps.store.timeline._database.connection
+        self._connection = steps.store.timeline.database.connection
         self.count = 0
 
     def of(self, question: object) -> int:
