@@ -22,7 +22,7 @@ from snapd.model.errors import InvalidParams, SnapdError, StoreCorrupt, StoreLoc
 from snapd.model.ignore import RULES_BYTES
 from snapd.model.paths import parents, shown
 from snapd.model.snapshot import NO_COVERAGE
-from snapd.model.taken import TakenQuery
+from snapd.model.snapshot_records import SnapshotRecordQuery
 from snapd.model.trees import file_at
 from snapd.notes.project import ProjectNotes
 from snapd.refusal import canonical_root, check_root
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from snapd.core.compare.text import TextDiffer
-    from snapd.core.seams import Fetched
+    from snapd.core.seams import OtherSessions
     from snapd.locations import Locations
     from snapd.model.snapshot import Coverage, Entry, RelPath
     from snapd.settings.in_force import Options
@@ -317,7 +317,7 @@ class Workspaces:
         return False
 
     @contextmanager
-    def _beside(self, store: str, policy: FolderSettings, folder: bytes) -> Iterator[Fetched]:
+    def _beside(self, store: str, policy: FolderSettings, folder: bytes) -> Iterator[OtherSessions]:
         """The sessions of the folder around a folder, which is not the one that has this store and this policy."""
         options = policy.for_another_folder()
         data_dir = options.settings.data_dir
@@ -408,7 +408,7 @@ class Workspaces:
 def _last_coverage(store: Store) -> Coverage:
     """The coverage of the last snapshot; an empty one where the store is damaged."""
     with suppress(StoreCorrupt):
-        for last in store.timeline.taken(TakenQuery(), None, 1):
+        for last in store.timeline.taken(SnapshotRecordQuery(), None, 1):
             return store.load(last.snapshot).coverage
     return NO_COVERAGE
 
@@ -424,7 +424,7 @@ def _contents(store: Store, name: str) -> Iterator[bytes]:
     """The contents that snapshots have of a small file of the folder, the newest first, each once in a row."""
     before: Entry | None = None
     below: int | None = None
-    while taken := store.timeline.taken(TakenQuery(), below, 100):
+    while taken := store.timeline.taken(SnapshotRecordQuery(), below, 100):
         for each in taken:
             entry = file_at(store.entry_in, each.tree, os.fsencode(name))
             if entry != before:

@@ -13,7 +13,7 @@ from snapd.folders.former import Identity, adopt, whereabouts
 from snapd.locations import Locations
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
-from snapd.model.taken import TakenQuery
+from snapd.model.snapshot_records import SnapshotRecordQuery
 from snapd.settings.in_force import Base, Options, SettingsFile
 from snapd.workspaces import Workspaces
 
@@ -58,7 +58,7 @@ class User:
             workspace = workspaces.acquire(os.fsencode(self.path / name), self.options)
             workspace.snapshots.track((), Call())
             former = {(os.path.relpath(each.folder, self.path), each.why) for each in workspace.former_histories()}
-            return len(workspace.snapshots.taken(TakenQuery(), None, 100, Call(), counts=False).views), former
+            return len(workspace.snapshots.taken(SnapshotRecordQuery(), None, 100, Call(), counts=False).views), former
         finally:
             workspaces.close()
 

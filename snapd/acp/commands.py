@@ -12,7 +12,7 @@ from snapd.backend import with_short_ids
 from snapd.model.errors import InvalidParams, NothingToUndo, PlanChanged, UnknownStep
 
 from .messages import Offer
-from .telling import NOTHING_RECORDED, done, file_lines, turn_lines
+from .notices import NOTHING_RECORDED, done, file_lines, turn_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

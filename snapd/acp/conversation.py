@@ -18,8 +18,8 @@ from snapd.wire.words import AGENTS
 from . import messages
 from .commands import OFFERS, Question, answer, carry_out, command_in
 from .messages import part, text, tool_news
+from .notices import refusal
 from .recording import Recording
-from .telling import refusal
 from .turns import Turns
 
 if TYPE_CHECKING:

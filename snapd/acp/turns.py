@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from .notices import shortened
 from .recording import Step
-from .telling import shortened
 
 if TYPE_CHECKING:
     from .messages import ToolNews

@@ -26,7 +26,7 @@ Did = Literal["created", "changed", "removed", "nothing", "failed"]
 
 
 @dataclass(frozen=True)
-class Done:
+class FileResult:
     """What was done with one file, or, for a dry run, what would be.
 
     Attributes:
@@ -46,7 +46,7 @@ class Done:
 
 def install(
     agents: list[Agent], path: str, records: Records, environment: Mapping[str, str], root: str | None, *, dry_run: bool
-) -> Iterator[Done]:
+) -> Iterator[FileResult]:
     """Installs the hooks of agents; one that cannot be installed holds up none of the others.
 
     Args:
@@ -66,7 +66,7 @@ def install(
 
 def uninstall(
     agents: list[Agent], records: Records, environment: Mapping[str, str], root: str | None, *, dry_run: bool
-) -> Iterator[Done]:
+) -> Iterator[FileResult]:
     """Takes the hooks of agents out again; the arguments are those of `install`."""
     # what was made last goes first, so that directories are empty when their turn comes
     return _each(agents[::-1], to_uninstall, records, environment, root, dry_run=dry_run)
@@ -80,7 +80,7 @@ def _each(
     root: str | None,
     *,
     dry_run: bool,
-) -> Iterator[Done]:
+) -> Iterator[FileResult]:
     for agent in agents:
         files = agent.files(environment, root)
         for file in files[::-1] if make is to_uninstall else files:
@@ -88,9 +88,9 @@ def _each(
                 _check_inside(file, root)
                 change = _one(agent, file, make, records, dry_run=dry_run)
             except SnapdError as error:
-                yield Done(agent, file, "failed", error=error)
+                yield FileResult(agent, file, "failed", error=error)
             else:
-                yield Done(agent, file, _did(change), _diff(file, change))
+                yield FileResult(agent, file, _did(change), _diff(file, change))
 
 
 def _one(

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from snapd.model.errors import SnapdError
 
 from . import styles
-from .status import Looking
-from .switches import Wired, codex_digest, codex_event, codex_has_hooks_off, wrong_with
+from .status import HookInspector
+from .switches import HookFile, codex_digest, codex_event, codex_has_hooks_off, wrong_with
 from .table import AGENTS
 
 if TYPE_CHECKING:
@@ -83,17 +83,17 @@ def with_hooks(words: list[str], path: str, environment: Mapping[str, str], root
     agent = agent_of(words)
     if agent is None or _WITHOUT_HOOKS.get(agent.name, set()).intersection(words):
         return None
-    looking = Looking(path, environment, root)
+    looking = HookInspector(path, environment, root)
     if looking.at(agent).working:
         return OneRun(agent, words, installed=True)
     way = _WAYS.get(agent.name)
     # hooks that fail would leave nobody who records
     if way is None or looking.failure(agent) is not None:
         return None
-    return way(Wired(agent, agent.files(environment)[0], environment, root), words, path)
+    return way(HookFile(agent, agent.files(environment)[0], environment, root), words, path)
 
 
-def _claude(wired: Wired, words: list[str], path: str) -> OneRun | None:
+def _claude(wired: HookFile, words: list[str], path: str) -> OneRun | None:
     # of two --settings, the last one counts
     if any(word.split("=")[0] == "--settings" for word in words) or any(True for _ in wrong_with(wired)):
         return None
@@ -101,7 +101,7 @@ def _claude(wired: Wired, words: list[str], path: str) -> OneRun | None:
     return OneRun(wired.agent, [words[0], "--settings", settings, *words[1:]])
 
 
-def _codex(wired: Wired, words: list[str], path: str) -> OneRun | None:
+def _codex(wired: HookFile, words: list[str], path: str) -> OneRun | None:
     """By settings on the command line, which name snapd's own hooks as trusted and no others."""
     try:
         if codex_has_hooks_off(wired.folder):
@@ -119,7 +119,7 @@ def _codex(wired: Wired, words: list[str], path: str) -> OneRun | None:
     return OneRun(wired.agent, [words[0], *options, "-c", f"hooks.state={_toml(trusted)}", *words[1:]])
 
 
-def _opencode(wired: Wired, words: list[str], path: str) -> OneRun | None:
+def _opencode(wired: HookFile, words: list[str], path: str) -> OneRun | None:
     try:
         config = json.loads(wired.environment.get(_OPENCODE_VARIABLE) or "{}")
         plugins = config.setdefault("plugin", [])
@@ -132,7 +132,7 @@ def _opencode(wired: Wired, words: list[str], path: str) -> OneRun | None:
     return OneRun(wired.agent, words, {_OPENCODE_VARIABLE: json.dumps(config)}, scratch=scratch)
 
 
-def _pi(wired: Wired, words: list[str], path: str) -> OneRun | None:
+def _pi(wired: HookFile, words: list[str], path: str) -> OneRun | None:
     program = shutil.which(words[0], path=wired.environment.get("PATH"))
     # another program of so short a name would not know the option
     if program is None or _PI_PACKAGE not in os.path.realpath(program):
@@ -141,7 +141,7 @@ def _pi(wired: Wired, words: list[str], path: str) -> OneRun | None:
     return OneRun(wired.agent, [words[0], "--extension", extension, *words[1:]], scratch=scratch)
 
 
-def _qwen(wired: Wired, words: list[str], path: str) -> OneRun | None:
+def _qwen(wired: HookFile, words: list[str], path: str) -> OneRun | None:
     if wired.environment.get(_QWEN_VARIABLE) or any(map(os.path.exists, _QWEN_DEFAULTS)):
         return None
     if any(True for _ in wrong_with(wired)):
@@ -150,7 +150,7 @@ def _qwen(wired: Wired, words: list[str], path: str) -> OneRun | None:
     return OneRun(wired.agent, words, {_QWEN_VARIABLE: defaults}, scratch=scratch)
 
 
-_WAYS: dict[str, Callable[[Wired, list[str], str], OneRun | None]] = {
+_WAYS: dict[str, Callable[[HookFile, list[str], str], OneRun | None]] = {
     "claude": _claude,
     "codex": _codex,
     "opencode": _opencode,

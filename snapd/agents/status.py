@@ -15,7 +15,7 @@ from . import styles
 from .jsonc import parse
 from .settings_file import read
 from .styles import hook_command
-from .switches import Wired, Wrong, enabling_plugin, wrong_with
+from .switches import HookFile, Wrong, enabling_plugin, wrong_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,7 +53,7 @@ class State:
         return bool(self.scopes) and self.problem is None
 
 
-class Looking:
+class HookInspector:
     """Looks at agents.
 
     Args:
@@ -86,7 +86,7 @@ class Looking:
                 scopes.append(scope)
                 places += having
                 problems += self._wrong(agent, each)
-        plugin = Wired(agent, files["user"][0], self._environment, self._root)
+        plugin = HookFile(agent, files["user"][0], self._environment, self._root)
         enabling = enabling_plugin(plugin)
         if enabling is not None:
             scopes.append("plugin")
@@ -132,13 +132,13 @@ class Looking:
                     yield f"{file} names {path}, which is another snapd than this one", anew
             if not wanted and used <= {self._path}:
                 yield f"{file} does not have all of the hooks of this version", anew
-            yield from wrong_with(Wired(agent, file, self._environment, self._root))
+            yield from wrong_with(HookFile(agent, file, self._environment, self._root))
             for path in sorted(used):
                 failure = self._failure(hook_command(path, agent.called)) if os.access(path, os.X_OK) else None
                 if failure is not None:
                     yield failure, "'snapd doctor' checks this installation"
 
-    def _wrong_with_plugin(self, plugin: Wired) -> Iterator[Wrong]:
+    def _wrong_with_plugin(self, plugin: HookFile) -> Iterator[Wrong]:
         if shutil.which("snapd", path=self._environment.get("PATH")) is None:
             yield "the plugin runs 'snapd', which is not on the PATH", "put the directory of snapd on the PATH"
         else:

@@ -33,7 +33,7 @@ _CODEX_LONGEST = {"session_end": 3}
 
 
 @dataclass(frozen=True)
-class Wired:
+class HookFile:
     """A file that has hooks of snapd's.
 
     Attributes:
@@ -59,7 +59,7 @@ class Wired:
         return [*self.agent.files(self.environment), *self.agent.files(self.environment, self.root)]
 
 
-def enabling_plugin(wired: Wired) -> str | None:
+def enabling_plugin(wired: HookFile) -> str | None:
     """The settings that enable snapd's plugin, which brings the same hooks; None if none do.
 
     Claude Code alone has such a plugin; those of other agents are files that an install writes.
@@ -73,7 +73,7 @@ def enabling_plugin(wired: Wired) -> str | None:
     return None
 
 
-def wrong_with(wired: Wired) -> Iterator[Wrong]:
+def wrong_with(wired: HookFile) -> Iterator[Wrong]:
     """Looks for what keeps the hooks in a file from running."""
     check = _CHECKS.get(wired.agent.name)
     if check is not None:
@@ -115,7 +115,7 @@ def codex_has_hooks_off(folder: str) -> bool:
     return isinstance(features, dict) and features.get("hooks", features.get("codex_hooks")) is False
 
 
-def _claude(wired: Wired) -> Iterator[Wrong]:
+def _claude(wired: HookFile) -> Iterator[Wrong]:
     managed = _MANAGED.get(sys.platform)
     for place in [*wired.files, _claude_local(wired), *filter(None, [managed])]:
         settings = _settings(place)
@@ -125,11 +125,11 @@ def _claude(wired: Wired) -> Iterator[Wrong]:
             yield f"{place} says allowManagedHooksOnly", "ask whoever manages this machine to allow snapd's hooks"
 
 
-def _claude_local(wired: Wired) -> str:
+def _claude_local(wired: HookFile) -> str:
     return os.path.join(wired.root, ".claude", "settings.local.json")
 
 
-def _gemini(wired: Wired) -> Iterator[Wrong]:
+def _gemini(wired: HookFile) -> Iterator[Wrong]:
     for place in wired.files:
         config = _settings(place).get("hooksConfig")
         if not isinstance(config, dict):
@@ -141,10 +141,10 @@ def _gemini(wired: Wired) -> Iterator[Wrong]:
             yield f"{place} has snapd's hook disabled", "take it out of hooksConfig.disabled there"
 
 
-def _disable_all(*names: str) -> Callable[[Wired], Iterator[Wrong]]:
+def _disable_all(*names: str) -> Callable[[HookFile], Iterator[Wrong]]:
     """Looks for `disableAllHooks` in the file itself and in these files of the agent's folder."""
 
-    def check(wired: Wired) -> Iterator[Wrong]:
+    def check(wired: HookFile) -> Iterator[Wrong]:
         for place in dict.fromkeys([wired.file, *(os.path.join(wired.folder, name) for name in names)]):
             if _settings(place).get("disableAllHooks") is True:
                 yield f"{place} says disableAllHooks", "set disableAllHooks to false there"
@@ -152,7 +152,7 @@ def _disable_all(*names: str) -> Callable[[Wired], Iterator[Wrong]]:
     return check
 
 
-def _codex(wired: Wired) -> Iterator[Wrong]:
+def _codex(wired: HookFile) -> Iterator[Wrong]:
     place = os.path.join(wired.folder, "config.toml")
     try:
         config = _toml(place)
@@ -201,7 +201,7 @@ def codex_hooks(file: str) -> Iterator[tuple[str, str]]:
                     )
 
 
-_CHECKS: dict[str, Callable[[Wired], Iterator[Wrong]]] = {
+_CHECKS: dict[str, Callable[[HookFile], Iterator[Wrong]]] = {
     "claude": _claude,
     "codex": _codex,
     "gemini": _gemini,

@@ -7,9 +7,9 @@ from typing import Generic, Literal, TypeVar
 import attrs
 
 from snapd.core.compare.file_diff import FileDelta
-from snapd.model.handover import Signature
+from snapd.model.handover import SignatureStatus
 from snapd.model.snapshot import FullLook, ObjectId, Outcome, RelPath, UncapturedChange
-from snapd.model.taken import Taken
+from snapd.model.snapshot_records import SnapshotRecord
 from snapd.model.timeline import FileSummary, Message, Operation, OperationKind, Session, Step
 
 View = TypeVar("View")
@@ -29,7 +29,7 @@ class Page(Generic[View]):
 
 
 @attrs.frozen
-class Exported:
+class ExportOutcome:
     """What an export wrote.
 
     Attributes:
@@ -42,7 +42,7 @@ class Exported:
 
 
 @attrs.frozen
-class Origin:
+class SessionOrigin:
     """Where a fetched session came from.
 
     Attributes:
@@ -70,9 +70,9 @@ class SessionView:
     session: Session
     undoable: int
     redoable: int
-    origin: Origin | None = None
-    taken_over: Origin | None = None
-    signature: Signature | None = None
+    origin: SessionOrigin | None = None
+    taken_over: SessionOrigin | None = None
+    signature: SignatureStatus | None = None
 
 
 @attrs.frozen
@@ -156,14 +156,14 @@ class TakenView:
         operation: the kind of the operation; None where there is none, or it was cut off.
     """
 
-    taken: Taken
+    taken: SnapshotRecord
     changed: int | None
     agent: str | None
     operation: OperationKind | None
 
 
 @attrs.frozen
-class Turning:
+class UndoResult:
     """What an undo or a redo did.
 
     Attributes:

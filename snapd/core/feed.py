@@ -27,7 +27,7 @@ from snapd.worktree.worktree import WorkTree
 
 
 @attrs.frozen
-class Tracked:
+class TrackNotice:
     """A snapshot was taken because a client asked for it.
 
     Attributes:
@@ -42,7 +42,7 @@ class Tracked:
 
 
 @attrs.frozen
-class Reverted:
+class RevertNotice:
     """An operation changed the work tree.
 
     Attributes:
@@ -55,7 +55,7 @@ class Reverted:
 
 
 @attrs.frozen
-class MovedAway:
+class DriftNotice:
     """The work tree differs from the last snapshot, or no longer does.
 
     Attributes:
@@ -78,7 +78,7 @@ class SessionMoved:
 
 
 @attrs.frozen
-class Reviewed:
+class ReviewNotice:
     """More or less is pending than before.
 
     Attributes:
@@ -92,7 +92,7 @@ class Reviewed:
     deletions: int
 
 
-Notice = Tracked | Reverted | MovedAway | SessionMoved | Reviewed
+Notice = TrackNotice | RevertNotice | DriftNotice | SessionMoved | ReviewNotice
 """What a workspace announces."""
 
 
@@ -207,11 +207,11 @@ class EventLog:
 
 
 def _weight(event: Notice) -> int:
-    if isinstance(event, Reverted):
+    if isinstance(event, RevertNotice):
         return len(event.outcome.files)
     if isinstance(event, SessionMoved):
         return len(event.step.files or ()) if event.step is not None else 0
-    return len(event.files) if isinstance(event, MovedAway) else 0
+    return len(event.files) if isinstance(event, DriftNotice) else 0
 
 
 Writing = Callable[[Call], AbstractContextManager[None]]
@@ -422,7 +422,7 @@ class DriftNotifier:
     _texts: TextDiffer
     _settings: Callable[[], CaptureSettings]
     _writing: Writing
-    _notify: Callable[[MovedAway], None]
+    _notify: Callable[[DriftNotice], None]
     _notified: _Difference | None = attrs.field(default=None, init=False)
     _turn: int = attrs.field(default=0, init=False)
 
@@ -478,7 +478,7 @@ class DriftNotifier:
     def _is_past(self, base: ObjectId, turn: int) -> bool:
         return turn != self._turn or base != self._store.last
 
-    def _described(self, difference: _Difference, blobs: UnstoredBlobs, call: Call) -> MovedAway:
+    def _described(self, difference: _Difference, blobs: UnstoredBlobs, call: Call) -> DriftNotice:
         files: list[FileDelta] = []
         left = MAX_STORED_BYTES
         for change in difference.changes:
@@ -488,9 +488,9 @@ class DriftNotifier:
             # of larger files only the beginning is read
             left -= sum(size for size in map(blobs.blob_size, stored) if size <= TEN_MIB)
             if left < 0:
-                return MovedAway(difference.base, tuple(files), True)
+                return DriftNotice(difference.base, tuple(files), True)
             files.append(describe(blobs, change.path, *sides, self._texts, call, contents=False))
-        return MovedAway(difference.base, tuple(files), difference.truncated)
+        return DriftNotice(difference.base, tuple(files), difference.truncated)
 
 
 @attrs.frozen

@@ -175,7 +175,7 @@ class Notes(Protocol):
 
 
 @attrs.frozen
-class Listed:
+class SessionListing:
     """A session that was fetched, as a list has it: nothing of it was read.
 
     Attributes:
@@ -192,7 +192,7 @@ class Listed:
 
 
 @attrs.frozen
-class Fetched:
+class OtherSessions:
     """Sessions from elsewhere: a fetched one, or those of another folder of this machine.
 
     Attributes:
@@ -216,10 +216,10 @@ class Fetched:
 class OtherMachines(Protocol):
     """What was fetched from other machines, and what was sent to them."""
 
-    def with_steps(self, wanted: StepQuery, after: int, limit: int) -> Sequence[Listed]:
+    def with_steps(self, wanted: StepQuery, after: int, limit: int) -> Sequence[SessionListing]:
         """The fetched sessions with a step that a query may mean, at most `limit`, with places above `after`."""
 
-    def read(self, listed: Listed) -> Fetched:
+    def read(self, listed: SessionListing) -> OtherSessions:
         """Reads a session."""
 
     def clean(self, before: int, call: Call) -> int:

@@ -12,11 +12,11 @@ import attrs
 from snapd.core.actions.activity import Activity
 from snapd.core.actions.cleanup import Upkeep
 from snapd.core.actions.compare import Comparison, KnownSnapshots, NetChanges
-from snapd.core.actions.history import History, MadeChanges
+from snapd.core.actions.history import ChangeRecords, History
 from snapd.core.actions.messages import Messages, SessionNews
 from snapd.core.actions.reports import AgentReports
-from snapd.core.actions.review.blame import Attesting, Blame, TextBlame
-from snapd.core.actions.review.review import Looking, PendingFeed, Review
+from snapd.core.actions.review.blame import Blame, NoteAttribution, TextBlame
+from snapd.core.actions.review.review import PendingFeed, Review, ReviewViews
 from snapd.core.actions.sessions import Sessions
 from snapd.core.actions.snapshots import Snapshots
 from snapd.core.actions.step_changes import StepChanges
@@ -30,7 +30,7 @@ from snapd.core.operations.runner import Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.review.changes import Attributor
 from snapd.core.review.pending import PendingFiles
-from snapd.core.seams import Fetched, Notes, OtherMachines, Policy
+from snapd.core.seams import Notes, OtherMachines, OtherSessions, Policy
 from snapd.model.paths import shown
 from snapd.model.snapshot import RelPath
 from snapd.store.store import Store
@@ -117,19 +117,19 @@ class Workspace:
         self.undo_steps = UndoSteps(writer, store, sessions, changes, planner, runner, contested=contested, texts=texts)
         self.net_changes = NetChanges(store, timeline, changes, sessions, texts)
         attributor = Attributor(timeline, changes.authors, is_elsewhere)
-        looking = Looking(writer, store, attributor)
+        looking = ReviewViews(writer, store, attributor)
         pending_files = PendingFiles(timeline, store, attributor)
         self.review = Review(writer, store, looking, pending_files, texts, runner)
         self.activity = Activity(timeline, sessions, self.messages, self.review)
         self.pending_feed = PendingFeed(self.review, writer.event_log, writer.trouble.notify)
-        self.blame = Blame(writer, store, looking, attributor, texts, Attesting(seams.notes))
+        self.blame = Blame(writer, store, looking, attributor, texts, NoteAttribution(seams.notes))
         self.text_blame = TextBlame(writer, store, looking, attributor, texts)
-        self.made_changes = MadeChanges(store, sessions, changes)
+        self.made_changes = ChangeRecords(store, sessions, changes)
 
-    def for_other_folders(self) -> Fetched:
+    def for_other_folders(self) -> OtherSessions:
         """What other folders of this machine can take from this one: its sessions, as they are now."""
         folder = shown(self.root)
-        return Fetched(folder, folder, self.store, self.store.timeline)
+        return OtherSessions(folder, folder, self.store, self.store.timeline)
 
     def look_at_edits(self, path: bytes) -> None:
         """Looks at a file that somebody began to type into, or has saved, in an editor: what was typed is the user's.

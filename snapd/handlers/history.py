@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from snapd.core.feed import MovedAway, Reviewed, SessionMoved, Tracked
+from snapd.core.feed import DriftNotice, ReviewNotice, SessionMoved, TrackNotice
 from snapd.model.paths import shown, to_uri
 from snapd.wire import message as message_wire
 from snapd.wire import methods
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from snapd.core.actions.history import HistoryEntry
-    from snapd.core.answers import MessageView, Origin, SessionView, StepView
+    from snapd.core.answers import MessageView, SessionOrigin, SessionView, StepView
     from snapd.core.feed import NumberedNotice
-    from snapd.model.handover import Signature
+    from snapd.model.handover import SignatureStatus
     from snapd.model.timeline import FileSummary, Operation
 
     from .binding import Context
@@ -58,7 +58,7 @@ def session(view: SessionView) -> wire.Session:
     )
 
 
-def signature(found: Signature | None) -> origins.Signature | None:
+def signature(found: SignatureStatus | None) -> origins.Signature | None:
     """Converts what is known of a signature."""
     if found is None:
         return None
@@ -68,7 +68,7 @@ def signature(found: Signature | None) -> origins.Signature | None:
     )
 
 
-def _origin(origin: Origin | None) -> origins.Origin | None:
+def _origin(origin: SessionOrigin | None) -> origins.Origin | None:
     return None if origin is None else origins.Origin(remote=origin.remote, host=origin.host)
 
 
@@ -183,13 +183,13 @@ def encode_news(root: bytes, news: NumberedNotice) -> tuple[str, dict[str, Any]]
 
 def _notification(root: bytes, news: NumberedNotice) -> ToldNotification:
     uri, seq, event = to_uri(root), news.seq, news.event
-    if isinstance(event, Tracked):
+    if isinstance(event, TrackNotice):
         previous = None if event.previous is None else event.previous.hex()
         return ToldNotification(
             method="snapshot/didTrack",
             params=DidTrackParams(workspace_uri=uri, seq=seq, hash=event.tree.hex(), previous=previous),
         )
-    if isinstance(event, MovedAway):
+    if isinstance(event, DriftNotice):
         return ToldNotification(
             method="snapshot/didChange",
             params=DidChangeParams(
@@ -210,7 +210,7 @@ def _notification(root: bytes, news: NumberedNotice) -> ToldNotification:
                 step=None if event.step is None else step(root, event.step),
             ),
         )
-    if isinstance(event, Reviewed):
+    if isinstance(event, ReviewNotice):
         return ToldNotification(
             method="review/didChange",
             params=ReviewDidChangeParams(

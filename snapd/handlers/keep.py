@@ -204,14 +204,14 @@ def _problem(root: bytes, problem: checkup.Problem) -> check_wire.Problem:
         subject=problem.subject,
         message=problem.message,
         files=[
-            check_wire.TouchedFile(
+            check_wire.AffectedFile(
                 **convert.name(root, touched.path), snapshots=[tree.hex() for tree in touched.snapshots]
             )
             for touched in problem.files
         ],
         snapshots=[tree.hex() for tree in problem.snapshots],
         steps=[
-            check_wire.TouchedStep(session_id=step.session_id, step_id=step.step_id, operation_id=step.operation_id)
+            check_wire.AffectedStep(session_id=step.session_id, step_id=step.step_id, operation_id=step.operation_id)
             for step in problem.steps
         ],
     )

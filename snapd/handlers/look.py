@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from snapd.core.compare.text import is_binary
 from snapd.model.errors import InvalidParams
 from snapd.model.paths import absolute, is_utf8, shown
-from snapd.model.taken import TakenQuery
+from snapd.model.snapshot_records import SnapshotRecordQuery
 from snapd.wire import methods
 from snapd.wire import snapshot as wire
 from snapd.wire.values import Patch
@@ -37,7 +37,7 @@ def list_snapshots(context: Context, params: wire.ListParams) -> wire.ListResult
         raise InvalidParams(
             f"prefix: expected 6 to 40 lower-case hexadecimal digits, got {params.prefix!r}", field="prefix"
         )
-    wanted = TakenQuery(
+    wanted = SnapshotRecordQuery(
         params.prefix or "", None if params.before is None else convert.seconds(params.before, "before")
     )
     paged = convert.PagedRequest(params)

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from snapd.core.actions.review.blame import Blamed, GivenText
+from snapd.core.actions.review.blame import BlameReport, DatedText
 from snapd.core.review.choice import Choice
 from snapd.model.errors import InvalidParams
 from snapd.model.paths import shown
@@ -106,7 +106,7 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
     if text is None:
         blamed = context.workspace.blame.lines(path, convert.optional_tree(context, params.hash), lines, context.call)
     else:
-        blamed = Blamed(context.workspace.text_blame.lines(path, text, lines, context.call))
+        blamed = BlameReport(context.workspace.text_blame.lines(path, text, lines, context.call))
     found = blamed.lines
     # a step may have written a thousand lines: look it up once
     steps = {name: context.workspace.sessions.known_step(name) for each in found for name in each.writer.steps[:1]}
@@ -117,7 +117,7 @@ def blame(context: Context, params: wire.BlameParams) -> wire.BlameResult:
     return wire.BlameResult(lines=[_blamed(each, steps, agents) for each in found], note_problems=problems or None)
 
 
-def _given(params: wire.BlameParams) -> GivenText | None:
+def _given(params: wire.BlameParams) -> DatedText | None:
     """The text that a request has; None for none."""
     if params.content is None:
         for field in ("encoding", "at"):
@@ -133,7 +133,7 @@ def _given(params: wire.BlameParams) -> GivenText | None:
         except ValueError as error:
             raise InvalidParams("content: this is not base64", field="content") from error
     # the last moment of that second
-    return GivenText(data, None if params.at is None else convert.seconds(params.at, "at") * 1000 + 999)
+    return DatedText(data, None if params.at is None else convert.seconds(params.at, "at") * 1000 + 999)
 
 
 def _choice(context: Context, params: wire.ReviewKeepParams | wire.ReviewRevertParams) -> Choice:

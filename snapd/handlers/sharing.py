@@ -17,7 +17,7 @@ from . import convert, history
 from .binding import handles
 
 if TYPE_CHECKING:
-    from snapd.sharing.push import Pushed
+    from snapd.sharing.push import PushOutcome
     from snapd.sharing.remote_sessions import Carrier
 
     from .binding import Context
@@ -68,7 +68,7 @@ def _check_sessions(params: wire.SessionPushParams | wire.SessionExportParams) -
         )
 
 
-def _leaving(context: Context, found: Pushed) -> dict[str, Any]:
+def _leaving(context: Context, found: PushOutcome) -> dict[str, Any]:
     """Converts the files and texts that leave the machine."""
     root = context.workspace.root
     return {

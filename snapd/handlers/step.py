@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snapd.core.actions.sessions import NewStep
-from snapd.core.actions.undo.steps import Wanted
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.compare.file_diff import as_text
 from snapd.model.errors import InvalidParams
 from snapd.model.paths import shown
@@ -23,8 +23,8 @@ from .binding import handles
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from snapd.core.actions.history import MadeChange
-    from snapd.core.answers import Turning
+    from snapd.core.actions.history import ChangeRecord
+    from snapd.core.answers import UndoResult
     from snapd.model.snapshot import RelPath
     from snapd.model.timeline import StepId
 
@@ -163,7 +163,7 @@ def _changed(context: Context, step_id: StepId) -> Callable[[RelPath], bool]:
     return changed
 
 
-def _change(root: bytes, made: MadeChange) -> changes_wire.StepChange:
+def _change(root: bytes, made: ChangeRecord) -> changes_wire.StepChange:
     old, new = made.delta.old, made.delta.new
     return changes_wire.StepChange(
         from_=made.before.hex(),
@@ -185,7 +185,7 @@ def undo(context: Context, params: wire.SessionUndoParams) -> wire.StepsOutcome:
     named = {"stepId": params.step_id, "messageId": params.message_id, "afterStepId": params.after_step_id}
     if len(given := [name for name, value in named.items() if value is not None]) > 1:
         raise InvalidParams(f"{given[1]}: not together with {given[0]}", hint="send one of them", field=given[1])
-    wanted = Wanted(params.session_id, params.count, params.step_id, params.message_id, params.after_step_id)
+    wanted = UndoRequest(params.session_id, params.count, params.step_id, params.message_id, params.after_step_id)
     asked = convert.options(context, params)
     return _turned(context, context.workspace.undo_steps.undo(wanted, asked, context.call))
 
@@ -224,7 +224,7 @@ def unrevert(context: Context, params: wire.SessionUnrevertParams) -> Outcome:
     return convert.outcome(context.workspace.root, result)
 
 
-def _turned(context: Context, turning: Turning) -> wire.StepsOutcome:
+def _turned(context: Context, turning: UndoResult) -> wire.StepsOutcome:
     root, result = context.workspace.root, turning.outcome
     return convert.outcome_of(
         wire.StepsOutcome,

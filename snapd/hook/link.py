@@ -21,7 +21,7 @@ _READ_BYTES = 1 << 16
 _MOST_BYTES = 64 << 20
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The daemon answered a request with an error.
 
     Args:
@@ -46,7 +46,7 @@ class Broken(Exception):
     """The daemon cannot be reached, or its answers cannot be understood."""
 
 
-class Link:
+class DaemonConnection:
     """A connection to the daemon.
 
     Args:
@@ -81,7 +81,7 @@ class Link:
             requests: methods and their params.
 
         Returns:
-            For each request its result, or the `Refused` that answers it.
+            For each request its result, or the `RequestRefused` that answers it.
 
         Raises:
             OSError, Broken: the connection is lost.
@@ -99,7 +99,7 @@ class Link:
                 number = message.get("id")
                 if "method" in message or not isinstance(number, int) or not first <= number < self._number:
                     continue
-                answers[number] = Refused(message["error"]) if "error" in message else message.get("result")
+                answers[number] = RequestRefused(message["error"]) if "error" in message else message.get("result")
         except BaseException:
             self._cancel(number for number in range(first, self._number) if number not in answers)
             raise

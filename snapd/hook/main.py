@@ -11,7 +11,7 @@ from snapd.environment import RECORDED, socket_in, spool_in, user_directories
 from .dialects import BEGIN, DIALECTS, FINISH, PROMPT, RESUME, SUB_BEGIN, recognised
 from .event import Event, NotAnEvent, places, root_of
 from .json_text import encode, read_event
-from .link import Broken, Link, Refused
+from .link import Broken, DaemonConnection, RequestRefused
 from .log import Memory, log, note
 from .report import ELSEWHERE, reports
 
@@ -97,7 +97,7 @@ def _run(name: str | None, environment: Mapping[str, str]) -> dict[str, Any] | N
     except _TimeIsUp:
         # nothing that the agent should know: it is recorded in a moment
         why, tells_agent = "gave up: the time limit was over", False
-    except Refused as refused:
+    except RequestRefused as refused:
         if not refused.is_passing:
             raise
         why = str(refused)
@@ -122,13 +122,13 @@ def _send(event: Event, environment: Mapping[str, str], *, starts: bool = True) 
             event.calls = calls
             try:
                 output = _record(event, folder, link, environment) or output
-            except Refused as refused:
+            except RequestRefused as refused:
                 owner = refused.data.get("socket")
                 if refused.kind != "storeLocked" or not isinstance(owner, str):
                     raise
                 # another daemon of the user has the store
                 link.close()
-                link = Link(owner)
+                link = DaemonConnection(owner)
                 output = _record(event, folder, link, environment) or output
         finally:
             link.close()
@@ -184,14 +184,14 @@ def _keep(
 ) -> dict[str, Any] | None:
     """Keeps an event for later; returns what tells the agent that nothing is recorded, once in a session."""
     from .answers import unrecorded
-    from .spool import Full, keep, session_of, start_replay, waiting
+    from .spool import SpoolFull, keep, session_of, start_replay, waiting
 
     log(environment, f"keeps an event for later: {why}")
     of_session = [each for each in waiting(spool) if each.session == session_of(event)]
     is_new = tells_agent and event.hears and not any(each.is_told for each in of_session)
     try:
         keep(spool, event, encode(payload).encode("utf-8", "replace"), why, is_new)
-    except (Full, OSError) as error:
+    except (SpoolFull, OSError) as error:
         log(environment, f"lost an event: {error}")
         # nothing remembers that the agent was told, so it is told where it begins something
         return unrecorded(event, f"{why}; {error}", kept=False) if event.kind in (PROMPT, RESUME) else None
@@ -199,7 +199,7 @@ def _keep(
     return unrecorded(event, why, kept=True) if is_new else None
 
 
-def _record(event: Event, folder: str, link: Link, environment: Mapping[str, str]) -> dict[str, Any] | None:
+def _record(event: Event, folder: str, link: DaemonConnection, environment: Mapping[str, str]) -> dict[str, Any] | None:
     """Reports an event about one folder; returns the JSON to print."""
     memory = Memory(environment, event.session_id)
     added = event.take_turn(memory)
@@ -230,9 +230,11 @@ def _record(event: Event, folder: str, link: Link, environment: Mapping[str, str
         # only one of the calls that are alike has ended
         if not any("stepId" in answer for answer in _accepted([*answers, *others])):
             others += link.ask(request)
-    if not is_alike and all(isinstance(answer, Refused) and answer.kind == "workspaceRefused" for answer in answers):
+    if not is_alike and all(
+        isinstance(answer, RequestRefused) and answer.kind == "workspaceRefused" for answer in answers
+    ):
         # where the agent is now, nothing may be recorded: it belongs to the first of the others
-        accepting = (at for at, answer in enumerate(others) if not isinstance(answer, Refused))
+        accepting = (at for at, answer in enumerate(others) if not isinstance(answer, RequestRefused))
         if (at := next(accepting, None)) is not None:
             uri = elsewhere[at][1]["workspaceUri"]
             answers = link.ask(*(_request(params, uri) for params in sent))
@@ -255,21 +257,21 @@ def _request(params: dict[str, Any], uri: str, *, elsewhere: bool = False) -> Re
 
 
 def _accepted(answers: list[Any]) -> list[dict[str, Any]]:
-    return [answer for answer in answers if not isinstance(answer, Refused)]
+    return [answer for answer in answers if not isinstance(answer, RequestRefused)]
 
 
 def _raise_refusal(here: list[Any], elsewhere: list[Any]) -> None:
     """Raises the error of an event that could not be recorded, unless it is about some of its folders alone."""
     # where the agent is now, nothing may be recorded, and other folders may be gone
     for answer in here:
-        if isinstance(answer, Refused) and not (answer.kind == "workspaceRefused" and _accepted(elsewhere)):
+        if isinstance(answer, RequestRefused) and not (answer.kind == "workspaceRefused" and _accepted(elsewhere)):
             raise answer
     for answer in elsewhere:
-        if isinstance(answer, Refused) and answer.is_passing:
+        if isinstance(answer, RequestRefused) and answer.is_passing:
             raise answer
 
 
-def _format_news(event: Event, news: dict[str, Any], uri: str, link: Link) -> dict[str, Any] | None:
+def _format_news(event: Event, news: dict[str, Any], uri: str, link: DaemonConnection) -> dict[str, Any] | None:
     """The JSON that tells the agent what others did."""
     # imported late: most events have no answer
     from .answers import answer
@@ -277,7 +279,7 @@ def _format_news(event: Event, news: dict[str, Any], uri: str, link: Link) -> di
     if steps := [*news["undone"], *news["redone"]]:
         ids = [step["stepId"] for step in steps]
         (shown,) = link.ask(("session/prefixes", {"ids": ids, "workspaceUri": uri}))
-        if isinstance(shown, Refused):
+        if isinstance(shown, RequestRefused):
             raise shown
         for step, name in zip(steps, shown["prefixes"], strict=True):
             step["stepId"] = name
@@ -286,18 +288,18 @@ def _format_news(event: Event, news: dict[str, Any], uri: str, link: Link) -> di
 
 def _check(initialized: Any) -> None:
     """Raises `Broken` where the daemon is not one that this hook understands."""
-    if isinstance(initialized, Refused):
+    if isinstance(initialized, RequestRefused):
         raise initialized
     version = initialized["capabilities"]["experimental"]["snapshot"]["protocolVersion"]
     if version != _PROTOCOL:
         raise Broken(f"the daemon speaks version {version} of the protocol, and this hook version {_PROTOCOL}")
 
 
-def _connected(environment: Mapping[str, str], *, starts: bool) -> Link:
+def _connected(environment: Mapping[str, str], *, starts: bool) -> DaemonConnection:
     """A connection to the daemon, which may be started if it does not run."""
     path = socket_in(user_directories(environment, os.path.expanduser("~"))[2])
     try:
-        return Link(path)
+        return DaemonConnection(path)
     except (FileNotFoundError, ConnectionRefusedError):
         if not starts:
             raise
@@ -310,7 +312,7 @@ def _connected(environment: Mapping[str, str], *, starts: bool) -> Link:
             ensure_daemon(Locations.from_environment(environment), path).close()
         except IoError as error:
             raise Broken(f"{error.message} ({error.hint})") from error
-        return Link(path)
+        return DaemonConnection(path)
 
 
 def _uri(path: str) -> str:

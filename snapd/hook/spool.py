@@ -15,7 +15,7 @@ from snapd.environment import own_command
 
 from .dialects import BEGIN, DIALECTS, FINISH, PROMPT, SUB_BEGIN
 from .event import Event, NotAnEvent
-from .link import Refused
+from .link import RequestRefused
 from .log import is_private, log
 from .report import moment
 
@@ -40,11 +40,11 @@ _SECONDS = "60"
 """How long a process that this room starts waits for the daemon."""
 
 
-class Full(Exception):
+class SpoolFull(Exception):
     """There is no room for another event."""
 
 
-class Waiting:
+class QueuedEvent:
     """An event that waits.
 
     Args:
@@ -68,7 +68,7 @@ class Waiting:
             return json.loads(file.readline()), file.read()
 
 
-def waiting(folder: str) -> list[Waiting]:
+def waiting(folder: str) -> list[QueuedEvent]:
     """The events that wait in a spool, oldest first; none if it is not there, or not the user's own."""
     try:
         if not is_private(os.lstat(folder)):
@@ -77,7 +77,7 @@ def waiting(folder: str) -> list[Waiting]:
     except OSError:
         return []
     ours = (name for name in names if name.endswith(".event") and name.count("-") == 3 and name[:20].isdigit())
-    return [Waiting(os.path.join(folder, name)) for name in ours]
+    return [QueuedEvent(os.path.join(folder, name)) for name in ours]
 
 
 def keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> None:
@@ -100,7 +100,7 @@ def keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> Non
         except FileNotFoundError:
             # what waited was recorded meanwhile, and the spool removed
             continue
-    raise Full(f"{folder} comes and goes")
+    raise SpoolFull(f"{folder} comes and goes")
 
 
 def _keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> None:
@@ -114,7 +114,7 @@ def _keep(folder: str, event: Event, payload: bytes, why: str, told: bool) -> No
     note = dict(zip(NOTED, (event.dialect.name, event.folder, why), strict=True))
     data = json.dumps(note).encode() + b"\n" + payload
     if len(sizes) >= MOST_EVENTS or sum(sizes) + len(data) > MOST_BYTES:
-        raise Full(f"{len(sizes)} events wait already")
+        raise SpoolFull(f"{len(sizes)} events wait already")
     said = "told" if told else "quiet"
     path = os.path.join(folder, f"{event.at:020d}-{session_of(event)}-{said}-{os.getpid()}.event")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -155,7 +155,7 @@ def replay(
         begins: called when no other process does this any more, before it looks at what waits.
 
     Raises:
-        Exception: as `send`, unless it is `Refused`; what is not recorded yet stays.
+        Exception: as `send`, unless it is `RequestRefused`; what is not recorded yet stays.
     """
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -178,7 +178,7 @@ def replay(
                     if (event.kind in _BEGINNINGS) is is_beginning and each.session not in blocked:
                         try:
                             send(event)
-                        except Refused as refused:
+                        except RequestRefused as refused:
                             if refused.is_passing:
                                 blocked.add(each.session)
                             else:
@@ -223,9 +223,9 @@ def unlock(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def _runs(found: list[Waiting], environment: Mapping[str, str]) -> list[list[tuple[Waiting, Event]]]:
+def _runs(found: list[QueuedEvent], environment: Mapping[str, str]) -> list[list[tuple[QueuedEvent, Event]]]:
     """The events in groups that can be told together: what comes after the end of a session is told after it."""
-    runs: list[list[tuple[Waiting, Event]]] = [[]]
+    runs: list[list[tuple[QueuedEvent, Event]]] = [[]]
     for each in found:
         try:
             note, payload = each.read()

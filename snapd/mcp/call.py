@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .link import Link
     from .messages import Id
-    from .revisions import Terms
+    from .revisions import RevisionTerms
 
     Send = Callable[[dict[str, Any]], None]
 
@@ -46,7 +46,7 @@ class Call:
         self,
         request_id: Id,
         params: dict[str, Any],
-        terms: Terms,
+        terms: RevisionTerms,
         link: Link,
         send: Send,
         questions: Questions,
@@ -175,7 +175,7 @@ class Answer:
 
 
 @attrs.frozen
-class Asking:
+class PersonQuestion:
     """In place of an answer: what the client has to ask the person before it calls again.
 
     Attributes:
@@ -197,7 +197,7 @@ class Asking:
         return {"resultType": "input_required", "inputRequests": {self.name: question}, "requestState": self.state}
 
 
-Outcome = Answer | Asking
+Outcome = Answer | PersonQuestion
 
 
 class Question:

@@ -39,7 +39,7 @@ INSTRUCTIONS = (
 
 
 @attrs.frozen
-class Terms:
+class RevisionTerms:
     """What holds for a request.
 
     Attributes:
@@ -69,7 +69,7 @@ class Terms:
         return {"resultType": "complete", **result, **caching, "_meta": {_SERVER: INFO}}
 
 
-def shake_hands(params: dict[str, Any]) -> Terms:
+def shake_hands(params: dict[str, Any]) -> RevisionTerms:
     """The terms that an `initialize` leads to: the version that it asks for if it is known, else the newest.
 
     Raises:
@@ -79,10 +79,10 @@ def shake_hands(params: dict[str, Any]) -> Terms:
     if not isinstance(wanted, str):
         raise RpcError(INVALID_PARAMS, "protocolVersion: expected a string")
     version = wanted if wanted in HANDSHAKES else HANDSHAKES[-1]
-    return Terms(version, _shows_forms("capabilities", params.get("capabilities", {})))
+    return RevisionTerms(version, _shows_forms("capabilities", params.get("capabilities", {})))
 
 
-def stated(params: dict[str, Any]) -> Terms | None:
+def stated(params: dict[str, Any]) -> RevisionTerms | None:
     """The terms that a request itself states; None if it states none, and those of the handshake hold.
 
     Raises:
@@ -102,7 +102,7 @@ def stated(params: dict[str, Any]) -> Terms | None:
         )
     if _CAPABILITIES not in meta:
         raise RpcError(INVALID_PARAMS, f"_meta.{_CAPABILITIES}: is missing")
-    return Terms(version, _shows_forms(f"_meta.{_CAPABILITIES}", meta[_CAPABILITIES]))
+    return RevisionTerms(version, _shows_forms(f"_meta.{_CAPABILITIES}", meta[_CAPABILITIES]))
 
 
 def _shows_forms(name: str, capabilities: Any) -> bool:

@@ -14,10 +14,10 @@ from snapd.rpc.transport.streams import take_stdout
 from snapd.wire.converter import unstructure
 from snapd.wire.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 
-from .call import Answer, Asking, Call, Questions
+from .call import Answer, Call, PersonQuestion, Questions
 from .link import Link
 from .messages import TOO_LONG, Malformed, Notification, Output, Request, Response, RpcError, parse, read_lines
-from .revisions import CAPABILITIES, INFO, INSTRUCTIONS, SUPPORTED, Terms, shake_hands, stated
+from .revisions import CAPABILITIES, INFO, INSTRUCTIONS, SUPPORTED, RevisionTerms, shake_hands, stated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,7 @@ class Server:
         self._output = output
         self._link = link
         self._own_session = own_session
-        self._terms: Terms | None = None
+        self._terms: RevisionTerms | None = None
         self._lock = threading.Lock()
         self._calls: dict[Id, Call] = {}
         self._threads: set[threading.Thread] = set()
@@ -100,7 +100,7 @@ class Server:
         except RpcError as error:
             self._output.send({"id": request.id, "error": error.as_json()})
 
-    def _result(self, request: Request, terms: Terms | None) -> dict[str, Any]:
+    def _result(self, request: Request, terms: RevisionTerms | None) -> dict[str, Any]:
         """The result of a request that needs nobody else; raises `RpcError` if an error answers it."""
         answers = {
             "ping": self._ping,
@@ -112,27 +112,27 @@ class Server:
             raise RpcError(METHOD_NOT_FOUND, f"there is no method {request.method!r}")
         return answers[request.method](request.params, terms)
 
-    def _ping(self, _: dict[str, Any], terms: Terms | None) -> dict[str, Any]:
+    def _ping(self, _: dict[str, Any], terms: RevisionTerms | None) -> dict[str, Any]:
         return {} if terms is None else terms.complete({})
 
-    def _initialize(self, params: dict[str, Any], _: Terms | None) -> dict[str, Any]:
+    def _initialize(self, params: dict[str, Any], _: RevisionTerms | None) -> dict[str, Any]:
         self._terms = shake_hands(params)
         version = {"protocolVersion": self._terms.version}
         return {**version, "capabilities": CAPABILITIES, "serverInfo": INFO, "instructions": INSTRUCTIONS}
 
-    def _discover(self, _: dict[str, Any], terms: Terms | None) -> dict[str, Any]:
+    def _discover(self, _: dict[str, Any], terms: RevisionTerms | None) -> dict[str, Any]:
         if terms is None:
             raise RpcError(METHOD_NOT_FOUND, "'server/discover' is a method of 2026-07-28: state it in `_meta`")
         found = {"supportedVersions": list(SUPPORTED), "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
         return terms.complete(found, cacheable=True)
 
-    def _list(self, params: dict[str, Any], terms: Terms | None) -> dict[str, Any]:
+    def _list(self, params: dict[str, Any], terms: RevisionTerms | None) -> dict[str, Any]:
         agreed = self._agreed(terms)
         if params.get("cursor") is not None:
             raise RpcError(INVALID_PARAMS, "cursor: all tools are on the first page")
         return agreed.complete({"tools": [tool.as_json() for tool in TOOLS.values()]}, cacheable=True)
 
-    def _agreed(self, terms: Terms | None) -> Terms:
+    def _agreed(self, terms: RevisionTerms | None) -> RevisionTerms:
         """The terms that hold for a request that states these; raises `RpcError` if nothing was agreed on."""
         found = terms or self._terms
         if found is None:
@@ -141,7 +141,7 @@ class Server:
 
     # -- calls of tools
 
-    def _begin(self, request: Request, terms: Terms) -> None:
+    def _begin(self, request: Request, terms: RevisionTerms) -> None:
         """Has a thread run a tool; raises `RpcError` if it cannot."""
         name = request.params.get("name")
         if not isinstance(name, str) or name not in TOOLS:
@@ -183,7 +183,7 @@ class Server:
         except Exception:
             _log.exception("a defect in the tool %s", name)
             return {"error": RpcError(INTERNAL_ERROR, f"a defect in snapd kept {name!r} from running").as_json()}
-        if isinstance(outcome, Asking):
+        if isinstance(outcome, PersonQuestion):
             return {"result": outcome.as_json()}
         return {"result": call.terms.complete(_success(outcome))}
 

@@ -30,7 +30,7 @@ ProblemKind = Literal[
 
 
 @attrs.frozen
-class TouchedFile:
+class AffectedFile:
     """A file that a problem affects, or a directory; and the trees of the snapshots that have it there, ordered."""
 
     path: RelPath
@@ -38,7 +38,7 @@ class TouchedFile:
 
 
 @attrs.frozen
-class TouchedStep:
+class AffectedStep:
     """A step or an operation that a problem affects; `step_id` is None for an operation that is about no step."""
 
     session_id: SessionId | None
@@ -60,9 +60,9 @@ class Problem:
     kind: ProblemKind
     subject: str
     message: str
-    files: tuple[TouchedFile, ...] = ()
+    files: tuple[AffectedFile, ...] = ()
     snapshots: tuple[ObjectId, ...] = ()
-    steps: tuple[TouchedStep, ...] = ()
+    steps: tuple[AffectedStep, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:

@@ -13,7 +13,7 @@ SignatureState = Literal["good", "partial", "unknown", "bad", "unchecked"]
 
 
 @attrs.frozen
-class Signature:
+class SignatureStatus:
     """What is known of the signature of a session, or of a handover.
 
     Attributes:
@@ -38,7 +38,7 @@ HANDOVER_NAME = "[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
 
 
 @attrs.frozen
-class Taken:
+class TakeoverRecord:
     """Somebody took the work over, on this machine, milliseconds since 1970."""
 
     host: str
@@ -46,7 +46,7 @@ class Taken:
 
 
 @attrs.frozen
-class HandedOver:
+class HandoverRecord:
     """What a folder remembers of a handover; see `Handover`.
 
     Attributes:
@@ -91,4 +91,4 @@ class Handover:
     committed: ObjectId | None = None
     since: tuple[str, ...] = ()
     kept: tuple[RelPath, ...] = ()
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[TakeoverRecord, ...] = ()

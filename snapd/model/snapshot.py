@@ -121,7 +121,7 @@ class RuleText:
 
 
 @attrs.frozen
-class Origin:
+class FormerName:
     """A name that a captured file or directory had before; empty for one outside of what was looked at.
 
     Attributes:
@@ -132,7 +132,7 @@ class Origin:
     uncaptured: bool
 
 
-Origins = tuple[tuple[RelPath, tuple[Origin, ...]], ...]
+Origins = tuple[tuple[RelPath, tuple[FormerName, ...]], ...]
 """Files and directories with the names that they had before, the last one last; sorted by path."""
 
 

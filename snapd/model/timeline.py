@@ -62,7 +62,7 @@ RecordKind = Literal["track", "look", "before", "after"]
 
 
 @attrs.frozen
-class Recorded:
+class TreeRecorded:
     """The work tree was recorded as it was, and nothing else is said of it: it does not say who changed what.
 
     Where no event has a head yet, one that was asked for is the head: what changes afterwards has an author.
@@ -144,7 +144,7 @@ class StepsLeft:
 
 
 @attrs.frozen
-class Edited:
+class TextEdited:
     """Somebody began to type into files, or saved them, in an editor, while steps were open.
 
     Or the files changed in the moment after steps ended that claim them, as by a formatter: `Event.seen` names these.
@@ -192,7 +192,7 @@ class Effect:
 
 
 @attrs.frozen
-class Turned:
+class Reversal:
     """A step, or another operation, that an operation took back or did again, as a whole or as far as possible.
 
     Attributes:
@@ -227,7 +227,7 @@ class Turned:
 
 
 @attrs.frozen
-class Undone:
+class UndoneShare:
     """What an operation took back of a step, or of another operation, and was not done again since.
 
     Attributes:
@@ -240,7 +240,7 @@ class Undone:
 
 
 @attrs.frozen
-class Operated:
+class OperationDone:
     """An operation changed the work tree; `Event.head` is the snapshot that it left.
 
     Attributes:
@@ -263,7 +263,7 @@ class Operated:
     kind: OperationKind
     session_id: SessionId | None
     before: SnapshotId
-    turned: tuple[Turned, ...] = ()
+    turned: tuple[Reversal, ...] = ()
     undoes: OperationId | None = None
     message_id: str | None = None
     part_id: str | None = None
@@ -293,7 +293,7 @@ class Intent:
         permissions: see `Plan`.
     """
 
-    operation: Operated
+    operation: OperationDone
     files: tuple[Effect, ...]
     made_directories: tuple[RelPath, ...]
     removed_directories: tuple[RelPath, ...]
@@ -305,7 +305,7 @@ class Intent:
 
 
 @attrs.frozen
-class Kept:
+class ChangesKept:
     """Somebody accepted changes of agents; `Event.head` is the work tree that they were looking at.
 
     Attributes:
@@ -318,16 +318,16 @@ class Kept:
 
 
 EventPayload = (
-    Recorded
+    TreeRecorded
     | SessionStarted
     | SessionEnded
     | MessageSent
     | StepBegun
     | StepsLeft
-    | Edited
+    | TextEdited
     | StepEnded
-    | Operated
-    | Kept
+    | OperationDone
+    | ChangesKept
 )
 
 
@@ -511,7 +511,7 @@ class Operation:
         state: "undone" if all of it was taken back, "partly" if some of it was.
     """
 
-    operated: Operated
+    operated: OperationDone
     milliseconds: int
     after: SnapshotId
     state: Literal["applied", "partly", "undone"]
@@ -583,7 +583,7 @@ Part = Literal["seen", "done"]
 
 
 @attrs.frozen
-class Touched:
+class FileChangeRow:
     """A file that an event changed.
 
     Attributes:

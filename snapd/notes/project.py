@@ -61,12 +61,12 @@ _TOLD = 20
 """How many notes that cannot be read are named one by one."""
 
 
-class TooMuch(IoError):
+class LimitExceeded(IoError):
     """Git needed more than the bounds."""
 
 
 @attrs.frozen
-class Brought:
+class CommitLines:
     """Lines that one commit brought, one after the other.
 
     Attributes:
@@ -117,7 +117,7 @@ class History:
             yield cls(path, git, bounds)
 
     def found(self, names: Sequence[bytes], call: Call) -> list[tuple[bytes, int] | None]:
-        """Finds blobs; raises `IoError`, `TooMuch`, `Cancelled`.
+        """Finds blobs; raises `IoError`, `LimitExceeded`, `Cancelled`.
 
         Args:
             names: as git reads them, such as `HEAD:a.txt`, without line feeds.
@@ -133,14 +133,14 @@ class History:
         return [(each[0], int(each[2])) if each[1:2] == [b"blob"] and len(each) == 3 else None for each in words]
 
     def blobs(self, ids: Sequence[bytes], call: Call) -> Iterator[bytes]:
-        """The bytes of blobs that there are; raises `IoError`, `TooMuch`, `Cancelled`."""
+        """The bytes of blobs that there are; raises `IoError`, `LimitExceeded`, `Cancelled`."""
         if not ids:
             return
         out = self._ask(["cat-file", "--batch"], call, b"".join(oid + b"\n" for oid in ids))
         yield from (data for _, _, data in batch_objects(out))
 
-    def brought(self, commit: str, file: bytes, call: Call) -> list[Brought]:
-        """Which commits brought the lines of a file, by `git blame`; raises `IoError`, `TooMuch`, `Cancelled`.
+    def brought(self, commit: str, file: bytes, call: Call) -> list[CommitLines]:
+        """Which commits brought the lines of a file, by `git blame`; raises `IoError`, `LimitExceeded`, `Cancelled`.
 
         Args:
             commit: the version that is asked about.
@@ -156,7 +156,7 @@ class History:
         done = self.git.run(self.path, words, call, data=data, bounds=self.bounds)
         if done.is_cut or done.code in _ENDED:
             hint = "'git blame' shows the commits"
-            raise TooMuch("git needs too long for the history of this file", hint=hint, errno="EIO", path="git")
+            raise LimitExceeded("git needs too long for the history of this file", hint=hint, errno="EIO", path="git")
         if done.code:
             raise _failed(done)
         return done.out
@@ -167,7 +167,7 @@ def _failed(done: Finished) -> IoError:
     return IoError(f"git: {said}", hint="'git fsck' checks the repository", errno="EIO", path="git")
 
 
-def _brought(told: bytes) -> Iterator[Brought]:
+def _brought(told: bytes) -> Iterator[CommitLines]:
     """Reads what `git blame --incremental` says: it describes each commit only once."""
     commits: dict[bytes, GitCommit] = {}
     oid, numbers, fields = b"", (0, 0, 0), dict[bytes, bytes]()
@@ -176,7 +176,7 @@ def _brought(told: bytes) -> Iterator[Brought]:
         if word == b"filename":
             commit = commits.get(oid) or commits.setdefault(oid, _commit(oid, fields))
             there, here, count = numbers
-            yield Brought(commit, unquoted(rest), there, here, count)
+            yield CommitLines(commit, unquoted(rest), there, here, count)
             oid, fields = b"", {}
         elif oid:
             fields[word] = rest
@@ -297,7 +297,7 @@ class _CommittedFile:
                             commits |= dict.fromkeys(range(each.here - 1, each.here - 1 + each.count), each.commit)
                         noted = self._look_up(history, brought, call) if self._notes is not None else NotedLines({})
                         self._noted[name] = attrs.evolve(noted, commits=commits)
-                    except TooMuch as error:
+                    except LimitExceeded as error:
                         # the next time, it would be the same
                         self._noted[name] = NotedLines({}, commits, (NoteProblem(None, error.message),))
             return self._noted[name]
@@ -308,8 +308,8 @@ class _CommittedFile:
         ids = {name: blob[0] for name, blob in found if blob is not None and blob[1] <= TEN_MIB}
         return dict(zip(ids, history.blobs(list(ids.values()), call), strict=True))
 
-    def _look_up(self, history: History, brought: Sequence[Brought], call: Call) -> NotedLines:
-        by_commit: dict[str, list[Brought]] = defaultdict(list)
+    def _look_up(self, history: History, brought: Sequence[CommitLines], call: Call) -> NotedLines:
+        by_commit: dict[str, list[CommitLines]] = defaultdict(list)
         for each in brought:
             by_commit[each.commit.id].append(each)
         problems: list[NoteProblem] = []
@@ -355,7 +355,7 @@ def _note_places(commit: str) -> Iterable[bytes]:
         yield b"/".join([*(name[at : at + 2] for at in range(0, 2 * depth, 2)), name[2 * depth :]])
 
 
-def _claimed(note: Note, brought: Sequence[Brought]) -> dict[int, NotedCommit]:
+def _claimed(note: Note, brought: Sequence[CommitLines]) -> dict[int, NotedCommit]:
     """What a note says about lines of the newest version, from 0, that its commit brought.
 
     Raises:
@@ -364,7 +364,7 @@ def _claimed(note: Note, brought: Sequence[Brought]) -> dict[int, NotedCommit]:
     found: dict[int, NotedCommit] = {}
     # thousands of lines may be of one agent
     told: dict[Claim, NotedCommit] = {}
-    by_file: dict[bytes, dict[int, tuple[int, Brought]]] = defaultdict(dict)
+    by_file: dict[bytes, dict[int, tuple[int, CommitLines]]] = defaultdict(dict)
     for each in brought:
         by_file[each.file] |= {each.there + shift: (each.here + shift, each) for shift in range(each.count)}
     for file, lines in by_file.items():

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from snapd.settings.table import Layer
 
     from .folders import Folder
-    from .language_server import Opening
+    from .language_server import OpeningParams
     from .services import Services
 
 logger = logging.getLogger(__name__)
@@ -302,7 +302,7 @@ class Connection(JsonRPCServer):
         for method, feature in features.items():
             self.protocol.fm.feature(method)(Feature(feature))
 
-    def _initialize(self, params: Opening) -> Any:
+    def _initialize(self, params: OpeningParams) -> Any:
         options = params.initialization_options
         given = options.get("token") if isinstance(options, dict) else None
         if self._token is not None and not _same_token(given, self._token):

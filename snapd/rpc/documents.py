@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.operations.editors import Changed, Closed, FileOnDisk, Opened, Saved
+from snapd.core.operations.editors import DocumentChanged, DocumentClosed, DocumentOpened, DocumentSaved, FileOnDisk
 from snapd.model.errors import SnapdError
 from snapd.model.paths import from_uri
 from snapd.rpc.scheduling.workspace_queue import Access
@@ -72,22 +72,22 @@ class Documents:
 
     def did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
         """Handles an opened document: usually as on disk, but an editor may restore unsaved text."""
-        self._take(params.text_document.uri, Opened(_encoded(params.text_document.text)))
+        self._take(params.text_document.uri, DocumentOpened(_encoded(params.text_document.text)))
 
     def did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
         """Handles a changed document: somebody typed, or the editor read the file again."""
         whole = params.content_changes[-1] if params.content_changes else None
         # a change without a range has the whole text, which is what this server asks for
         text = None if whole is None or hasattr(whole, "range") else _encoded(whole.text)
-        self._take(params.text_document.uri, Changed(text))
+        self._take(params.text_document.uri, DocumentChanged(text))
 
     def did_save(self, params: lsp.DidSaveTextDocumentParams) -> None:
         """Handles a saved document: what was typed into it is the user's."""
-        self._take(params.text_document.uri, Saved())
+        self._take(params.text_document.uri, DocumentSaved())
 
     def did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
         """Handles a closed document: its unsaved text is gone."""
-        self._take(params.text_document.uri, Closed())
+        self._take(params.text_document.uri, DocumentClosed())
 
     async def close(self) -> None:
         """Forgets the documents, once all notifications are processed."""
@@ -141,8 +141,8 @@ class Documents:
         names = {name, os.path.realpath(name)}
         disk = _on_disk(name, notice.came_at)
         for other in self._names.pop(notice.path, set()) - names:
-            editors.take(self, other, [Closed()], disk)
-        if not isinstance(notice.reports[-1], Closed):
+            editors.take(self, other, [DocumentClosed()], disk)
+        if not isinstance(notice.reports[-1], DocumentClosed):
             self._names[notice.path] = names
         for each in names:
             if editors.take(self, each, notice.reports, disk):

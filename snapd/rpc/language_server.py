@@ -27,11 +27,11 @@ from pygls.server import JsonRPCServer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CONVERTER", "Feature", "JsonRPCProtocol", "JsonRPCServer", "Opening", "RPCMessage", "lsp"]
+__all__ = ["CONVERTER", "Feature", "JsonRPCProtocol", "JsonRPCServer", "OpeningParams", "RPCMessage", "lsp"]
 
 
 @attrs.frozen(kw_only=True)
-class Opening:
+class OpeningParams:
     """The params of `initialize`, without what does not matter to snapd.
 
     lsprotocol's own class leads to a class for each capability that an editor can have, 200 of them.

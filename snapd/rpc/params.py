@@ -12,10 +12,10 @@ from snapd.rpc.transport.framing import RpcError
 from snapd.wire.errors import ERRORS, INTERNAL_ERROR, REQUEST_CANCELLED
 from snapd.wire.methods import METHODS
 
-from .language_server import CONVERTER, Opening, lsp
+from .language_server import CONVERTER, OpeningParams, lsp
 
 _LSP_PARAMS: dict[str, Any] = {
-    lsp.INITIALIZE: Opening,
+    lsp.INITIALIZE: OpeningParams,
     lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: lsp.DidChangeWorkspaceFoldersParams,
     lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: lsp.DidChangeConfigurationParams,
     lsp.CANCEL_REQUEST: lsp.CancelParams,

@@ -106,7 +106,7 @@ class Base:
 
 
 @attrs.frozen
-class _Given:
+class _ClientSetting:
     """A setting that a client sent; of several, the one with the latest moment holds."""
 
     moment: int
@@ -126,7 +126,7 @@ class Options:
         self.base = base
         self.client = client
         # replaced as a whole: other threads read it
-        self.given: dict[str, _Given] = {}
+        self.given: dict[str, _ClientSetting] = {}
 
     def give(self, layer: Layer, source: SettingSource = "client") -> None:
         """Adds settings to those that the client sent before; the new ones win.
@@ -136,7 +136,7 @@ class Options:
             source: where the client got them from.
         """
         moment = next(_moments)
-        self.given = {**self.given, **{name: _Given(moment, value, source) for name, value in layer.items()}}
+        self.given = {**self.given, **{name: _ClientSetting(moment, value, source) for name, value in layer.items()}}
 
     def copy(self) -> Options:
         """A copy, to which settings can be added separately."""
@@ -242,15 +242,15 @@ def _settings(found: Found) -> Settings:
     return Settings.of({name: value for name, (value, _) in found.items()})
 
 
-def _of_another(given: Mapping[str, _Given]) -> dict[str, _Given]:
+def _of_another(given: Mapping[str, _ClientSetting]) -> dict[str, _ClientSetting]:
     """The settings that one client sent, as other clients see them."""
     shared = {name: each for name, each in given.items() if not SETTINGS[name].per_client}
     return {name: attrs.evolve(each, source="otherClient") for name, each in shared.items()}
 
 
-def _latest(clients: Iterable[Mapping[str, _Given]]) -> Found:
+def _latest(clients: Iterable[Mapping[str, _ClientSetting]]) -> Found:
     """The latest value of each setting that several clients sent."""
-    latest: dict[str, _Given] = {}
+    latest: dict[str, _ClientSetting] = {}
     for given in clients:
         for name, each in given.items():
             if name not in latest or latest[name].moment < each.moment:

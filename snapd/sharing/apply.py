@@ -20,7 +20,7 @@ from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, UnknownStep, Untrusted
-from snapd.model.handover import Signature
+from snapd.model.handover import SignatureStatus
 from snapd.model.snapshot import Outcome
 from snapd.model.timeline import Session, SessionEnded, SessionId, SessionStarted, Step, StepBegun, StepId
 from snapd.store.store import Store
@@ -40,7 +40,7 @@ class Applied:
 
     outcome: Outcome
     step_id: StepId | None
-    signature: Signature | None = None
+    signature: SignatureStatus | None = None
 
 
 @attrs.define(eq=False)
@@ -182,7 +182,7 @@ class Apply:
         return Applied(outcome, step_id)
 
 
-def refuse_bad(signature: Signature | None, what: str) -> None:
+def refuse_bad(signature: SignatureStatus | None, what: str) -> None:
     """Refuses what has a bad signature: to have none says nothing, but a bad one says that somebody changed it.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from snapd.model.errors import InvalidParams, RemoteFailed, os_errors
 from snapd.model.paths import shown
 from snapd.remotes.bundles import Header, read_header, unpack
-from snapd.remotes.weighing import Weighing
+from snapd.remotes.size_estimate import SizeEstimate
 from snapd.store.files.durable import PRIVATE_FILE, write_all
 from snapd.store.refs.database import PACKED, encode_packed
 from snapd.store.timeline.chain import SESSIONS, chain_of_session
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from snapd.remotes.program import GitProgram
 
     from .commits import ProjectCommits
-    from .fetched import Here
+    from .fetched import LocalSide
     from .mirror import FetchedHandover, Mirror
 
 
@@ -113,7 +113,7 @@ class Bundle:
         store: the directory of the workspace's store.
     """
 
-    def __init__(self, path: str, here: Here, store: str) -> None:
+    def __init__(self, path: str, here: LocalSide, store: str) -> None:
         self.address = path
         self._shown = shown(os.fsencode(path))
         self._here = here
@@ -189,7 +189,7 @@ class Bundle:
     def _check_needed(self, header: Header, quarantine: str, call: Call) -> None:
         """Makes sure that the project here has what the file leaves out."""
         needed = header.prerequisites
-        missing = set(needed).difference(Weighing(self._here.git, quarantine, ()).there(needed, call))
+        missing = set(needed).difference(SizeEstimate(self._here.git, quarantine, ()).there(needed, call))
         if missing:
             commit = min(missing).hex()
             raise RemoteFailed(

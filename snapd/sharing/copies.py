@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from snapd.model.errors import RemoteChanged, SigningFailed, StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, TREE
 from snapd.remotes.address import without_secret
-from snapd.remotes.weighing import Weighing
+from snapd.remotes.size_estimate import SizeEstimate
 
 from .formats import HANDOVERS, SIGNATURES, signature_of
 from .outgoing import identities, look_at_trees
@@ -131,8 +131,8 @@ class Copies(ABC):
     def _public(self, call: Call) -> Collection[ObjectId]:
         """The commits that whoever gets the copies has, or had; also some that this machine does not have."""
 
-    def _weighing(self) -> Weighing:
-        return Weighing(self._git, self._repository.path, tuple(self._repository.heads.values()))
+    def _weighing(self) -> SizeEstimate:
+        return SizeEstimate(self._git, self._repository.path, tuple(self._repository.heads.values()))
 
 
 class RemoteCopies(Copies):

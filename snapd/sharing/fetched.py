@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.seams import Listed
+from snapd.core.seams import SessionListing
 from snapd.model.errors import InvalidParams
-from snapd.model.handover import HandedOver
+from snapd.model.handover import HandoverRecord
 from snapd.store.notes import LINEAGE, Notes
 
 from .formats import HANDOVERS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from snapd.remotes.program import GitProgram
 
     from .commits import ProjectCommits
-    from .index import Indexed
+    from .index import IndexedSession
     from .inspection import Limits
     from .mirror import FetchedHandover, Mirror
     from .signing import Checks
@@ -34,7 +34,7 @@ _KEPT = 32
 
 
 @attrs.frozen
-class Here:
+class LocalSide:
     """What this machine has for an exchange with one remote or file.
 
     Attributes:
@@ -57,13 +57,13 @@ class Here:
 
 
 @attrs.frozen
-class ListedSession(Listed):
+class ListedSession(SessionListing):
     """A session that was fetched, with what the index has of it."""
 
-    indexed: Indexed
+    indexed: IndexedSession
 
     @classmethod
-    def of(cls, remote: str, indexed: Indexed) -> ListedSession:
+    def of(cls, remote: str, indexed: IndexedSession) -> ListedSession:
         """A session in the index, with the address that it came from."""
         return cls(indexed.place, indexed.session, remote, indexed.host, indexed)
 
@@ -104,7 +104,7 @@ def chosen(
 
 
 @attrs.frozen
-class Lineage:
+class HandoverChain:
     """The last handovers of a folder.
 
     Args:
@@ -113,14 +113,14 @@ class Lineage:
 
     notes: Notes
 
-    def all(self) -> Sequence[HandedOver]:
+    def all(self) -> Sequence[HandoverRecord]:
         """The last ones, oldest first; raises `IoError`."""
         data = self.notes.get(LINEAGE)
         if data is None:
             return ()
         try:
             return tuple(
-                HandedOver(
+                HandoverRecord(
                     str(entry["id"]),
                     str(entry["name"]),
                     bytes.fromhex(entry["tree"]),
@@ -135,7 +135,7 @@ class Lineage:
             logger.warning("the note of the last handovers cannot be read, and is made anew")
             return ()
 
-    def add(self, entry: HandedOver) -> None:
+    def add(self, entry: HandoverRecord) -> None:
         """Notes the newest one, durably; raises `StorageFull`, `IoError`."""
         entries = [*self.all(), entry][-_KEPT:]
         document = [

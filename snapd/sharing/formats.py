@@ -20,7 +20,7 @@ from typing import Any
 import attrs
 
 from snapd.model.errors import StoreCorrupt
-from snapd.model.handover import Handover, Taken
+from snapd.model.handover import Handover, TakeoverRecord
 from snapd.model.snapshot import REGULAR, TREE, ObjectId, TreeEntry
 from snapd.model.timeline import SnapshotId
 from snapd.model.trees import ReadTree
@@ -118,7 +118,7 @@ def decode_handover(commit: ObjectId, data: bytes, read_tree: ReadTree) -> Hando
             committed=entries.get(_COMMITTED),
             since=tuple(map(_text, document["since"])),
             kept=tuple(path.encode("utf-8", "surrogateescape") for path in document["kept"]),
-            taken=tuple(Taken(_text(host), int(milliseconds)) for host, milliseconds in document["taken"]),
+            taken=tuple(TakeoverRecord(_text(host), int(milliseconds)) for host, milliseconds in document["taken"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise StoreCorrupt(f"commit {commit.hex()} is not a handover of this version", object=commit.hex()) from error

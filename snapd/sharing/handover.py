@@ -14,7 +14,7 @@ from snapd.core.operations.patch import Target
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
-from snapd.model.handover import HANDOVER_NAME, HandedOver, Handover
+from snapd.model.handover import HANDOVER_NAME, Handover, HandoverRecord
 from snapd.model.snapshot import (
     EMPTY_TREE,
     EXECUTABLE,
@@ -34,8 +34,8 @@ from snapd.store.store import Store
 
 from .copies import Copies
 from .outgoing import events_of
-from .projection import LeavingOut, LeftOut, Projection, Staying
-from .push import Push, Pushed, Signing
+from .projection import ExcludeOptions, Exclusions, Projection, TreeFilter
+from .push import Push, PushOutcome, Signing
 from .remote_sessions import Carrier, RemoteSessions
 
 MOST_COMMITS = 1000
@@ -50,7 +50,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 @attrs.frozen
-class HandoverOptions(Staying):
+class HandoverOptions(ExcludeOptions):
     """How a client wants to hand over.
 
     Attributes:
@@ -67,7 +67,7 @@ class HandoverOptions(Staying):
 
 
 @attrs.frozen
-class MadeHandover(Pushed):
+class MadeHandover(PushOutcome):
     """What was handed over, or would be, with the sessions that go with it; `name` is by which others ask for it."""
 
     name: str
@@ -166,9 +166,9 @@ class HandOver:
         name: str,
         sessions: tuple[SessionId, ...],
         folder: Snapshot,
-        lineage: Sequence[HandedOver],
+        lineage: Sequence[HandoverRecord],
         *,
-        left_out: LeftOut,
+        left_out: Exclusions,
         outgoing: Copies,
         call: Call,
     ) -> Handover:
@@ -178,7 +178,7 @@ class HandOver:
         def find(tree: ObjectId, name: bytes) -> TreeEntry | None:
             return next((entry for entry in read(tree) if entry.name == name), None)
 
-        leaving_out = LeavingOut(left_out, read, outgoing.tree)
+        leaving_out = TreeFilter(left_out, read, outgoing.tree)
         tree = leaving_out.tree(folder.tree)
         target = Target(self._store, folder)
         commits = self._elsewhere.project.newest(MOST_COMMITS, call)
@@ -217,12 +217,14 @@ class HandOver:
         return tree if take_directories(self._store, project.directories, tree, call) else None
 
 
-def remembered(handover: Handover, *, is_own: bool) -> HandedOver:
+def remembered(handover: Handover, *, is_own: bool) -> HandoverRecord:
     """What a folder remembers of a handover."""
-    return HandedOver(handover.handover_id, handover.name, handover.folder.tree, is_own, handover.since, handover.kept)
+    return HandoverRecord(
+        handover.handover_id, handover.name, handover.folder.tree, is_own, handover.since, handover.kept
+    )
 
 
-def _since(lineage: Sequence[HandedOver]) -> tuple[str, ...]:
+def _since(lineage: Sequence[HandoverRecord]) -> tuple[str, ...]:
     names = (name for entry in reversed(lineage) for name in (entry.handover_id, *entry.since))
     return tuple(dict.fromkeys(names))[:MOST_SINCE]
 

@@ -119,7 +119,7 @@ class Entry:
 
 
 @attrs.frozen
-class Indexed:
+class IndexedSession:
     """A session in the index, as of `Entry`.
 
     Attributes:
@@ -282,22 +282,22 @@ class SessionIndex(IndexFile):
 
     # -- questions
 
-    def page(self, after: int, limit: int) -> list[Indexed]:
+    def page(self, after: int, limit: int) -> list[IndexedSession]:
         """Sessions of all mirrors in the order of their places, which are greater than `after`."""
         return self._sessions("WHERE place > ? ORDER BY place LIMIT ?", after, limit)
 
-    def of_session(self, session_id: SessionId) -> Indexed | None:
+    def of_session(self, session_id: SessionId) -> IndexedSession | None:
         """A session by its name."""
         found = self._sessions(
             "WHERE chain = ? AND session_id = ? ORDER BY place LIMIT 1", chain_of_session(session_id), session_id
         )
         return next(iter(found), None)
 
-    def at(self, mirror: str, names: Collection[str]) -> list[Indexed]:
+    def at(self, mirror: str, names: Collection[str]) -> list[IndexedSession]:
         """Sessions of a mirror by the names of their references."""
         return [_indexed(row) for row in self.named(f"{_LISTED} WHERE mirror = ?", mirror, names)]
 
-    def with_steps(self, wanted: StepQuery, after: int, limit: int) -> list[Indexed]:
+    def with_steps(self, wanted: StepQuery, after: int, limit: int) -> list[IndexedSession]:
         """Sessions with a step that a query may mean, as `page`; its `session_id` and `parent` do not count."""
         conditions: list[str] = ["place > ?"]
         values: list[Any] = [after]
@@ -324,7 +324,7 @@ class SessionIndex(IndexFile):
         """The ids of each kind that come right before and after one in order, as far as there are any."""
         return tuple([found for (found,) in self.ask(NEIGHBOURS, name) if found])
 
-    def older_than(self, mirror: str, milliseconds: int) -> list[Indexed]:
+    def older_than(self, mirror: str, milliseconds: int) -> list[IndexedSession]:
         """Sessions of a mirror that neither anybody added to, nor this machine fetched, since a time."""
         return self._sessions("WHERE mirror = ? AND newest < ? AND taken < ?", mirror, milliseconds, milliseconds)
 
@@ -393,7 +393,7 @@ class SessionIndex(IndexFile):
 
     # -- the file, also for what else it holds of mirrors
 
-    def _sessions(self, clause: str, *values: Any) -> list[Indexed]:
+    def _sessions(self, clause: str, *values: Any) -> list[IndexedSession]:
         return [_indexed(row) for row in self.ask(_LISTED + clause, *values)]
 
     def named(self, statement: str, mirror: str, names: Collection[str] | None) -> Iterator[tuple[Any, ...]]:
@@ -442,9 +442,9 @@ def _put(connection: sqlite3.Connection, mirror: str, entry: Entry, taken: int) 
     return int(had is not None and had[1] != entry.head)
 
 
-def _indexed(row: tuple[Any, ...]) -> Indexed:
+def _indexed(row: tuple[Any, ...]) -> IndexedSession:
     place, mirror, chain, head, host, *session, newest, taken = row
-    return Indexed(
+    return IndexedSession(
         place=place,
         mirror=mirror,
         chain=chain,

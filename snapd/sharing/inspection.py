@@ -16,13 +16,13 @@ from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt, Untrusted
 from snapd.model.paths import is_restorable_name
 from snapd.model.snapshot import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage, ObjectId, RelPath, TreeEntry
-from snapd.model.timeline import Edited, Event, Kept, Operated, StepBegun, StepEnded
+from snapd.model.timeline import ChangesKept, Event, OperationDone, StepBegun, StepEnded, TextEdited
 from snapd.store.coverage import decode, encode
-from snapd.store.files.durable import WrittenByNewer
+from snapd.store.files.durable import NewerFormat
 from snapd.store.objects.codec import decode_commit, encode_tree, object_id
 from snapd.store.repository import ShadowRepository
 from snapd.store.timeline.chain import (
-    Link,
+    ChainLink,
     chain_of_session,
     decode_link,
     effect_blobs,
@@ -153,7 +153,7 @@ class Inspection:
             raise Untrusted(f"the events of {chain} are not numbered in their order", reference=chain)
         return events
 
-    def _link(self, link: Link) -> None:
+    def _link(self, link: ChainLink) -> None:
         kept = pins(link.event)
         if kept.tree != link.tree:
             raise Untrusted(f"commit {link.commit.hex()} has other files than its event names", reference=link.chain)
@@ -279,7 +279,7 @@ def _refusing(name: str) -> Iterator[None]:
     """Refuses a reference if something in the block cannot be read."""
     try:
         yield
-    except WrittenByNewer as error:
+    except NewerFormat as error:
         hint = "update snapd, then fetch again"
         raise Untrusted(f"{name} cannot be used: {error.message}", hint=hint, reference=name) from error
     except StoreCorrupt as error:
@@ -308,11 +308,11 @@ def _paths(event: Event) -> Iterator[RelPath]:
         case StepEnded(_, claims):
             yield from claims or ()
             yield from (change.path for change in what.uncaptured)
-        case Kept(files):
+        case ChangesKept(files):
             yield from (path for path, _ in files)
-        case Edited(paths):
+        case TextEdited(paths):
             yield from paths
-        case Operated():
+        case OperationDone():
             effects = [effect for turn in what.turned for effect in turn.effects] + list(what.effects or ())
             yield from (effect.path for effect in effects)
             for turn in what.turned:

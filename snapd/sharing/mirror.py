@@ -19,7 +19,7 @@ import attrs
 from snapd.failpoints import failpoint
 from snapd.model.call import Call
 from snapd.model.errors import SnapdError, StoreCorrupt, Untrusted, os_errors
-from snapd.model.handover import Handover, Signature
+from snapd.model.handover import Handover, SignatureStatus
 from snapd.model.snapshot import TREE, ObjectId, RelPath
 from snapd.model.timeline import Event, MessageSent, StepBegun
 from snapd.model.trees import everything_in, lookup
@@ -36,7 +36,7 @@ from snapd.store.timeline.chain import SESSIONS, host_of, walk
 from snapd.store.timeline.timeline import FetchedTimeline
 
 from .formats import HANDOVERS, HandoverCommit, decode_handover, signature_of
-from .index import Entry, Indexed, IndexedStep, SessionIndex
+from .index import Entry, IndexedSession, IndexedStep, SessionIndex
 from .inspection import Inspection, Limits
 from .outgoing import make_bare
 from .signatures import IndexedSignature, MirrorSignatures
@@ -70,7 +70,7 @@ class FetchedHandover:
     objects: ObjectStore
     directory: bytes
     newest: ObjectId | None
-    signature: Signature | None = None
+    signature: SignatureStatus | None = None
 
 
 class Mirror:
@@ -129,7 +129,7 @@ class Mirror:
         self.refresh()
         return self._index.heads(self._name, names)
 
-    def listed(self, names: Collection[str]) -> list[Indexed]:
+    def listed(self, names: Collection[str]) -> list[IndexedSession]:
         """Sessions by the names of their references, in the order of their places."""
         self.refresh()
         return sorted(self._index.at(self._name, names), key=lambda indexed: indexed.place)

@@ -24,15 +24,14 @@ from snapd.model.ignore import IgnoreFile
 from snapd.model.paths import parents, shown
 from snapd.model.snapshot import EMPTY_BLOB, EMPTY_TREE, TREE, Coverage, Entry, ObjectId, RelPath, TreeEntry
 from snapd.model.timeline import (
-    Edited,
+    ChangesKept,
     Effect,
     Event,
     EventPayload,
-    Kept,
     MessageSent,
-    Operated,
+    OperationDone,
     OperationId,
-    Recorded,
+    Reversal,
     SessionEnded,
     SessionId,
     SessionStarted,
@@ -42,7 +41,8 @@ from snapd.model.timeline import (
     StepEnded,
     StepId,
     StepsLeft,
-    Turned,
+    TextEdited,
+    TreeRecorded,
 )
 from snapd.model.trees import ReadTree, amended, files, lookup
 from snapd.store.object_store import ObjectStore
@@ -53,7 +53,7 @@ from .outgoing import events_of
 
 
 @attrs.frozen
-class LeftOut:
+class Exclusions:
     """What stays on this machine of that which would leave it.
 
     Attributes:
@@ -67,7 +67,7 @@ class LeftOut:
     texts: bool = False
 
 
-class LeavingOut:
+class TreeFilter:
     """Trees without the files that stay here.
 
     Args:
@@ -76,7 +76,7 @@ class LeavingOut:
         write: stores the bytes of a tree.
     """
 
-    def __init__(self, left_out: LeftOut, read: ReadTree, write: Callable[[bytes], ObjectId]) -> None:
+    def __init__(self, left_out: Exclusions, read: ReadTree, write: Callable[[bytes], ObjectId]) -> None:
         text = "\n".join(left_out.patterns).encode("utf-8", "surrogateescape")
         self._file = IgnoreFile.parse(text, bounded=False)
         self._contents = left_out.contents
@@ -135,7 +135,7 @@ class LeavingOut:
 
 
 @attrs.frozen
-class Staying:
+class ExcludeOptions:
     """What a client wants to stay on this machine.
 
     Attributes:
@@ -148,7 +148,7 @@ class Staying:
     redact: Sequence[RelPath] = ()
     without_prompts: bool = False
 
-    def found(self, events: Iterable[Event], also: Iterable[ObjectId], objects: ObjectStore, call: Call) -> LeftOut:
+    def found(self, events: Iterable[Event], also: Iterable[ObjectId], objects: ObjectStore, call: Call) -> Exclusions:
         """Finds what that means.
 
         Args:
@@ -162,7 +162,7 @@ class Staying:
             StoreCorrupt, Cancelled: it cannot be told.
         """
         contents = _contents(self.redact, events, also, objects, call) if self.redact else frozenset()
-        return LeftOut(self.exclude, contents, self.without_prompts)
+        return Exclusions(self.exclude, contents, self.without_prompts)
 
 
 def _contents(
@@ -195,7 +195,7 @@ def _trees(event: Event) -> Iterator[ObjectId]:
         yield event.head.tree
     if event.seen is not None:
         yield from (event.seen.before.tree, event.seen.after.tree)
-    if isinstance(event.what, Operated):
+    if isinstance(event.what, OperationDone):
         yield event.what.before.tree
 
 
@@ -218,15 +218,15 @@ class Projection:
         objects: ObjectStore,
         authors: Callable[[Iterable[StepId]], Mapping[StepId, Author]],
         outgoing: Copies,
-        left_out: LeftOut | None = None,
+        left_out: Exclusions | None = None,
     ) -> None:
         self._session_ids = frozenset(session_ids)
         self._timeline = timeline
         self._objects = objects
         self._authors = authors
         self._outgoing = outgoing
-        self._left_out = left_out or LeftOut()
-        self._leaving_out = LeavingOut(self._left_out, self._read, outgoing.tree)
+        self._left_out = left_out or Exclusions()
+        self._leaving_out = TreeFilter(self._left_out, self._read, outgoing.tree)
         self._mine: frozenset[StepId] = frozenset()
         self._operations: set[OperationId] = set()
         self._copied: dict[SnapshotId, SnapshotId] = {}
@@ -253,8 +253,8 @@ class Projection:
             if isinstance(what, (SessionStarted, SessionEnded)):
                 # nobody looked at the work tree: the event has the snapshot of the one before it, whosever that was
                 head = last
-            elif isinstance(what, Operated):
-                assert isinstance(event.what, Operated)
+            elif isinstance(what, OperationDone):
+                assert isinstance(event.what, OperationDone)
                 head = self._left_by(event.what, what, head)
             elif head is not None:
                 head = self._copy(head)
@@ -288,22 +288,22 @@ class Projection:
             case StepsLeft(steps):
                 left = self._of_mine(steps)
                 return StepsLeft(left) if left else None
-            case Kept(files, steps):
+            case ChangesKept(files, steps):
                 kept = self._of_mine(steps)
                 goes = (file for file in files if self._goes(file[0]) and not self._leaving_out.is_content_out(file[1]))
-                return Kept(tuple(goes), kept) if kept else None
-            case Recorded():
+                return ChangesKept(tuple(goes), kept) if kept else None
+            case TreeRecorded():
                 # it is of no session
                 return None
-            case Edited():
+            case TextEdited():
                 # what somebody typed is theirs; the span says what had been changed by then
                 return None
-            case Operated():
+            case OperationDone():
                 return self._operated(what)
             case _:
                 assert_never(what)
 
-    def _operated(self, what: Operated) -> Operated | None:
+    def _operated(self, what: OperationDone) -> OperationDone | None:
         turned = tuple(turn for turn in what.turned if turn.name in self._mine or turn.name in self._operations)
         is_about = what.session_id in self._session_ids
         if not turned and not (is_about and what.is_own):
@@ -331,7 +331,7 @@ class Projection:
             description=None if self._left_out.texts else what.description,
         )
 
-    def _turned(self, turned: Turned) -> Turned:
+    def _turned(self, turned: Reversal) -> Reversal:
         return attrs.evolve(
             turned,
             effects=self._effects(turned.effects),
@@ -352,7 +352,7 @@ class Projection:
     def _goes(self, path: RelPath) -> bool:
         return not self._leaving_out.is_out(path)
 
-    def _left_by(self, whole: Operated, part: Operated, head: SnapshotId | None) -> SnapshotId | None:
+    def _left_by(self, whole: OperationDone, part: OperationDone, head: SnapshotId | None) -> SnapshotId | None:
         """The snapshot that an operation left, without what it took back of others."""
         if head is None or len(part.turned) == len(whole.turned):
             return None if head is None else self._copy(head)

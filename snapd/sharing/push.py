@@ -21,7 +21,7 @@ from snapd.store.timeline.timeline import TimelineView
 
 from .copies import Copies
 from .outgoing import events_of
-from .projection import LeftOut, Projection, Staying
+from .projection import ExcludeOptions, Exclusions, Projection
 from .remote import PrunedSession
 from .remote_sessions import Carrier, RemoteSessions
 
@@ -79,7 +79,7 @@ class Signing:
 
 
 @attrs.frozen
-class PushOptions(Staying):
+class PushOptions(ExcludeOptions):
     """How a client wants sessions pushed.
 
     Attributes:
@@ -92,7 +92,7 @@ class PushOptions(Staying):
 
 
 @attrs.frozen
-class Pushed:
+class PushOutcome:
     """What left the machine, or would.
 
     Attributes:
@@ -133,7 +133,9 @@ class Push:
     # with the same files but for those of the step
     _last_found: dict[bytes, Reason | None] = attrs.field(factory=dict, init=False)
 
-    def push(self, remote: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call) -> Pushed:
+    def push(
+        self, remote: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call
+    ) -> PushOutcome:
         """Pushes sessions: all or none.
 
         Args:
@@ -151,7 +153,9 @@ class Push:
         """
         return self._send(self._elsewhere.remote(remote), session_ids, options, call)
 
-    def export(self, file: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call) -> Pushed:
+    def export(
+        self, file: str, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call
+    ) -> PushOutcome:
         """Writes sessions to a new file.
 
         Args:
@@ -169,11 +173,11 @@ class Push:
 
     def _send(
         self, there: Carrier, session_ids: Sequence[SessionId] | None, options: PushOptions, call: Call
-    ) -> Pushed:
+    ) -> PushOutcome:
         signer = None if options.signing is None else self._elsewhere.signer(options.signing.key)
         chosen = self._chosen(session_ids)
         if not chosen:
-            return Pushed(False, there.address, (), 0, (), ())
+            return PushOutcome(False, there.address, (), 0, (), ())
         left_out = options.found(events_of(self._store.timeline, chosen), (), self._store, call)
         with there.outgoing() as outgoing:
             texts, messages = self.copy_sessions(chosen, left_out, outgoing, call)
@@ -185,10 +189,10 @@ class Push:
             if not options.dry_run:
                 outgoing.push(call)
                 self._elsewhere.note_sent(there.address, [*messages, *(file.oid for file in files)])
-        return Pushed(not options.dry_run, there.address, chosen, size, files, texts)
+        return PushOutcome(not options.dry_run, there.address, chosen, size, files, texts)
 
     def copy_sessions(
-        self, chosen: Sequence[SessionId], left_out: LeftOut, outgoing: Copies, call: Call
+        self, chosen: Sequence[SessionId], left_out: Exclusions, outgoing: Copies, call: Call
     ) -> tuple[tuple[SecretText, ...], set[bytes]]:
         """Adds copies of sessions; gives those of their texts that may hold a secret, and the ids of their messages."""
         found: dict[SecretText, None] = {}

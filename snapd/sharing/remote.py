@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.model.errors import IoError, RemoteChanged, StoreCorrupt, UnknownSession
-from snapd.model.handover import Taken
+from snapd.model.handover import TakeoverRecord
 from snapd.remotes.address import without_secret
 from snapd.remotes.exchange import Exchange
 from snapd.remotes.program import Bounds
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from snapd.model.timeline import SessionId
     from snapd.remotes.program import GitProgram
 
-    from .fetched import Here
+    from .fetched import LocalSide
     from .mirror import FetchedHandover, Mirror
 
 
@@ -178,7 +178,7 @@ class Remote:
         handed_over: gives the names of the handovers that the folder made.
     """
 
-    def __init__(self, address: str, here: Here, handed_over: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, address: str, here: LocalSide, handed_over: Callable[[], Sequence[str]]) -> None:
         self.address = without_secret(address)
         bounds = Bounds(
             file_bytes=here.limits.pack_bytes,
@@ -284,7 +284,7 @@ class Remote:
         """
         mirror = self._here.mirror()
         handover = taken.handover
-        marked = attrs.evolve(handover, taken=(*handover.taken, Taken(self._here.host, milliseconds)))
+        marked = attrs.evolve(handover, taken=(*handover.taken, TakeoverRecord(self._here.host, milliseconds)))
         with OutgoingRepository([mirror.repository.objects, *self._here.borrowed()], self._here.host) as repository:
             repository.add_taken(marked, taken.newest)
             repository.finish()

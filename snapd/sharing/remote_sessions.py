@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from snapd.core.seams import Fetched
+from snapd.core.seams import OtherSessions
 from snapd.model.errors import InvalidParams, os_errors
 from snapd.model.paths import shown
 from snapd.remotes.address import is_relative, resolve, without_secret
@@ -25,7 +25,7 @@ from snapd.worktree.git.repository import find_repository, named_remotes, own_ob
 
 from .bundle import Bundle
 from .commits import ProjectCommits
-from .fetched import Here, Lineage, ListedSession
+from .fetched import HandoverChain, ListedSession, LocalSide
 from .index import SessionIndex
 from .inspection import Limits
 from .mirror import Mirror, Upkeep
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from snapd.core.seams import Listed
+    from snapd.core.seams import SessionListing
     from snapd.model.call import Call
-    from snapd.model.handover import Handover, Signature
+    from snapd.model.handover import Handover, SignatureStatus
     from snapd.model.snapshot import ObjectId, RelPath
     from snapd.model.timeline import SessionId, StepQuery
     from snapd.store.store import Store
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from snapd.worktree.git.config import GitUser
     from snapd.worktree.git.repository import Repository
 
-    from .index import Indexed
+    from .index import IndexedSession
 
 _ADDRESS = "address"
 _ALL = (1 << 63) - 1
@@ -101,7 +101,7 @@ class RemoteSessions:
         root: bytes,
         store: Store,
         machine: Machine,
-        beside: Callable[[bytes], AbstractContextManager[Fetched]],
+        beside: Callable[[bytes], AbstractContextManager[OtherSessions]],
         limits: Limits | None = None,
     ) -> None:
         self.beside = beside
@@ -112,11 +112,11 @@ class RemoteSessions:
         self._lock = threading.RLock()
         self._index = SessionIndex(os.path.join(store.path, MIRROR_INDEX))
         self.host = machine.host
-        self.lineage = Lineage(store.notes)
+        self.lineage = HandoverChain(store.notes)
         self.note_sent, self.sent = self._index.note_sent, self._index.sent
         self._mirrors: dict[str, Mirror] = {}
         self._upkeep: dict[str, Upkeep] = {}
-        self._sessions: OrderedDict[tuple[str, str, ObjectId], tuple[Fetched, FetchedTimeline]] = OrderedDict()
+        self._sessions: OrderedDict[tuple[str, str, ObjectId], tuple[OtherSessions, FetchedTimeline]] = OrderedDict()
 
     def remote(self, named: str, mirror: Callable[[], Mirror] | None = None) -> Remote:
         """A remote, by its address or by the name that the project's git has for it; raises `InvalidParams`.
@@ -155,8 +155,8 @@ class RemoteSessions:
         address = os.path.normpath(path)
         return Bundle(address, self._here(address, GitProgram(self._machine.environment)), self._store.path)
 
-    def _here(self, address: str, git: GitProgram, mirror: Callable[[], Mirror] | None = None) -> Here:
-        return Here(
+    def _here(self, address: str, git: GitProgram, mirror: Callable[[], Mirror] | None = None) -> LocalSide:
+        return LocalSide(
             git,
             mirror or partial(self._mirror, address),
             self._borrowed,
@@ -179,14 +179,14 @@ class RemoteSessions:
         program = program_of(settings, self._machine.environment)
         return signer_of(key, settings, program, self._machine.user.home)
 
-    def signatures(self, listed: Sequence[Listed], call: Call) -> Sequence[Signature | None]:
+    def signatures(self, listed: Sequence[SessionListing], call: Call) -> Sequence[SignatureStatus | None]:
         """What is known of the signatures of sessions that were fetched, one for each; None for one without.
 
         Raises:
             IoError, StorageFull, Cancelled: it could not be read which there are.
         """
         mirrors = self._known_mirrors()
-        chains: dict[str, list[Indexed]] = {}
+        chains: dict[str, list[IndexedSession]] = {}
         for each in listed:
             assert isinstance(each, ListedSession)
             chains.setdefault(each.indexed.mirror, []).append(each.indexed)
@@ -232,7 +232,7 @@ class RemoteSessions:
         found = self._index.of_session(session_id)
         return None if found is None else self._listed([found])[0]
 
-    def read(self, listed: Listed) -> Fetched:
+    def read(self, listed: SessionListing) -> OtherSessions:
         """Reads a session at its first use; a few of them stay in memory."""
         assert isinstance(listed, ListedSession)
         indexed = listed.indexed
@@ -242,7 +242,7 @@ class RemoteSessions:
             if found is None:
                 mirror = self._known_mirrors()[indexed.mirror]
                 timeline = mirror.timeline(indexed.chain, indexed.head)
-                fetched = Fetched(listed.remote, listed.host, mirror.objects, timeline)
+                fetched = OtherSessions(listed.remote, listed.host, mirror.objects, timeline)
                 found = self._sessions[key] = fetched, timeline
             self._sessions.move_to_end(key)
             while len(self._sessions) > MOST_OPEN:
@@ -338,7 +338,7 @@ class RemoteSessions:
         for name in self._index.mirrors() - mirrors.keys():
             self._index.remove(name)
 
-    def _listed(self, found: Sequence[Indexed]) -> list[ListedSession]:
+    def _listed(self, found: Sequence[IndexedSession]) -> list[ListedSession]:
         addresses = {name: self._mirror_address(name) for name in {indexed.mirror for indexed in found}}
         # one that was purged meanwhile has no address
         return [

@@ -10,12 +10,12 @@ import attrs
 
 from snapd.core.actions.compare import NetChanges
 from snapd.core.actions.step_changes import SessionViews, StepChanges
-from snapd.core.answers import Origin, Page, SessionView, StepView
+from snapd.core.answers import Page, SessionOrigin, SessionView, StepView
 from snapd.core.compare.text import TextDiffer
-from snapd.core.seams import Fetched, Listed
+from snapd.core.seams import OtherSessions, SessionListing
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownStep
-from snapd.model.handover import Signature
+from snapd.model.handover import SignatureStatus
 from snapd.model.timeline import SessionId, Step, StepId, StepQuery
 from snapd.store.store import Store
 
@@ -42,17 +42,20 @@ class FetchedReader:
     """
 
     def __init__(
-        self, fetched: Fetched, texts: TextDiffer, signature: Callable[[Call], Signature | None] | None = None
+        self,
+        fetched: OtherSessions,
+        texts: TextDiffer,
+        signature: Callable[[Call], SignatureStatus | None] | None = None,
     ) -> None:
         timeline = fetched.timeline
         self.fetched = fetched
-        self.origin = Origin(fetched.remote, fetched.host)
+        self.origin = SessionOrigin(fetched.remote, fetched.host)
         self.changes = StepChanges(fetched.objects, timeline, texts)
         self.views = SessionViews(timeline, self.changes)
         self.net_changes = NetChanges(fetched.objects, timeline, self.changes, self.views, texts)
         self._signature = signature
 
-    def signature(self, call: Call) -> Signature | None:
+    def signature(self, call: Call) -> SignatureStatus | None:
         """What is known of the signature of the session; None if it has none."""
         return None if self._signature is None else self._signature(call)
 
@@ -197,26 +200,26 @@ class FetchedSessions(SessionsElsewhere):
                 return reader
         return None
 
-    def _reader(self, listed: Listed) -> FetchedReader:
-        def signature(call: Call) -> Signature | None:
+    def _reader(self, listed: SessionListing) -> FetchedReader:
+        def signature(call: Call) -> SignatureStatus | None:
             return self._elsewhere.signatures([listed], call)[0]
 
         return FetchedReader(self._elsewhere.read(listed), self._texts, signature)
 
-    def _views(self, listed: Sequence[Listed], call: Call) -> tuple[SessionView, ...]:
+    def _views(self, listed: Sequence[SessionListing], call: Call) -> tuple[SessionView, ...]:
         """Describes sessions: nothing of them can be undone or redone here."""
         return tuple(
-            SessionView(each.session, 0, 0, Origin(each.remote, each.host), signature=signature)
+            SessionView(each.session, 0, 0, SessionOrigin(each.remote, each.host), signature=signature)
             for each, signature in zip(listed, self._elsewhere.signatures(listed, call), strict=True)
         )
 
-    def taken_over(self) -> dict[SessionId, Origin]:
+    def taken_over(self) -> dict[SessionId, SessionOrigin]:
         """Who took over what this folder handed over last, for each of its sessions; nobody, if that came back."""
         last = next(reversed(self._elsewhere.lineage.all()), None)
         if last is None or not last.is_own:
             return {}
         return {
-            session_id: Origin(remote, handover.taken[-1].host)
+            session_id: SessionOrigin(remote, handover.taken[-1].host)
             for remote, handover in self._elsewhere.handovers()
             if handover.handover_id == last.handover_id and handover.taken
             for session_id in handover.sessions

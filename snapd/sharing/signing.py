@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from snapd.model.errors import InvalidParams, IoError, StorageFull, StoreCorrupt
-from snapd.model.handover import Signature
+from snapd.model.handover import SignatureStatus
 from snapd.remotes.ssh_keygen import PROGRAM, Signers, SshKeygen, literal_key, public_key
 
 from .formats import NAMESPACE, fingerprint
@@ -103,13 +103,15 @@ class Checks:
     _settings: SigningSettings
     _program: SshKeygen
 
-    def of(self, mirror: Mirror, indexed: IndexedSignature, call: Call) -> Signature:
+    def of(self, mirror: Mirror, indexed: IndexedSignature, call: Call) -> SignatureStatus:
         """What is known of a signature; raises `Cancelled`."""
         if indexed.signed is None:
-            return Signature("bad", reason="it is no signature that snapd makes")
+            return SignatureStatus("bad", reason="it is no signature that snapd makes")
         signed = None if indexed.seconds is None else indexed.seconds * 1000
         if indexed.covers == "none":
-            return Signature("bad", None, indexed.key, signed, "it signs another version of this, or something else")
+            return SignatureStatus(
+                "bad", None, indexed.key, signed, "it signs another version of this, or something else"
+            )
         verdict = indexed.verdict
         if verdict is None or verdict.stamp != self._stamp:
             verdict = self._checked(mirror, indexed, call)
@@ -118,7 +120,7 @@ class Checks:
             state, reason = "bad", "it signs an older version than the one that was fetched before"
         elif state == "good" and indexed.covers == "part":
             state, reason = "partial", "what was added later is not signed"
-        return Signature(state, verdict.signer, indexed.key, signed, reason)
+        return SignatureStatus(state, verdict.signer, indexed.key, signed, reason)
 
     def _checked(self, mirror: Mirror, indexed: IndexedSignature, call: Call) -> Verdict:
         signers = Signers(self._settings.allowed_signers, self._settings.revoked)

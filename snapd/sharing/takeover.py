@@ -16,7 +16,7 @@ from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.errors import RemoteChanged, RemoteFailed, StoreCorrupt
-from snapd.model.handover import Handover, Signature
+from snapd.model.handover import Handover, SignatureStatus
 from snapd.model.snapshot import (
     EMPTY_TREE,
     EXECUTABLE,
@@ -29,7 +29,7 @@ from snapd.model.snapshot import (
     RelPath,
     Snapshot,
 )
-from snapd.model.timeline import Event, Operated, Operation, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
+from snapd.model.timeline import Event, Operation, OperationDone, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
 from snapd.model.trees import amended, changes, everything_in, file_at
 from snapd.store.store import Store
 
@@ -43,7 +43,7 @@ _FILES = (REGULAR, EXECUTABLE, SYMLINK)
 
 
 @attrs.frozen
-class TakenOver:
+class TakeoverOutcome:
     """What was taken over.
 
     Attributes:
@@ -60,7 +60,7 @@ class TakenOver:
     host: str
     sessions: tuple[SessionView, ...]
     is_marked: bool
-    signature: Signature | None = None
+    signature: SignatureStatus | None = None
 
 
 @attrs.frozen
@@ -91,7 +91,7 @@ class TakeOver:
     _elsewhere: RemoteSessions
     _runner: Runner
 
-    def take_over(self, there: Carrier, name: str | None, options: OperationOptions, call: Call) -> TakenOver:
+    def take_over(self, there: Carrier, name: str | None, options: OperationOptions, call: Call) -> TakeoverOutcome:
         """Takes a handover over.
 
         What the other machine changed is merged into the files as they are. Its sessions become sessions of this
@@ -133,11 +133,11 @@ class TakeOver:
                 # the next handover begins with it
                 self._writer.record_look(self._store.load(handover.folder))
         if not outcome.applied:
-            return TakenOver(outcome, handover.name, handover.host, (), False, signature)
+            return TakeoverOutcome(outcome, handover.name, handover.host, (), False, signature)
         self._elsewhere.lineage.add(remembered(handover, is_own=False))
         sessions = self._announce(arrived, call)
         is_marked = self._mark(there, fetched, call)
-        return TakenOver(outcome, handover.name, handover.host, sessions, is_marked, signature)
+        return TakeoverOutcome(outcome, handover.name, handover.host, sessions, is_marked, signature)
 
     def _arrived(self, fetched: FetchedHandover) -> list[Event]:
         """The events that this machine does not have yet."""
@@ -222,7 +222,7 @@ class TakeOver:
         moved = self._store.renames(base, folder.tree) if gone and came else {}
         start = SnapshotId(base, handover.folder.coverage)
         target = going_back(self._store, folder, files)
-        done = Operated(handover.handover_id, "restore", None, start)
+        done = OperationDone(handover.handover_id, "restore", None, start)
         return UndoTask(
             unit=Operation(done, handover.milliseconds, handover.folder, "applied"),
             state="applied",
@@ -303,7 +303,7 @@ def _named(event: Event) -> tuple[list[SnapshotId], set[ObjectId]]:
     if event.seen is not None:
         found += [event.seen.before, event.seen.after]
     what = event.what
-    if isinstance(what, Operated):
+    if isinstance(what, OperationDone):
         found.append(what.before)
         effects = [*(what.effects or ()), *(effect for turn in what.turned for effect in turn.effects)]
         blobs |= {entry.oid for effect in effects for entry in (effect.old, effect.new) if entry is not None}
@@ -315,7 +315,7 @@ def _named(event: Event) -> tuple[list[SnapshotId], set[ObjectId]]:
 def _pairs(event: Event) -> list[tuple[ObjectId, ObjectId]]:
     """The trees between which an event says that files changed."""
     found = [] if event.seen is None else [(event.seen.before.tree, event.seen.after.tree)]
-    if isinstance(event.what, Operated) and event.head is not None:
+    if isinstance(event.what, OperationDone) and event.head is not None:
         found.append((event.what.before.tree, event.head.tree))
     return found
 

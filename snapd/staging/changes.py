@@ -50,7 +50,7 @@ class Contents:
 
 
 @attrs.frozen
-class Merging:
+class FileMerge:
     """Merges files.
 
     Args:

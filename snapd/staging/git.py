@@ -82,7 +82,7 @@ class StagingConflict(SnapdError):
 
 
 @attrs.frozen
-class Done:
+class GitResult:
     """What a git command left behind.
 
     Attributes:
@@ -113,7 +113,7 @@ class Git:
 
     def attempt(
         self, cwd: bytes, *words: str | bytes, data: bytes = b"", variables: Mapping[str, str] | None = None
-    ) -> Done:
+    ) -> GitResult:
         """Runs a command to its end.
 
         Args:
@@ -138,7 +138,7 @@ class Git:
             if not os.path.isdir(cwd):
                 raise
             raise GitFailed("git cannot be run", hint="install git, or put it on the PATH") from error
-        return Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip())
+        return GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip())
 
     def ask(
         self, cwd: bytes, *words: str | bytes, data: bytes = b"", variables: Mapping[str, str] | None = None
@@ -154,7 +154,7 @@ class Git:
         return done.out
 
 
-def failed(words: tuple[str | bytes, ...], done: Done) -> GitFailed:
+def failed(words: tuple[str | bytes, ...], done: GitResult) -> GitFailed:
     """The error of a command that failed, with what git said first about it."""
     command = next((os.fsdecode(word) for word in words if os.fsdecode(word)[:1] != "-"), "")
     lines = done.said.splitlines() or [f"it ended with {done.code}"]

@@ -29,7 +29,7 @@ _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 
 
 @attrs.frozen
-class Staged:
+class StagedFile:
     """A file as the index has it.
 
     Attributes:
@@ -44,12 +44,12 @@ class Staged:
 
 
 @attrs.frozen
-class Put:
+class IndexEdit:
     """What to change of the index at one path; None is for no file."""
 
     path: bytes
-    old: Staged | None
-    new: Staged | None
+    old: StagedFile | None
+    new: StagedFile | None
 
 
 class Index:
@@ -59,7 +59,7 @@ class Index:
         files: what it has, by the path relative to the root of the work tree.
     """
 
-    def __init__(self, files: Mapping[bytes, Staged]) -> None:
+    def __init__(self, files: Mapping[bytes, StagedFile]) -> None:
         self.files = files
 
     @classmethod
@@ -70,7 +70,7 @@ class Index:
             GitOperationUnderWay: it has files with conflicts.
             GitFailed: git cannot read it.
         """
-        files: dict[bytes, Staged] = {}
+        files: dict[bytes, StagedFile] = {}
         for line in repository.ask("ls-files", "-z", "-v", "-s").split(b"\0")[:-1]:
             head, _, path = line.partition(b"\t")
             tag, mode, oid, stage = head.decode("ascii").split(" ")
@@ -81,19 +81,19 @@ class Index:
                     operation="a merge",
                 )
             apart = "skipWorktree" if tag in "Ss" else "assumeUnchanged" if tag.islower() else None
-            files[path] = Staged(int(mode, 8), oid, apart)
+            files[path] = StagedFile(int(mode, 8), oid, apart)
         return cls(files)
 
     @staticmethod
-    def committed(repository: Repository) -> dict[bytes, Staged]:
+    def committed(repository: Repository) -> dict[bytes, StagedFile]:
         """What the last commit has, as the index would have it; nothing before the first commit. Raises `GitFailed`."""
         if not repository.has_commit:
             return {}
-        files: dict[bytes, Staged] = {}
+        files: dict[bytes, StagedFile] = {}
         for line in repository.ask("ls-tree", "-r", "-z", "--full-tree", "HEAD").split(b"\0")[:-1]:
             head, _, path = line.partition(b"\t")
             mode, _, oid = head.decode("ascii").split(" ")
-            files[path] = Staged(int(mode, 8), oid)
+            files[path] = StagedFile(int(mode, 8), oid)
         return files
 
     def intended(self, repository: Repository, paths: Iterable[bytes]) -> frozenset[bytes]:
@@ -104,7 +104,7 @@ class Index:
         found = repository.ask("diff-files", "-z", "--name-only", "--diff-filter=A").split(b"\0")
         return frozenset(found[:-1]).intersection(asked)
 
-    def clashes(self, puts: Sequence[Put]) -> list[bytes]:
+    def clashes(self, puts: Sequence[IndexEdit]) -> list[bytes]:
         """The paths that would be where the index needs a directory, or below a file of it."""
         gone = {put.path for put in puts if put.new is None}
         made = [put.path for put in puts if put.old is None and put.new is not None]
@@ -113,10 +113,10 @@ class Index:
         return [path for path in made if not names.isdisjoint(parents(path)) or _has_below(order, path)]
 
 
-def change(repository: Repository, puts: Collection[Put]) -> None:
+def change(repository: Repository, puts: Collection[IndexEdit]) -> None:
     """Changes the index: all of it, or nothing.
 
-    Git does this under its own lock, and compares each file with what `Put.old` says: it is not overwritten if it
+    Git does this under its own lock, and compares each file with what `IndexEdit.old` says: it is not overwritten if it
     changed since it was read. What is new has to be among the objects of the repository.
 
     Raises:
@@ -186,7 +186,7 @@ def blobs(repository: Repository, oids: Iterable[str], variables: Mapping[str, s
     return found
 
 
-def _differs(now: Staged | None, then: Staged | None) -> bool:
+def _differs(now: StagedFile | None, then: StagedFile | None) -> bool:
     return (now and (now.mode, now.oid)) != (then and (then.mode, then.oid))
 
 
@@ -198,11 +198,11 @@ def _has_below(order: Sequence[bytes], path: bytes) -> bool:
 # -- a patch that names blobs
 
 
-def _patch(put: Put) -> bytes:
+def _patch(put: IndexEdit) -> bytes:
     """The change of one file as git reads it: a binary patch, of which only the names of the blobs count."""
     old, new = put.old, put.new
     if old is not None and new is not None and old.mode & _KIND != new.mode & _KIND:
-        return _patch(Put(put.path, old, None)) + _patch(Put(put.path, None, new))
+        return _patch(IndexEdit(put.path, old, None)) + _patch(IndexEdit(put.path, None, new))
     left, right = _quoted(b"a/" + put.path), _quoted(b"b/" + put.path)
     lines = [b"diff --git %s %s" % (left, right)]
     known = old or new

@@ -15,10 +15,10 @@ from snapd.core.compare.threeway import Overlap
 from snapd.model.paths import parents
 from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, Entry
 
-from .changes import Change, Merging, Unit, units
-from .cleaning import CannotCleanError, Cleaner
-from .index import GITLINK, Index, Put, Staged, blobs, change, store
-from .placing import Placed, place
+from .changes import Change, FileMerge, Unit, units
+from .clean_filter import CannotCleanError, Cleaner
+from .index import GITLINK, Index, IndexEdit, StagedFile, blobs, change, store
+from .merge_into_index import MergedEntry, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,7 +53,7 @@ class FilePlan:
     old: Entry | None
     new: Entry | None
 
-    def puts(self, known: Mapping[bytes, Staged], new: Staged | None) -> list[Put]:
+    def puts(self, known: Mapping[bytes, StagedFile], new: StagedFile | None) -> list[IndexEdit]:
         """What to change of the index.
 
         Args:
@@ -61,9 +61,9 @@ class FilePlan:
             new: the file with the changes, by the name of its blob in the repository.
         """
         if self.source is None:
-            return [Put(self.path, None if self.old is None else known[self.path], new)]
-        moved = [] if new is None else [Put(self.path, None, new)]
-        return [Put(self.source, known[self.source], None), *moved]
+            return [IndexEdit(self.path, None if self.old is None else known[self.path], new)]
+        moved = [] if new is None else [IndexEdit(self.path, None, new)]
+        return [IndexEdit(self.source, known[self.source], None), *moved]
 
 
 @attrs.frozen
@@ -97,7 +97,7 @@ class _Versions:
         entries: those that are asked for, with their bytes.
     """
 
-    files: Mapping[bytes, Staged]
+    files: Mapping[bytes, StagedFile]
     entries: Mapping[bytes, Entry] = attrs.field(factory=dict)
 
     def name_of(self, unit: Unit) -> bytes:
@@ -162,7 +162,9 @@ class Planner:
         made = (file.path for file in draft.files if file.path not in index.files and file.new is not None)
         ignored = self._repository.ignored(made)
         files = tuple(file for file in draft.files if file.path not in ignored)
-        puts = [put for file in files for put in file.puts(index.files, None if file.new is None else Staged(0, ""))]
+        puts = [
+            put for file in files for put in file.puts(index.files, None if file.new is None else StagedFile(0, ""))
+        ]
         draft.conflicts |= dict.fromkeys(self._index.clashes(puts), "occupied")
         names = {name for unit in joined for name in (unit.path, *unit.sources)}
         others = _differing(index.files, commit.files) - names
@@ -176,7 +178,7 @@ class Planner:
             # a submodule
             draft.conflicts[unit.path] = "occupied"
             return
-        texts = Merging(self._contents, cleaner.merges_lines(unit.path))
+        texts = FileMerge(self._contents, cleaner.merges_lines(unit.path))
         now = partial(self._now, unit.path, name, cleaner)
         try:
             changes = self._cleaned(unit, name, cleaner)
@@ -189,7 +191,7 @@ class Planner:
         if isinstance(placed, Overlap):
             draft.conflicts[unit.path] = placed.reason
             return
-        draft.pending += (since if isinstance(since, Placed) else placed).by
+        draft.pending += (since if isinstance(since, MergedEntry) else placed).by
         source = name if name != unit.path else None
         if source is None and placed.entry == ours:
             if placed.overtaken and commit.entry_of(unit) != ours:
@@ -216,7 +218,7 @@ class Planner:
         stored = {file.path: oid for file, oid in zip(new, oids, strict=True)}
         puts = []
         for file in plan.files:
-            staged = None if file.new is None else Staged(file.new.mode, stored[file.path])
+            staged = None if file.new is None else StagedFile(file.new.mode, stored[file.path])
             puts += file.puts(known, staged)
         change(self._repository, puts)
 
@@ -234,8 +236,8 @@ class Planner:
         return {name: self._contents.add(staged.mode, found[staged.oid]) for name, staged in wanted.items()}
 
     def _place(
-        self, ours: Entry | None, changes: Chain, texts: Merging, now: Callable[[], Entry | None]
-    ) -> Placed | Overlap:
+        self, ours: Entry | None, changes: Chain, texts: FileMerge, now: Callable[[], Entry | None]
+    ) -> MergedEntry | Overlap:
         if self._modes:
             return place(ours, changes, texts, now)
         # git looks at no modes in the work tree: what the index says of them stays
@@ -275,7 +277,7 @@ class Planner:
         return [found.get(entry, entry) for entry in entries]
 
 
-def _differing(known: Mapping[bytes, Staged], committed: Mapping[bytes, Staged]) -> set[bytes]:
+def _differing(known: Mapping[bytes, StagedFile], committed: Mapping[bytes, StagedFile]) -> set[bytes]:
     """The files that the index has in another way than the last commit."""
     gone = committed.keys() - known.keys()
     return {path for path, staged in known.items() if attrs.evolve(staged, apart=None) != committed.get(path)} | gone

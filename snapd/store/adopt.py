@@ -23,7 +23,7 @@ from snapd.model.snapshot import Entry, ObjectId, RelPath, TreeEntry
 from snapd.model.trees import file_at
 from snapd.store.files.durable import (
     PRIVATE_FILE,
-    Damaged,
+    DamagedData,
     ignoring_unreadable,
     remove_if_there,
     sync_directory,
@@ -205,7 +205,7 @@ def loose_among(objects: str, wanted: Collection[ObjectId]) -> Iterator[ObjectId
 def _is_sound(path: str, oid: ObjectId) -> bool:
     try:
         return check_loose(path, oid) is not None
-    except Damaged:
+    except DamagedData:
         return False
 
 

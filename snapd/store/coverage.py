@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from snapd.model.errors import StoreCorrupt
-from snapd.model.snapshot import Coverage, ObjectId, Origin, RuleText, Skip, SkipReason
+from snapd.model.snapshot import Coverage, FormerName, ObjectId, RuleText, Skip, SkipReason
 from snapd.store.objects.cache import RecentCache
 from snapd.store.objects.codec import object_id
 
@@ -87,7 +87,7 @@ def decode(data: bytes) -> Coverage:
         rules=tuple(RuleText(kind, _raw(base), _raw(text)) for kind, base, text in document["rules"]),
         forced=tuple(_raw(path) for path in document["forced"]),
         origins=tuple(
-            (_raw(path), tuple(Origin(_raw(was), bool(uncaptured)) for was, uncaptured in origins))
+            (_raw(path), tuple(FormerName(_raw(was), bool(uncaptured)) for was, uncaptured in origins))
             for path, origins in document.get("origins", ())
         ),
         permissions=tuple((_raw(path), int(permissions)) for path, permissions in document.get("permissions", ())),

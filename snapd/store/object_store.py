@@ -14,7 +14,7 @@ from snapd.model.timeline import SnapshotId, State
 from snapd.model.trees import changes, in_sight
 from snapd.store.adopt import adopt
 from snapd.store.objects.codec import NUMBERS, ObjectKind, encode_tree, object_id
-from snapd.store.objects.libgit2 import Supplied, supplied
+from snapd.store.objects.libgit2 import SuppliedObjects, supplied
 from snapd.store.objects.loose import LooseWriter, encode_loose
 from snapd.store.objects.pack_entry import pack_object, packed_blob
 from snapd.store.objects.pack_index import KnownPacks
@@ -169,7 +169,7 @@ def renames(
             come[change.path] = change.new
     if not gone or not come:
         return {}
-    backend = Supplied(repository)
+    backend = SuppliedObjects(repository)
     handle = supplied(backend)
     try:
         # libgit2 would read every directory of both trees
@@ -193,7 +193,7 @@ def renames(
         ) from error
 
 
-def _tree_of(files: Mapping[RelPath, Entry], backend: Supplied) -> ObjectId:
+def _tree_of(files: Mapping[RelPath, Entry], backend: SuppliedObjects) -> ObjectId:
     """Makes the trees of some files in memory, and gives the id of the root."""
     folders: dict[bytes, list[TreeEntry]] = {b"": []}
     for path, entry in files.items():

@@ -13,7 +13,7 @@ from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import EMPTY_TREE, ObjectId, Snapshot, TreeEntry
 from snapd.model.timeline import SnapshotId
 from snapd.store.coverage import Coverages
-from snapd.store.files.durable import Damaged, make_directories, reading, write_file
+from snapd.store.files.durable import DamagedData, make_directories, reading, write_file
 from snapd.store.files.space import TotalSize
 from snapd.store.journal.journal import JOURNAL, Journal
 from snapd.store.objects.cache import RecentCache
@@ -286,7 +286,7 @@ def version_of(store: str) -> int | None:
         return int(pygit2.Config(path)["snapd.version"] or "")
     except (OSError, KeyError, ValueError, pygit2.GitError):
         # libgit2 does not say whether the file could not be read just now
-        with contextlib.suppress(FileNotFoundError, Damaged), reading(path), open(path, "rb") as file:
+        with contextlib.suppress(FileNotFoundError, DamagedData), reading(path), open(path, "rb") as file:
             file.read()
         return None
 

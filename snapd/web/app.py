@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route as Dispatched
 
 from snapd.model.errors import InvalidParams, SnapdError
-from snapd.web.api.asking import Asked, as_json, body_of
+from snapd.web.api.asking import ApiRequest, as_json, body_of
 from snapd.web.api.openapi import document
 from snapd.web.api.routes import WORKSPACE
 from snapd.web.api.table import ROWS
@@ -102,7 +102,7 @@ def _dispatched(path: str, verb: str, answer: Callable[[Request], Awaitable[Resp
 
 
 async def _answer(service: Service, row: Row, request: Request) -> Response:
-    asked = await Asked.read(service, row.route, request)
+    asked = await ApiRequest.read(service, row.route, request)
     answered = AsyncExitStack()
     try:
         asked.service = await answered.enter_async_context(service.about(asked.given.get(WORKSPACE)))

@@ -48,7 +48,7 @@ def _lines(method: str, params: Mapping[str, Any]) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (method.encode(), orjson.dumps(params))
 
 
-class Waiting:
+class EventQueue:
     """What has been told and not been sent on one stream yet. It ends, rather than grow, if it is not read."""
 
     def __init__(self, begins_at: int) -> None:
@@ -97,7 +97,7 @@ class Hub:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._seq = 0
-        self._streams: set[Waiting] = set()
+        self._streams: set[EventQueue] = set()
         self._has_ended = False
 
     # -- what the daemon says; see `Hearer`
@@ -125,15 +125,15 @@ class Hub:
 
     # -- on the loop
 
-    def add(self) -> Waiting | None:
+    def add(self) -> EventQueue | None:
         """A stream of what is told from now on; None if there are too many."""
         if self._has_ended or len(self._streams) >= MAX_STREAMS:
             return None
-        waiting = Waiting(self._seq)
+        waiting = EventQueue(self._seq)
         self._streams.add(waiting)
         return waiting
 
-    def remove(self, waiting: Waiting) -> None:
+    def remove(self, waiting: EventQueue) -> None:
         """Ends a stream."""
         self._streams.discard(waiting)
 

@@ -23,7 +23,7 @@ class CheckParams(RequestParams):
 
 
 @attrs.frozen(kw_only=True)
-class TouchedFile:
+class AffectedFile:
     """A file of snapshots that a damaged or missing object belongs to."""
 
     file: Annotated[str, "The file, or the directory if a directory is lost. Empty for the whole snapshot."]
@@ -36,7 +36,7 @@ class TouchedFile:
 
 
 @attrs.frozen(kw_only=True)
-class TouchedStep:
+class AffectedStep:
     """An entry of the history that names a snapshot."""
 
     session_id: Annotated[str | None, "The session, if it belongs to one."] = None
@@ -73,9 +73,9 @@ class Problem:
     ]
     subject: Annotated[str, "What has the problem: an object id, a reference, or a file of the store."]
     message: Annotated[str, "An explanation for people."]
-    files: Annotated[list[TouchedFile], "The affected files."]
+    files: Annotated[list[AffectedFile], "The affected files."]
     snapshots: Annotated[list[TreeHash], "The snapshots that are affected as a whole."]
-    steps: Annotated[list[TouchedStep], "The entries of the history that name these snapshots."]
+    steps: Annotated[list[AffectedStep], "The entries of the history that name these snapshots."]
 
 
 @attrs.frozen(kw_only=True)

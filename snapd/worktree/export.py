@@ -287,7 +287,7 @@ REMOVE_SECONDS = 10.0
 _RETRY_SECONDS = 0.05
 
 
-class _Noted(NamedTuple):
+class _ExportedFile(NamedTuple):
     """A file as it was exported: its bytes have an id here only where the signature does not tell enough."""
 
     signature: Signature
@@ -310,7 +310,7 @@ class Scratch:
             self._private = tempfile.mkdtemp(prefix=b"snapd-bisect-", dir=above)
         self._name = name
         self.path = os.path.join(self._private, name)
-        self._files: dict[RelPath, _Noted] = {}
+        self._files: dict[RelPath, _ExportedFile] = {}
         self._directories: dict[RelPath, int] = {}
 
     def note(self, paths: Iterable[RelPath] | None) -> None:
@@ -394,7 +394,7 @@ class Scratch:
                 return
             raise
         is_young = is_racy(status.st_ctime_ns, looked_at)
-        self._files[path] = _Noted(signature(status), _read(descriptor, name, status)[0] if is_young else None)
+        self._files[path] = _ExportedFile(signature(status), _read(descriptor, name, status)[0] if is_young else None)
         for directory in parents(path):
             if directory in self._directories:
                 break
@@ -452,7 +452,7 @@ class Scratch:
         if oid != noted.oid:
             return False
         if not is_young:
-            self._files[path] = _Noted(noted.signature, None)
+            self._files[path] = _ExportedFile(noted.signature, None)
         return True
 
 

@@ -20,8 +20,8 @@ from snapd.model.snapshot import (
     DriftQuery,
     Entry,
     FileOutcome,
+    FormerName,
     ObjectId,
-    Origin,
     RelPath,
     Snapshot,
 )
@@ -103,7 +103,7 @@ class WorkTree:
         self.scanner.attach(path, knows, adopt, open_blobs, last, was_killed=was_killed)
 
     @property
-    def origins(self) -> Mapping[RelPath, tuple[Origin, ...]]:
+    def origins(self) -> Mapping[RelPath, tuple[FormerName, ...]]:
         """The former names of what was moved, as of the last capture; see `Coverage`."""
         return self.state.coverage.origins
 

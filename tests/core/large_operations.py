@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from snapd.core.actions.undo.steps import Wanted
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from tests.support.sessions import Agents
@@ -117,7 +117,7 @@ def merging_an_undo(folder: Path, count: int) -> Ready:
     bench.write(texts(b"two", b"user"))
     return Ready(
         bench,
-        lambda call: bench.workspace.undo_steps.undo(Wanted(session), request(), call),
+        lambda call: bench.workspace.undo_steps.undo(UndoRequest(session), request(), call),
         (texts(b"one", b"user"),),
     )
 

@@ -26,7 +26,7 @@ from snapd.rpc.transport import framing as rpc
 from snapd.secret_rules.shipped import secret_rules
 from snapd.sharing import formats
 from snapd.store import coverage
-from snapd.store.files.durable import Damaged
+from snapd.store.files.durable import DamagedData
 from snapd.store.objects import codec, pack_entry
 from snapd.store.timeline.codec import decode_event
 from snapd.web.api import parameters
@@ -179,11 +179,11 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "commit": Parser(
             partial(codec.decode_commit, oid=_OID), (b"tree %s\nparent %s\n\nx" % (b"0" * 40, b"1" * 40),)
         ),
-        "entry": Parser(pack_entry.read_head, (b"\x95\x0ax",), (Damaged, ValueError, IndexError)),
+        "entry": Parser(pack_entry.read_head, (b"\x95\x0ax",), (DamagedData, ValueError, IndexError)),
         "delta": Parser(
             partial(pack_entry.apply_delta, b"base" * 10),
             (b"\x28\x04\x90\x04", b"\x28\x03\3abc"),
-            (Damaged, ValueError),
+            (DamagedData, ValueError),
         ),
         "secrets": Parser(
             partial(secret_rules().look, b"a.env"),

@@ -17,13 +17,13 @@ from tests.support.workspace import Executable, make, outcomes, without_rights
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from snapd.core.feed import Tracked
+    from snapd.core.feed import TrackNotice
     from snapd.watch.choose import WatcherSetting
     from tests.hazards.conftest import Build
     from tests.support.workspace import Items
 
 
-def _skipped(taken: Tracked) -> dict[str, SkipReason]:
+def _skipped(taken: TrackNotice) -> dict[str, SkipReason]:
     return {os.fsdecode(skip.path): skip.reason for skip in taken.skipped}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from snapd.model.call import Call
-from snapd.sharing.push import Pushed, PushOptions
+from snapd.sharing.push import PushOptions, PushOutcome
 from tests.support.sessions import Agents
 
 
-def push(agents: Agents, remote: str, *sessions: str, call: Call | None = None) -> Pushed:
+def push(agents: Agents, remote: str, *sessions: str, call: Call | None = None) -> PushOutcome:
     """Pushes sessions, or all of them."""
     return agents.bench.workspace.pushing.push(remote, sessions or None, PushOptions(), call or Call())
 

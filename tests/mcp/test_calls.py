@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from snapd.mcp.call import Call, Questions
-from snapd.mcp.revisions import Terms
+from snapd.mcp.revisions import RevisionTerms
 from snapd.mcp.tools.table import TOOLS
 from snapd.model.errors import Cancelled, IoError
 
@@ -46,7 +46,7 @@ class Daemon:
 
 def made(daemon: Daemon, sent: list[dict[str, Any]] | None = None) -> Call:
     send = [].append if sent is None else sent.append
-    return Call(1, {}, Terms(MIDDLE, shows_forms=True), cast("Link", daemon), send, Questions(), None)
+    return Call(1, {}, RevisionTerms(MIDDLE, shows_forms=True), cast("Link", daemon), send, Questions(), None)
 
 
 def test_a_checkpoint_that_is_cancelled_leaves_no_step_open() -> None:

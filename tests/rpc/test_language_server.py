@@ -16,7 +16,7 @@ from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
 
 from snapd._version import __version__
-from snapd.rpc.language_server import CONVERTER, Opening
+from snapd.rpc.language_server import CONVERTER, OpeningParams
 from snapd.rpc.params import structure
 from snapd.rpc.transport.framing import RpcError
 from tests.support.amounts import amount
@@ -109,7 +109,7 @@ def test_initialize_is_taken_as_lsprotocol_takes_it(value: Any, process: int | N
         expected = oracle().structure(value, lsp.InitializeParams)
     except Exception:
         expected = None
-    names = [field.name for field in attrs.fields(Opening) if field.name != "capabilities"]
+    names = [field.name for field in attrs.fields(OpeningParams) if field.name != "capabilities"]
     assert (made is None) == (expected is None)
     assert [getattr(made, name, None) for name in names] == [getattr(expected, name, None) for name in names]
 

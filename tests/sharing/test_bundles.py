@@ -12,7 +12,7 @@ import pytest
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, InvalidParams, RemoteFailed, StorageFull, UnknownSession, Untrusted
 from snapd.sharing import bundle
-from snapd.sharing.push import Pushed, PushOptions
+from snapd.sharing.push import PushOptions, PushOutcome
 from snapd.store.files.durable import write_all
 from tests.sharing.test_projection import told
 from tests.support.git import run_git
@@ -57,7 +57,7 @@ def project(agents: Agents, *words: str) -> bytes:
     return run_git(agents.bench.root, *words)
 
 
-def export(agents: Agents, file: str, *sessions: str, options: PushOptions | None = None) -> Pushed:
+def export(agents: Agents, file: str, *sessions: str, options: PushOptions | None = None) -> PushOutcome:
     return agents.bench.workspace.pushing.export(file, sessions or None, options or PushOptions(), Call())
 
 

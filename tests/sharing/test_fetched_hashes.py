@@ -10,7 +10,7 @@ import pytest
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownSnapshot
 from snapd.model.snapshot import ObjectId
-from snapd.model.taken import TakenQuery
+from snapd.model.snapshot_records import SnapshotRecordQuery
 from snapd.sharing.push import PushOptions
 from tests.remotes.machines import bare
 from tests.support.sessions import Agents, at_work
@@ -81,12 +81,14 @@ def test_they_are_compared_with_the_folder_and_brought_back(there: Agents) -> No
 def test_the_beginning_of_a_hash_finds_them(there: Agents) -> None:
     workspace = there.bench.workspace
     for tree, kind in zip(hashes(there), ("begin", "end"), strict=True):
-        (found,) = workspace.snapshots.taken(TakenQuery(tree.hex()[:6]), None, 5, Call(), counts=True).views
+        (found,) = workspace.snapshots.taken(SnapshotRecordQuery(tree.hex()[:6]), None, 5, Call(), counts=True).views
         assert (found.taken.tree, found.taken.kind, found.agent) == (tree, kind, "agent")
         assert found.taken.session_id == "s"
     there.bench.restore(hashes(there)[0])
     # now that it is one of the folder, it is listed once
-    (found,) = workspace.snapshots.taken(TakenQuery(hashes(there)[0].hex()[:6]), None, 5, Call(), counts=False).views
+    (found,) = workspace.snapshots.taken(
+        SnapshotRecordQuery(hashes(there)[0].hex()[:6]), None, 5, Call(), counts=False
+    ).views
     assert found.taken.session_id is None
 
 

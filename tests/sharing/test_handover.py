@@ -14,7 +14,7 @@ from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, RemoteChanged
 from snapd.model.snapshot import OnConflict
 from snapd.sharing.handover import HandoverOptions, MadeHandover
-from snapd.sharing.takeover import TakenOver
+from snapd.sharing.takeover import TakeoverOutcome
 from tests.remotes.machines import bare
 from tests.sharing.test_projection import told
 from tests.support.git import run_git
@@ -61,7 +61,7 @@ def hand_over(agents: Agents, remote: str, name: str | None = None, include: Seq
 
 def take_over(
     agents: Agents, remote: str, name: str | None = None, on_conflict: OnConflict = "merge", *, dry_run: bool = False
-) -> TakenOver:
+) -> TakeoverOutcome:
     workspace = agents.bench.workspace
     return workspace.takeover.take_over(
         workspace.remote_sessions.remote(remote), name, OperationOptions(on_conflict, True, dry_run), Call()

@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from snapd.core.actions.step_changes import StepChanges
-from snapd.core.actions.undo.steps import Wanted
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.attribution import OwnChanges
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
@@ -149,7 +149,7 @@ def test_an_undone_piece_that_came_back(tmp_path: Path) -> None:
     agents.revert_hunks(step, "a.txt", [0])
     compare(agents, "one")
     undo = agents.bench.workspace.undo_steps.undo
-    undo(Wanted(None), OperationOptions("merge", False, False), Call())
+    undo(UndoRequest(None), OperationOptions("merge", False, False), Call())
     assert Path(agents.bench.path("a.txt")).read_bytes() == text(l2=b"1", l19=b"2")
     compare(agents, "one")
 

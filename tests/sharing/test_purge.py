@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.cleanup import Purged
+from snapd.core.actions.cleanup import PurgeOutcome
 from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot
 from snapd.sharing.handover import HandoverOptions
@@ -48,7 +48,7 @@ def fetched(agents: Agents) -> list[str]:
     return sorted(view.session.session_id for view in agents.bench.workspace.fetched.page(0, None, Call()).views)
 
 
-def purge(agents: Agents, *names: str, dry_run: bool = False, messages: tuple[str, ...] = ()) -> Purged:
+def purge(agents: Agents, *names: str, dry_run: bool = False, messages: tuple[str, ...] = ()) -> PurgeOutcome:
     return agents.bench.workspace.upkeep.purge(
         [os.fsencode(name) for name in names], dry_run, Call(), messages=messages
     )

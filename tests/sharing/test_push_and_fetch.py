@@ -15,7 +15,7 @@ from snapd.model.errors import FileNotInSnapshot, InvalidParams, RemoteChanged, 
 from snapd.model.secrets import Report, SecretRules
 from snapd.model.timeline import StepQuery
 from snapd.sharing.handover import HandoverOptions, MadeHandover
-from snapd.sharing.push import NewFile, Pushed, PushOptions, SecretText
+from snapd.sharing.push import NewFile, PushOptions, PushOutcome, SecretText
 from tests.remotes.machines import bare
 from tests.sharing.test_projection import told
 from tests.support.git import run_git
@@ -51,7 +51,7 @@ def project(agents: Agents, *words: str) -> bytes:
     return run_git(agents.bench.root, *words)
 
 
-def push(agents: Agents, remote: str, *sessions: str, options: PushOptions | None = None) -> Pushed:
+def push(agents: Agents, remote: str, *sessions: str, options: PushOptions | None = None) -> PushOutcome:
     return agents.bench.workspace.pushing.push(remote, sessions or None, options or PushOptions(), Call())
 
 

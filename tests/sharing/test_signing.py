@@ -15,14 +15,14 @@ import pytest
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, InvalidParams, SigningFailed, Untrusted
-from snapd.model.handover import Signature
+from snapd.model.handover import SignatureStatus
 from snapd.remotes.ssh_keygen import SshKeygen
 from snapd.sharing import signing
 from snapd.sharing.apply import Applied
 from snapd.sharing.formats import payload_of
 from snapd.sharing.handover import HandoverOptions
-from snapd.sharing.push import PruneOptions, Pushed, PushOptions, Signing
-from snapd.sharing.takeover import TakenOver
+from snapd.sharing.push import PruneOptions, PushOptions, PushOutcome, Signing
+from snapd.sharing.takeover import TakeoverOutcome
 from snapd.store.timeline.chain import chain_of_session
 from tests.remotes.machines import bare
 from tests.sharing.keys import agent, fingerprint, git_says, make_key, public, signatures_at
@@ -80,22 +80,22 @@ def environment(agents: Agents, **names: str) -> None:
     elsewhere._machine = attrs.evolve(machine, environment={**machine.environment, **names})  # type: ignore[attr-defined]
 
 
-def push(agents: Agents, remote: str, *sessions: str, options: PushOptions | None = None) -> Pushed:
+def push(agents: Agents, remote: str, *sessions: str, options: PushOptions | None = None) -> PushOutcome:
     signed = PushOptions(signing=Signing())
     return agents.bench.workspace.pushing.push(remote, sessions or None, options or signed, Call())
 
 
-def fetch(agents: Agents, remote: str, *sessions: str) -> dict[str, Signature | None]:
+def fetch(agents: Agents, remote: str, *sessions: str) -> dict[str, SignatureStatus | None]:
     views = agents.bench.workspace.fetched.fetch(remote, sessions or None, Call())
     return {view.session.session_id: view.signature for view in views}
 
 
-def listed(agents: Agents) -> dict[str, Signature | None]:
+def listed(agents: Agents) -> dict[str, SignatureStatus | None]:
     views = agents.bench.workspace.fetched.page(0, None, Call()).views
     return {view.session.session_id: view.signature for view in views}
 
 
-def states(found: dict[str, Signature | None]) -> dict[str, str | None]:
+def states(found: dict[str, SignatureStatus | None]) -> dict[str, str | None]:
     return {name: None if each is None else each.state for name, each in found.items()}
 
 
@@ -671,7 +671,7 @@ def taking(folder: Path, allowed: str) -> Agents:
     return agents
 
 
-def take_over(agents: Agents, remote: str, *, file: bool = False) -> TakenOver:
+def take_over(agents: Agents, remote: str, *, file: bool = False) -> TakeoverOutcome:
     elsewhere = agents.bench.workspace.remote_sessions
     carrier = elsewhere.bundle(remote) if file else elsewhere.remote(remote)
     return agents.bench.workspace.takeover.take_over(carrier, None, OperationOptions("merge", True, False), Call())

@@ -12,10 +12,10 @@ from snapd.core.actions.step_changes import StepChanges
 from snapd.model.call import Call
 from snapd.model.snapshot import Coverage, ObjectId, Snapshot
 from snapd.model.timeline import Event, SnapshotId, StepId, Summary
-from snapd.sharing.projection import LeftOut, Projection
+from snapd.sharing.projection import Exclusions, Projection
 from snapd.store.coverage import encode
 from snapd.store.store import Store
-from snapd.store.timeline.chain import NO_OBJECT, Link
+from snapd.store.timeline.chain import NO_OBJECT, ChainLink
 from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.database import Database
 from snapd.store.timeline.timeline import TimelineView
@@ -30,7 +30,7 @@ class Copied(TimelineView):
     def __init__(self, events: list[Event]) -> None:
         previous = [None, *(event.seq for event in events)]
         links = (
-            Link("chain", NO_OBJECT, NO_OBJECT, event, encode_event(event, before))
+            ChainLink("chain", NO_OBJECT, NO_OBJECT, event, encode_event(event, before))
             for event, before in zip(events, previous, strict=False)
         )
         self._database = Database.made(None, links)
@@ -81,7 +81,7 @@ class Travelled:
         workspace = bench.workspace
         store: Store = workspace.store
         changes = workspace.step_changes
-        into, left_out = IntoTheStore(store), LeftOut(exclude)
+        into, left_out = IntoTheStore(store), Exclusions(exclude)
         projection = Projection([session], store.timeline, store, changes.authors, into, left_out)
         self.events = list(projection.events(Call()))
         self.timeline = Copied(self.events)

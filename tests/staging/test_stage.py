@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.undo.steps import Wanted
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from tests.staging.project import Project, reasons
@@ -155,7 +155,7 @@ def test_what_was_undone_is_not_staged(project: Project) -> None:
     assert project.stage(["A"]).conflicts == {}
     assert project.texts()["a.txt"] == text(l15=b"A")
     project.unstage()
-    project.bench.workspace.undo_steps.undo(Wanted(), OperationOptions("merge", False, False), Call())
+    project.bench.workspace.undo_steps.undo(UndoRequest(), OperationOptions("merge", False, False), Call())
     project.stage(["A"])
     assert project.texts()["a.txt"] == text(l2=b"A", l15=b"A")
     project.unstage()

@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from snapd.core.operations.editors import Changed, Closed, FileOnDisk, Opened, Report, Saved
+from snapd.core.operations.editors import (
+    DocumentChanged,
+    DocumentClosed,
+    DocumentOpened,
+    DocumentSaved,
+    FileOnDisk,
+    Report,
+)
 
 from .workspace import Bench
 
@@ -24,13 +31,13 @@ class Editor:
         self._waiting: list[Report] = []
         self.text = self._path.read_bytes() if self._path.exists() else b""
         self.is_dirty = False
-        self._waiting.append(Opened(self.text))
+        self._waiting.append(DocumentOpened(self.text))
 
     def type(self, text: bytes, *, at_once: bool = False) -> None:
         """Changes the text, without saving it; perhaps the report arrives at once."""
         self.text = text
         self.is_dirty = True
-        self._waiting.append(Changed(text))
+        self._waiting.append(DocumentChanged(text))
         if at_once:
             self.deliver()
 
@@ -48,13 +55,13 @@ class Editor:
     def has_written(self) -> None:
         """Reports that it wrote the file."""
         self.is_dirty = False
-        self._waiting.append(Saved())
+        self._waiting.append(DocumentSaved())
 
     def read_again(self) -> None:
         """Reads the file again, because somebody wrote it."""
         assert not self.is_dirty
         self.text = self._path.read_bytes()
-        self._waiting.append(Changed(self.text))
+        self._waiting.append(DocumentChanged(self.text))
 
     def reload(self) -> None:
         """Reads the file again, as an editor does that has nothing unsaved, some time after somebody wrote it."""
@@ -65,7 +72,7 @@ class Editor:
     def close(self) -> None:
         """Closes the document without saving it."""
         self.is_dirty = False
-        self._waiting.append(Closed())
+        self._waiting.append(DocumentClosed())
 
     def deliver(self, changed_ago: float = 0.0) -> None:
         """Has the reports arrive, all at once."""

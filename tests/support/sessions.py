@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from snapd.core.actions.sessions import NewStep
-from snapd.core.actions.undo.steps import Wanted
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.answers import SessionView, StepView
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
@@ -113,7 +113,7 @@ class Agents:
         dry_run: bool = False,
     ) -> tuple[Outcome, list[str]]:
         turning = self.bench.workspace.undo_steps.undo(
-            Wanted(session, count, step), OperationOptions(on_conflict, by_name, dry_run), Call()
+            UndoRequest(session, count, step), OperationOptions(on_conflict, by_name, dry_run), Call()
         )
         return turning.outcome, ids(turning.steps)
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import attrs
 
-from snapd.core.feed import Tracked
+from snapd.core.feed import TrackNotice
 from snapd.core.operations.runner import OperationOptions
 from snapd.core.workspace import Workspace
 from snapd.locations import Locations
 from snapd.model.call import Call
 from snapd.model.snapshot import ObjectId, OnConflict, Outcome
-from snapd.model.taken import Taken, TakenQuery
+from snapd.model.snapshot_records import SnapshotRecord, SnapshotRecordQuery
 from snapd.settings.in_force import Base, Options, SettingsFile
 from snapd.store.store import Store
 from snapd.watch.choose import WatcherSetting
@@ -158,9 +158,9 @@ def git_tree_changes(
     return sorted(found, key=lambda one: os.fsencode(one[0]))
 
 
-def recorded(store: Store) -> tuple[Taken, ...]:
+def recorded(store: Store) -> tuple[SnapshotRecord, ...]:
     """All snapshots of a store, in their order."""
-    return store.timeline.taken(TakenQuery(), None, 1 << 30)[::-1]
+    return store.timeline.taken(SnapshotRecordQuery(), None, 1 << 30)[::-1]
 
 
 class Bench:
@@ -247,7 +247,7 @@ class Bench:
 
     # -- the core
 
-    def take(self, *forced: str, call: Call | None = None) -> Tracked:
+    def take(self, *forced: str, call: Call | None = None) -> TrackNotice:
         """Takes a snapshot."""
         return self.workspace.snapshots.track([os.fsencode(name) for name in forced], call or Call())
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from snapd.web.api.search import MATCHES, Needle, Position, Search, changed_lines
+from snapd.web.api.search import MATCHES, Position, Search, SearchText, changed_lines
 from tests.support.git import run_git
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class History:
 def test_an_answer_is_bounded_in_work() -> None:
     """If it is late at once, each answer looks at some files, and all answers together at all of them."""
     history = History(100, 1)
-    looking = Search(history.ask, Needle("99.TXT HAS", frozenset(["texts"])), 50)
+    looking = Search(history.ask, SearchText("99.TXT HAS", frozenset(["texts"])), 50)
     answers, position = [], Position()
     while True:
         before = len(history.asked)
@@ -177,7 +177,7 @@ def test_an_answer_is_bounded_in_work() -> None:
 def test_an_entry_that_was_removed_meanwhile() -> None:
     """The search goes on with what follows it."""
     history = History(1, 1)
-    looking = Search(history.ask, Needle("has it", frozenset(["texts"])), 50)
+    looking = Search(history.ask, SearchText("has it", frozenset(["texts"])), 50)
     gone = Position(None, "step gone", "2026-01-01T00:00:00.001Z", 7)
     (hit,) = looking.run(gone, lambda: False)["hits"]
     assert hit["lines"][0]["file"] == "0.txt"
@@ -187,13 +187,13 @@ def test_an_entry_that_was_removed_meanwhile() -> None:
 
 def test_large_changes_are_looked_at_one_by_one() -> None:
     history = History(3, 15_000)
-    Search(history.ask, Needle("nowhere", frozenset(["texts"])), 50).run(Position(), lambda: False)
+    Search(history.ask, SearchText("nowhere", frozenset(["texts"])), 50).run(Position(), lambda: False)
     assert history.asked.count("step/diff") == 3
 
 
 def test_what_is_listed_of_a_step_is_bounded() -> None:
     history = History(100, 1)
-    answer = Search(history.ask, Needle("has it", frozenset(["texts", "files"])), 50).run(Position(), lambda: False)
+    answer = Search(history.ask, SearchText("has it", frozenset(["texts", "files"])), 50).run(Position(), lambda: False)
     (hit,) = answer["hits"]
     assert len(hit["lines"]) == MATCHES
     assert hit["more"] is True

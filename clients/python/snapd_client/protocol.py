@@ -8,6 +8,8 @@ from typing import Literal, TypedDict
 __all__ = [
     "ActivityParams",
     "ActivityResult",
+    "AffectedFile",
+    "AffectedStep",
     "AgentProcess",
     "AgentReportParams",
     "AgentReportResult",
@@ -158,8 +160,6 @@ __all__ = [
     "StoreInfo",
     "TakenSnapshot",
     "ToldNotification",
-    "TouchedFile",
-    "TouchedStep",
     "TrackParams",
     "TrackResult",
     "TreeHash",
@@ -886,14 +886,14 @@ class CheckParams(RequestParams, total=False):
     """Read only references, records, events and the ends of packs."""
 
 
-class _TouchedFileRequired(TypedDict):
+class _AffectedFileRequired(TypedDict):
     file: str
     """The file, or the directory if a directory is lost. Empty for the whole snapshot."""
     snapshots: list[TreeHash]
     """The snapshots in which the file is affected."""
 
 
-class TouchedFile(_TouchedFileRequired, total=False):
+class AffectedFile(_AffectedFileRequired, total=False):
     """A file of snapshots that a damaged or missing object belongs to."""
 
     uri: str
@@ -902,7 +902,7 @@ class TouchedFile(_TouchedFileRequired, total=False):
     """
 
 
-class TouchedStep(TypedDict, total=False):
+class AffectedStep(TypedDict, total=False):
     """An entry of the history that names a snapshot."""
 
     sessionId: str
@@ -941,11 +941,11 @@ class Problem(TypedDict):
     """What has the problem: an object id, a reference, or a file of the store."""
     message: str
     """An explanation for people."""
-    files: list[TouchedFile]
+    files: list[AffectedFile]
     """The affected files."""
     snapshots: list[TreeHash]
     """The snapshots that are affected as a whole."""
-    steps: list[TouchedStep]
+    steps: list[AffectedStep]
     """The entries of the history that name these snapshots."""
 
 

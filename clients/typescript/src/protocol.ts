@@ -575,7 +575,7 @@ export interface CheckParams extends RequestParams {
 }
 
 /** A file of snapshots that a damaged or missing object belongs to. */
-export interface TouchedFile {
+export interface AffectedFile {
   /** The file, or the directory if a directory is lost. Empty for the whole snapshot. */
   file: string;
   /** The exact, percent-encoded `file:` URI. Present if the name is not valid UTF-8, so that `file` shows it with U+FFFD. */
@@ -585,7 +585,7 @@ export interface TouchedFile {
 }
 
 /** An entry of the history that names a snapshot. */
-export interface TouchedStep {
+export interface AffectedStep {
   /** The session, if it belongs to one. */
   sessionId?: string;
   /** The step, if it is one. */
@@ -603,11 +603,11 @@ export interface Problem {
   /** An explanation for people. */
   message: string;
   /** The affected files. */
-  files: TouchedFile[];
+  files: AffectedFile[];
   /** The snapshots that are affected as a whole. */
   snapshots: TreeHash[];
   /** The entries of the history that name these snapshots. */
-  steps: TouchedStep[];
+  steps: AffectedStep[];
 }
 
 /** Files that crashes left in a store. They are harmless, and the next cleanup removes them. */

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Annotated
 
-    from snapd.agents.install import Done
+    from snapd.agents.install import FileResult
     from snapd.agents.status import State
     from snapd.agents.table import Agent
     from snapd.cli.parsing.command import Error
@@ -145,7 +145,7 @@ def _chosen(options: argparse.Namespace) -> list[Agent]:
     return [each for each in AGENTS.values() if options.action == "uninstall" or each.found(os.environ)]
 
 
-def _tell(options: argparse.Namespace, agents: list[Agent], missing: list[Agent], done: list[Done]) -> int:
+def _tell(options: argparse.Namespace, agents: list[Agent], missing: list[Agent], done: list[FileResult]) -> int:
     failed = [each for each in done if each.error is not None]
     if options.json:
         print_json({"files": [_as_json(each, dry_run=options.dry_run) for each in done]})
@@ -160,7 +160,7 @@ def _tell(options: argparse.Namespace, agents: list[Agent], missing: list[Agent]
     return FAILED if len(failed) == len(done) else NOT_ALL
 
 
-def _print(options: argparse.Namespace, done: list[Done]) -> None:
+def _print(options: argparse.Namespace, done: list[FileResult]) -> None:
     painter = Painter(options)
     quiet = options.action == "uninstall" and options.all
     width = max((len(each.agent.name) for each in done), default=0)
@@ -180,7 +180,7 @@ def _print(options: argparse.Namespace, done: list[Done]) -> None:
             print(painter.diff(each.diff), end="")
 
 
-def _print_hints(agents: list[Agent], missing: list[Agent], done: list[Done]) -> None:
+def _print_hints(agents: list[Agent], missing: list[Agent], done: list[FileResult]) -> None:
     """What the person still has to know or do after an install."""
     fine = {each.agent.name for each in done if each.error is None}
     for each in agents:
@@ -192,7 +192,7 @@ def _print_hints(agents: list[Agent], missing: list[Agent], done: list[Done]) ->
         print("next: have an agent change something; 'snapd log' shows its steps, and 'snapd undo' takes back the last")
 
 
-def _as_json(done: Done, *, dry_run: bool) -> dict[str, Any]:
+def _as_json(done: FileResult, *, dry_run: bool) -> dict[str, Any]:
     told = {"agent": done.agent.name, "file": done.file, "did": done.did}
     if done.error is not None:
         return {**told, **as_json(readable(done.error))}
@@ -209,11 +209,11 @@ def _as_json(done: Done, *, dry_run: bool) -> dict[str, Any]:
 )
 def status(options: argparse.Namespace) -> int:
     """Show which agents are connected, and what keeps their hooks from working."""
-    from snapd.agents.status import Looking
+    from snapd.agents.status import HookInspector
     from snapd.agents.styles import program
     from snapd.agents.table import AGENTS
 
-    looking = Looking(program(), os.environ, os.path.realpath(folder_of(options)))
+    looking = HookInspector(program(), os.environ, os.path.realpath(folder_of(options)))
     states = [looking.at(each) for each in AGENTS.values()]
     if options.json:
         print_json({"agents": [_state_as_json(state) for state in states]})

@@ -66,7 +66,7 @@ class Run(Answer):
     verdict: Annotated[Literal["good", "bad", "skip", "abort"], "What the code says."]
 
 
-class Bisected(Answer):
+class BisectResult(Answer):
     """What `bisect` found."""
 
     session_id: Annotated[str, "The session."]

@@ -98,7 +98,7 @@ def _of_folder(options: argparse.Namespace) -> dict[str, Callable[[], str]]:
 
 
 def _wrong(error: Exception) -> dict[str, str]:
-    if isinstance(error, machine.Unwell):
+    if isinstance(error, machine.CheckFailed):
         return {"found": str(error), "hint": error.hint}
     told = readable(error)
     return {"found": told.message, "hint": told.hint}
@@ -134,7 +134,7 @@ def _settings(options: argparse.Namespace, locations: Locations, *, ask_daemon: 
     # what the folder says is a check of its own
     problems = [text for text in status.get("settingsProblems", []) if not text.startswith(_FOLDER_FILE)]
     if problems:
-        raise machine.Unwell("; ".join(problems), f"correct {shell_name(locations.config_file)}")
+        raise machine.CheckFailed("; ".join(problems), f"correct {shell_name(locations.config_file)}")
     own = [f"{name} {value} ({source})" for name, value, source in settings(status) if source != "default"]
     return f"{shell_name(locations.config_file)}: {', '.join(own) or 'all settings are the defaults'}"
 
@@ -150,7 +150,7 @@ def _rules(folder: str) -> str:
     except InvalidParams as error:
         if error.data["field"] in SETTINGS and error.data["field"] != "exclude":
             hint = f"move {error.data['field']} to config.toml: a folder may only say what else to leave out"
-            raise machine.Unwell(error.message, hint) from error
+            raise machine.CheckFailed(error.message, hint) from error
         raise
     finally:
         os.close(descriptor)
@@ -173,7 +173,9 @@ def _overlaps(folder: str) -> str:
     others = others_with(folder)
     if others:
         hint = "'snapd purge --workspace --here' in the one that you do not need removes its snapshots and sessions"
-        raise machine.Unwell(f"{_few(others)}: ha{'s' if len(others) == 1 else 've'} snapshots of the same files", hint)
+        raise machine.CheckFailed(
+            f"{_few(others)}: ha{'s' if len(others) == 1 else 've'} snapshots of the same files", hint
+        )
     return "no other folder has snapshots of these files"
 
 
@@ -181,7 +183,7 @@ def _history(options: argparse.Namespace) -> str:
     with backend(options) as found:
         former = former_words(ask(found, "snapshot/status", {}).get("formerHistories", []))
     if former:
-        raise machine.Unwell("; ".join(former), "without it, the folder goes on with its new history")
+        raise machine.CheckFailed("; ".join(former), "without it, the folder goes on with its new history")
     return "the folder has no history under a former name"
 
 
@@ -199,7 +201,7 @@ def leftovers(folder: str) -> str:
         said.append(f"{unlisted}: cannot be listed, so snapd does not see what is in there")
         hints.append("check the owner and permissions of what cannot be listed")
     if said:
-        raise machine.Unwell("; ".join(said), "; ".join(hints))
+        raise machine.CheckFailed("; ".join(said), "; ".join(hints))
     return "no operation left anything in the folder"
 
 
@@ -212,7 +214,7 @@ def _store(options: argparse.Namespace, folder: str) -> str:
     wrong = answer["problems"]
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        raise machine.Unwell(
+        raise machine.CheckFailed(
             f"{answer['store']}: {wrong[0]['message']}{more}", "run 'snapd fsck', which names what it touches"
         )
     counts = f"{answer['snapshots']} snapshots, {answer['events']} events"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Annotated, Any
 
     from snapd.cli.parsing.usage import Parser
-    from snapd.store.usage.usage import Found, Usage
+    from snapd.store.usage.usage import StoreLocation, Usage
 
 
 class SessionSize(Answer):
@@ -88,8 +88,8 @@ def du(options: argparse.Namespace) -> int:
 _WIDTH = 11
 
 
-def _stores(options: argparse.Namespace) -> list[Found]:
-    from snapd.store.usage.usage import Found, stores
+def _stores(options: argparse.Namespace) -> list[StoreLocation]:
+    from snapd.store.usage.usage import StoreLocation, stores
 
     locations = Locations.from_environment(os.environ)
     if options.all:
@@ -104,7 +104,7 @@ def _stores(options: argparse.Namespace) -> list[Found]:
     path = workspaces.store_of(os.fsencode(folder), settings)
     if not os.path.exists(os.path.join(path, "HEAD")):
         raise InvalidParams(f"there is no snapshot of {folder} yet", hint=TAKE_ONE, field="DIR")
-    return [Found(path, folder)]
+    return [StoreLocation(path, folder)]
 
 
 def _row(found: Usage) -> dict[str, Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from snapd.cli.parsing.usage import Parser
     from snapd.settings.table import Settings
-    from snapd.store.usage.usage import Found
+    from snapd.store.usage.usage import StoreLocation
 
 
 class CleanedStore(Answer):
@@ -76,7 +76,7 @@ def gc(options: argparse.Namespace) -> int:
     return DONE
 
 
-class Adopted(Answer):
+class AdoptResult(Answer):
     """The history that `adopt` took."""
 
     folder: Annotated[str, "The former path."]
@@ -147,7 +147,7 @@ def _all(options: argparse.Namespace) -> int:
     return NOT_ALL if any("error" in row for row in rows) else DONE
 
 
-def _one(options: argparse.Namespace, found: Found, settings: Settings) -> CleanupResult:
+def _one(options: argparse.Namespace, found: StoreLocation, settings: Settings) -> CleanupResult:
     """Cleans a store: through the process that owns it, or else here, without looking at its folder."""
     from snapd.model.call import Call
     from snapd.store.store import Store
@@ -171,7 +171,7 @@ def _one(options: argparse.Namespace, found: Found, settings: Settings) -> Clean
     return {"removed": removed, "freedBytes": freed}
 
 
-def _through_owner(options: argparse.Namespace, found: Found, locked: StoreLocked) -> CleanupResult:
+def _through_owner(options: argparse.Namespace, found: StoreLocation, locked: StoreLocked) -> CleanupResult:
     from snapd.backend import open_remote
 
     socket = locked.data.get("socket")
@@ -184,7 +184,7 @@ def _through_owner(options: argparse.Namespace, found: Found, locked: StoreLocke
         daemon.close()
 
 
-def _missing(options: argparse.Namespace, found: Found, there: list[str]) -> dict[str, Any]:
+def _missing(options: argparse.Namespace, found: StoreLocation, there: list[str]) -> dict[str, Any]:
     """Removes the store of a folder that no longer exists, if the user wants that and it has no other name now."""
     from snapd.folders.former import whereabouts
     from snapd.store.usage.usage import remove

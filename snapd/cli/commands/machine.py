@@ -37,7 +37,7 @@ _OUT_OF_TIME = "the time limit was over"
 _ROOM = 2
 
 
-class Unwell(Exception):
+class CheckFailed(Exception):
     """A check of the doctor failed."""
 
     def __init__(self, problem: str, hint: str) -> None:
@@ -51,14 +51,14 @@ def data(locations: Locations) -> str:
     while not os.path.exists(existing):
         existing = os.path.dirname(existing)
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise Unwell(f"{existing} cannot be written to", _OTHER_DATA)
+        raise CheckFailed(f"{existing} cannot be written to", _OTHER_DATA)
     above = os.path.dirname(store_path(locations.data, "any"))
     for directory in (os.path.dirname(above), above):
         if os.path.lexists(directory):
             check_private(directory, "the data directory", "SNAPD_DATA_DIR")
     free = shutil.disk_usage(existing).free
     if free < LITTLE_SPACE:
-        raise Unwell(f"{locations.data}: only {size(free)} free", StorageFull.default_hint)
+        raise CheckFailed(f"{locations.data}: only {size(free)} free", StorageFull.default_hint)
     return f"{locations.data}, {size(free)} free"
 
 
@@ -73,7 +73,7 @@ def agents(locations: Locations) -> str:
     said = (
         f"{count} not recorded yet, first of {first['agent']} in {shell_name(first['folder'])}, {when}: {first['why']}"
     )
-    raise Unwell(said, "remove the cause; they are recorded then, with the next event or command")
+    raise CheckFailed(said, "remove the cause; they are recorded then, with the next event or command")
 
 
 def hooks(locations: Locations) -> str:
@@ -90,7 +90,7 @@ def hooks(locations: Locations) -> str:
         problems.append(f"{counted(len(slow), 'hook')} ran out of time, last {_ago(slow[-1])}")
     if problems:
         longer = "; SNAPD_HOOK_SECONDS in the agent's environment gives hooks more time" if slow else ""
-        raise Unwell(f"in the last {_RECENT_DAYS} days: {'; '.join(problems)}", f"see {shell_name(path)}{longer}")
+        raise CheckFailed(f"in the last {_RECENT_DAYS} days: {'; '.join(problems)}", f"see {shell_name(path)}{longer}")
     return f"no event was lost in the last {_RECENT_DAYS} days"
 
 
@@ -105,11 +105,11 @@ def runtime(locations: Locations, socket: str) -> str:
     if os.path.lexists(socket):
         status = os.lstat(socket)
         if not stat.S_ISSOCK(status.st_mode):
-            raise Unwell(f"{socket} is not a socket", "remove it")
+            raise CheckFailed(f"{socket} is not a socket", "remove it")
         if status.st_uid != os.geteuid():
-            raise Unwell(f"{socket} belongs to somebody else (user {status.st_uid})", "have its owner remove it")
+            raise CheckFailed(f"{socket} belongs to somebody else (user {status.st_uid})", "have its owner remove it")
         if status.st_mode & 0o077:
-            raise Unwell(f"{socket} is open to others (mode {stat.S_IMODE(status.st_mode):o})", _STOP)
+            raise CheckFailed(f"{socket} is open to others (mode {stat.S_IMODE(status.st_mode):o})", _STOP)
     return locations.runtime
 
 
@@ -125,12 +125,12 @@ def daemon(socket: str) -> str:
     try:
         told = client.initialize([])
     except ClientError as error:
-        raise Unwell(f"the daemon at {socket} does not answer as it should: {error}", _STOP) from error
+        raise CheckFailed(f"the daemon at {socket} does not answer as it should: {error}", _STOP) from error
     finally:
         client.close()
     version = told["serverInfo"]["version"]
     if version != __version__:
-        raise Unwell(f"running at {socket}, version {version}; this is {__version__}", _STOP)
+        raise CheckFailed(f"running at {socket}, version {version}; this is {__version__}", _STOP)
     return f"running at {socket}, version {version}"
 
 
@@ -151,7 +151,7 @@ def other_daemons(locations: Locations, socket: str) -> str:
             more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
             problem = f"another daemon, at {shell_name(other)}, has snapshots of {folders[0]}{more}"
             hint = f"run 'snapd stop --socket {shell_name(other)}' to end it, or use it: add --socket to your commands"
-            raise Unwell(problem, hint)
+            raise CheckFailed(problem, hint)
     return "no other daemon has snapshots of this user"
 
 
@@ -175,7 +175,7 @@ def watches(directories: int) -> str:
         return "this system has no inotify: each snapshot looks at every file"
     said = f"{directories} directories; a user may watch {most} with {queues} queues"
     if directories * _ROOM > most:
-        raise Unwell(
+        raise CheckFailed(
             f"{said}: too few, so each snapshot looks at every file", "raise fs.inotify.max_user_watches with sysctl"
         )
     return said
@@ -186,5 +186,5 @@ def _number(path: str) -> int:
         return int(file.read())
 
 
-FAILURES = (SnapdError, OSError, Unwell)
+FAILURES = (SnapdError, OSError, CheckFailed)
 """What a check raises when it fails."""

@@ -38,7 +38,7 @@ _WITHOUT_USE = ("--exclude", "--redact", "--no-prompts", "--sign", "--signing-ke
 
 
 @attrs.frozen
-class Leaving:
+class PushTexts:
     """How a command speaks of what leaves the machine.
 
     Attributes:
@@ -80,7 +80,7 @@ def _key(options: argparse.Namespace) -> str | None:
     return os.path.abspath(os.path.join(options.directory, key))
 
 
-def leave(options: argparse.Namespace, found: Backend, leaving: Leaving) -> int:
+def leave(options: argparse.Namespace, found: Backend, leaving: PushTexts) -> int:
     """Shows what would leave the machine, asks, and sends it."""
     if options.dry_run or not options.yes:
         dry_run: Any = {**leaving.params, "dryRun": True}
@@ -97,7 +97,7 @@ def leave(options: argparse.Namespace, found: Backend, leaving: Leaving) -> int:
     return _tell(options, leaving, ask(found, leaving.method, leaving.params))
 
 
-def _tell(options: argparse.Namespace, leaving: Leaving, result: Any) -> int:
+def _tell(options: argparse.Namespace, leaving: PushTexts, result: Any) -> int:
     if options.json:
         print_json(result)
     elif not (result["sessions"] or leaving.with_folder):
@@ -111,7 +111,7 @@ def _tell(options: argparse.Namespace, leaving: Leaving, result: Any) -> int:
     return DONE
 
 
-def _plan(painter: Painter, leaving: Leaving, plan: dict[str, Any]) -> Iterator[str]:
+def _plan(painter: Painter, leaving: PushTexts, plan: dict[str, Any]) -> Iterator[str]:
     """What would leave the machine, in lines."""
     yield f"{counted(len(plan['sessions']), 'session')} to {leaving.where(plan)}: {size(plan['bytes'])}"
     texts = " and prompts, titles, and descriptions and commands of steps"
@@ -214,7 +214,7 @@ def push(options: argparse.Namespace) -> int:
         params = _params(options, found)
         if options.delete:
             return _delete(options, found, params)
-        return leave(options, found, Leaving("session/push", params, "push", "pushed", _remote, _readers))
+        return leave(options, found, PushTexts("session/push", params, "push", "pushed", _remote, _readers))
 
 
 def _params(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
@@ -351,7 +351,7 @@ def bundle(options: argparse.Namespace) -> int:
         return leave(
             options,
             found,
-            Leaving("session/export", params, "write", "wrote", lambda _: printable(options.file), lambda _: readers),
+            PushTexts("session/export", params, "write", "wrote", lambda _: printable(options.file), lambda _: readers),
         )
 
 
@@ -386,7 +386,7 @@ def handover(options: argparse.Namespace) -> int:
     include = [os.path.abspath(os.path.join(options.directory, name)) for name in options.include or ()]
     params = {**carrier_of(options), "name": options.name, "include": include or None, **leaving_params(options)}
     with backend(options) as found:
-        leaving = Leaving("session/handover", params, "hand over", "handed over", where, _readers, with_folder=True)
+        leaving = PushTexts("session/handover", params, "hand over", "handed over", where, _readers, with_folder=True)
         return leave(options, found, leaving)
 
 

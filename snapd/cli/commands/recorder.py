@@ -147,7 +147,7 @@ class Recorder:
         self._begin()
 
 
-class Hooked:
+class HookSessions:
     """The sessions of an agent that records by its own hooks.
 
     Args:

@@ -24,7 +24,7 @@ from snapd.cli.terminal.output import Painter, counts, print_error, printable
 from snapd.cli.terminal.reasons import not_in_snapshots, sharing
 from snapd.model.errors import InvalidParams, SnapdError
 
-from .recorder import Hooked, Recorder
+from .recorder import HookSessions, Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
             return child.run(program, words)
     try:
         with _Child() as child:
-            if isinstance(recording, Hooked):
+            if isinstance(recording, HookSessions):
                 assert hooks is not None
                 code = child.run(program, hooks.words, hooks.variables)
                 tell_hooked(options, recording, hooks)
@@ -152,14 +152,14 @@ def _wants_bursts(options: argparse.Namespace) -> bool:
     return bool(options.agent or options.title or options.socket or options.here)
 
 
-def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: OneRun | None) -> Hooked | Recorder:
+def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: OneRun | None) -> HookSessions | Recorder:
     """Begins to record what the agent's hooks tell, or else bursts of changes."""
     found, client = connected(options.socket, folder, _ANSWER_SECONDS)
     try:
         # the first snapshot takes as long as it takes: a daemon that has answered so far is alive
         client.timeout = None
         if hooks is not None:
-            hooked = Hooked(found, hooks.agent.name)
+            hooked = HookSessions(found, hooks.agent.name)
             hooked.start()
             return hooked
         recorder = Recorder(found, client, options.quiet)
@@ -275,7 +275,7 @@ def tell_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | 
     _tell_dim(painter, *lines)
 
 
-def tell_hooked(options: argparse.Namespace, hooked: Hooked, hooks: OneRun) -> None:
+def tell_hooked(options: argparse.Namespace, hooked: HookSessions, hooks: OneRun) -> None:
     """Prints what the agent's hooks had recorded."""
     title = hooks.agent.title
     try:

@@ -28,7 +28,7 @@ _SHOWN = 3
 _DONE = {"begin": "begun", "end": "ended"}
 
 
-class BegunStep(Answer, base="StepBeginResult"):
+class StepStart(Answer, base="StepBeginResult"):
     """A step that was begun."""
 
     session_id: Annotated[str, "Its session, which was started if there was none."]

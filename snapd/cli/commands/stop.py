@@ -85,7 +85,7 @@ def _upstream(connection: socket.socket) -> None:
         return
 
 
-class Stopped(Answer):
+class StopResult(Answer):
     """What `stop` did."""
 
     stopped: Annotated[bool, "Whether a daemon was running."]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from snapd.cli.parsing.command import Error
     from snapd.cli.parsing.usage import Parser
     from snapd.locations import Locations
-    from snapd.store.usage.usage import Found
+    from snapd.store.usage.usage import StoreLocation
 
 _SHELLS = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".config/fish/config.fish")
 _UNPACKED = f"{os.sep}snapd{os.sep}program{os.sep}"
@@ -92,7 +92,7 @@ class LeftProgram(Answer):
     remove: Annotated[str, "The command that removes it."]
 
 
-class Uninstalled(Answer):
+class UninstallResult(Answer):
     """What `uninstall` took away, or would."""
 
     removed: Annotated[list[RemovedThing], "In the order of the removal."]
@@ -140,14 +140,14 @@ def uninstall(options: argparse.Namespace) -> int:
     return NOT_ALL if removal.has_failed else DONE
 
 
-def _stores(directories: list[str]) -> Iterator[Found]:
+def _stores(directories: list[str]) -> Iterator[StoreLocation]:
     from snapd.store.usage.usage import stores
 
     for data in directories:
         yield from stores(stores_directory(data))
 
 
-def _take_hooks(removal: _Removal, locations: Locations, stores: list[Found]) -> None:
+def _take_hooks(removal: _Removal, locations: Locations, stores: list[StoreLocation]) -> None:
     from snapd.agents.install import uninstall as without_hooks
     from snapd.agents.settings_file import Records
     from snapd.agents.table import AGENTS
@@ -186,7 +186,7 @@ def _take_runtime(removal: _Removal, path: str) -> None:
     removal.take("socket and logs", path, remove)
 
 
-def _take_data(removal: _Removal, locations: Locations, directories: list[str], stores: list[Found]) -> None:
+def _take_data(removal: _Removal, locations: Locations, directories: list[str], stores: list[StoreLocation]) -> None:
     from snapd.store.usage.usage import remove
 
     for store in stores:

@@ -81,7 +81,7 @@ class Watch:
         self._json = options.json
         self._found = found
         self._subscription = client.subscribe(_HEARD)
-        self._happening = Happening(Painter(options))
+        self._happening = EventLines(Painter(options))
 
     def run(self, folder: str) -> NoReturn:
         """Tells what is heard, without end."""
@@ -121,7 +121,7 @@ class Watch:
         self._happening.go_on(self._found.request("snapshot/status", {})["openSteps"])
 
 
-class Happening:
+class EventLines:
     """Makes lines of notifications, and remembers what is needed to tell them apart."""
 
     def __init__(self, painter: Painter) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snapd.cli.requests.snapshots import split_file
 
-from .known import Known, directories, files, programs
+from .daemon_candidates import DaemonCandidates, directories, files, programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .known import Candidate
+    from .daemon_candidates import Candidate
 
 _QUOTED = frozenset(" \t\n!\"#$&'()*;<>?[\\]^`{|}~")
 """The characters that bash does not take as they are in every place."""
@@ -42,7 +42,7 @@ def candidates(parser: argparse.ArgumentParser, words: list[str]) -> list[Candid
     return list(found.items())
 
 
-def _all(wanted: Expected) -> Iterator[Candidate]:
+def _all(wanted: CursorContext) -> Iterator[Candidate]:
     action = wanted.action
     if action is None:
         yield from ((f"{option} ", _short(text)) for option, text in wanted.options)
@@ -54,7 +54,7 @@ def _all(wanted: Expected) -> Iterator[Candidate]:
         yield from _named(wanted, str(action.metavar))
 
 
-def _named(wanted: Expected, metavar: str) -> Iterable[Candidate]:
+def _named(wanted: CursorContext, metavar: str) -> Iterable[Candidate]:
     """What an argument may be, by the name that the help gives it."""
     folder = (wanted.values.get("directory") or ["."])[-1]
     if metavar in ("FILE", "PATH", "PREFIX"):
@@ -63,7 +63,7 @@ def _named(wanted: Expected, metavar: str) -> Iterable[Candidate]:
         return directories(wanted.word, ".")
     if metavar == "COMMAND":
         return files(wanted.word, ".") if len(wanted.values.get("words", ())) else programs(wanted.word)
-    known = Known(folder, wanted.values.get("socket"), is_here="here" in wanted.values)
+    known = DaemonCandidates(folder, wanted.values.get("socket"), is_here="here" in wanted.values)
     if metavar == "[SESSION] -- COMMAND":
         return _bisected(wanted, known)
     if metavar in ("S", "SESSION"):
@@ -83,7 +83,7 @@ def _named(wanted: Expected, metavar: str) -> Iterable[Candidate]:
     return []
 
 
-def _bisected(wanted: Expected, known: Known) -> Iterable[Candidate]:
+def _bisected(wanted: CursorContext, known: DaemonCandidates) -> Iterable[Candidate]:
     """A session, or the `--` behind it, or a word of the command."""
     words = wanted.values.get("words", [])
     if wanted.behind_dashes is None:
@@ -97,9 +97,9 @@ def _agents() -> Iterator[Candidate]:
     yield from ((f"{agent.name} ", agent.title) for agent in AGENTS.values())
 
 
-def _files(wanted: Expected, folder: str) -> Iterable[Candidate]:
+def _files(wanted: CursorContext, folder: str) -> Iterable[Candidate]:
     """Files of the step or the snapshot that an earlier word names; else those that there are."""
-    known = Known(folder, wanted.values.get("socket"), is_here="here" in wanted.values)
+    known = DaemonCandidates(folder, wanted.values.get("socket"), is_here="here" in wanted.values)
     found: list[Candidate] = []
     if step := wanted.values.get("step"):
         found = known.files_of_step(step[-1])
@@ -109,7 +109,7 @@ def _files(wanted: Expected, folder: str) -> Iterable[Candidate]:
     return found or files(wanted.word, folder)
 
 
-def _shown(word: str, known: Known) -> Iterator[Candidate]:
+def _shown(word: str, known: DaemonCandidates) -> Iterator[Candidate]:
     named = split_file(word)
     if named is None:
         yield from known.steps_and_files(word)
@@ -128,7 +128,7 @@ def _short(text: str) -> str:
     return text.partition(";")[0].partition(" (")[0]
 
 
-class Expected(NamedTuple):
+class CursorContext(NamedTuple):
     """What stands at the cursor.
 
     Attributes:
@@ -151,7 +151,7 @@ class Expected(NamedTuple):
     behind_dashes: int | None
 
 
-def expected(parser: argparse.ArgumentParser, words: list[str]) -> Expected | None:
+def expected(parser: argparse.ArgumentParser, words: list[str]) -> CursorContext | None:
     """Says what is expected.
 
     Args:
@@ -223,7 +223,7 @@ class _Reader:
     def _note(self, action: argparse.Action, word: str) -> None:
         self._values.setdefault(action.dest, []).append(word)
 
-    def at(self, word: str) -> Expected:
+    def at(self, word: str) -> CursorContext:
         """What is expected of the word at the cursor."""
         if self._waiting is not None:
             return self._of(word, self._waiting)
@@ -248,9 +248,9 @@ class _Reader:
         action: argparse.Action | None,
         before: str = "",
         options: list[tuple[str, str]] | None = None,
-    ) -> Expected:
+    ) -> CursorContext:
         command = " ".join(self._command)
-        return Expected(word, before, action, options or [], command, self._values, self._behind_dashes)
+        return CursorContext(word, before, action, options or [], command, self._values, self._behind_dashes)
 
 
 class Line:

@@ -90,7 +90,7 @@ def check_asked() -> None:
 
 
 @attrs.frozen
-class Chosen:
+class HunkChoice:
     """The hunks of a file that somebody chose.
 
     Attributes:
@@ -102,10 +102,12 @@ class Chosen:
     is_last: bool = False
 
 
-def choose(options: argparse.Namespace, title: str, hunks: Sequence[Mapping[str, Any]], verb: str, hint: str) -> Chosen:
+def choose(
+    options: argparse.Namespace, title: str, hunks: Sequence[Mapping[str, Any]], verb: str, hint: str
+) -> HunkChoice:
     """Has a person choose hunks of one file; the end of the input stands for q."""
     if options.yes:
-        return Chosen([hunk["index"] for hunk in hunks])
+        return HunkChoice([hunk["index"] for hunk in hunks])
     if not sys.stdin.isatty():
         raise InvalidParams("standard input is no terminal to ask on", hint=hint, field="HUNK")
     painter = Painter(options, sys.stderr)
@@ -115,12 +117,12 @@ def choose(options: argparse.Namespace, title: str, hunks: Sequence[Mapping[str,
         print(painter.diff("\n".join([hunk["header"], *hunk["lines"]])), file=sys.stderr)
         answer = _answer(painter, f"({at + 1}/{len(hunks)}) {verb} this hunk [y,n,q,a,d,?]? ", verb)
         if answer == "a":
-            return Chosen([*chosen, *(later["index"] for later in hunks[at:])])
+            return HunkChoice([*chosen, *(later["index"] for later in hunks[at:])])
         if answer in ("q", "d"):
-            return Chosen(chosen, answer == "q")
+            return HunkChoice(chosen, answer == "q")
         if answer == "y":
             chosen.append(hunk["index"])
-    return Chosen(chosen)
+    return HunkChoice(chosen)
 
 
 def decide(painter: Painter, conflicts: Sequence[tuple[str, Iterable[str]]]) -> list[str] | None:

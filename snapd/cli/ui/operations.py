@@ -156,7 +156,7 @@ def revert_hunks(row: Row | None, file: str | None, hunks: Collection[int]) -> O
 
 
 @attrs.frozen
-class Meant:
+class PendingTarget:
     """Pending changes that a key is about.
 
     Attributes:
@@ -168,24 +168,24 @@ class Meant:
     params: dict[str, Any]
 
 
-def all_pending(pending: Pending) -> Meant:
+def all_pending(pending: Pending) -> PendingTarget:
     """All pending changes that are listed, and no others. Raises `InvalidParams` if there are none."""
     if not pending.files:
         raise InvalidParams("nothing is pending", hint="v goes back to the history")
     count = len(pending.files)
     ids = {file_of(file): file["id"] for file in pending.files}
     name = "the one file that is" if count == 1 else f"all {count} files that are"
-    return Meant(f"{name} pending", {"files": list(ids), "expect": ids})
+    return PendingTarget(f"{name} pending", {"files": list(ids), "expect": ids})
 
 
-def pending_file(file: dict[str, Any]) -> Meant:
+def pending_file(file: dict[str, Any]) -> PendingTarget:
     """All pending changes of a file, given as `review/list` or `review/file` shows it."""
     was = f", renamed from {printable(file['renamedFrom'])}" if "renamedFrom" in file else ""
     name = file_of(file)
-    return Meant(f"{printable(file['file'])}{was}", {"files": [name], "expect": {name: file["id"]}})
+    return PendingTarget(f"{printable(file['file'])}{was}", {"files": [name], "expect": {name: file["id"]}})
 
 
-def pending_hunks(shown: dict[str, Any], hunks: Collection[int]) -> Meant:
+def pending_hunks(shown: dict[str, Any], hunks: Collection[int]) -> PendingTarget:
     """Some pending hunks of a file; all of them are the file.
 
     Args:
@@ -199,10 +199,10 @@ def pending_hunks(shown: dict[str, Any], hunks: Collection[int]) -> Meant:
     numbers = ", ".join(str(index + 1) for index in sorted(hunks))
     kind = "hunk" if len(hunks) == 1 else "hunks"
     params = {"file": name, "hunks": sorted(hunks), "expect": {name: shown["id"]}}
-    return Meant(f"{kind} {numbers} of {printable(shown['file'])}", params)
+    return PendingTarget(f"{kind} {numbers} of {printable(shown['file'])}", params)
 
 
-def undo_pending(meant: Meant) -> Operation:
+def undo_pending(meant: PendingTarget) -> Operation:
     """Undoes pending changes."""
     title = f"Undo what agents did to {meant.name}?"
     return Operation(title, "review/revert", meant.params, way_back="'snapd undo' brings it back.")

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from .history import Ask, History, Pending
-    from .operations import Meant, Operation
+    from .operations import Operation, PendingTarget
 
 _ALL = ("all",)
 
 
-class Desk(Protocol):
+class ReviewHost(Protocol):
     """What the view does for the screen."""
 
     def work(
@@ -90,7 +90,7 @@ class ReviewScreen(ModalScreen[None]):
         Binding("q", "app.quit", "quit"),
     ]
 
-    def __init__(self, desk: Desk, ask: Ask, folder: str, history: History) -> None:
+    def __init__(self, desk: ReviewHost, ask: Ask, folder: str, history: History) -> None:
         super().__init__()
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide")]
         self.files = PendingPane("pending", history)
@@ -262,7 +262,7 @@ class ReviewScreen(ModalScreen[None]):
 
         self.app.push_screen(KeepAll(f"Keep {meant.name}?"), answered)
 
-    def _keep(self, meant: Meant) -> None:
+    def _keep(self, meant: PendingTarget) -> None:
         def done(_: Any) -> None:
             self.notify(f"Kept {meant.name}.", markup=False)
             self.reload()
@@ -274,7 +274,7 @@ class ReviewScreen(ModalScreen[None]):
         """Undoes what the cursor is on, after a question."""
         self._desk.operate(lambda: operations.undo_pending(self._meant()))
 
-    def _meant(self) -> Meant:
+    def _meant(self) -> PendingTarget:
         """What the cursor is on: in the list a file or all of them, beside it the chosen hunks or that of the cursor.
 
         Raises:

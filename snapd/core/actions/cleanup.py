@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import attrs
 
-from snapd.core.feed import Tracked
+from snapd.core.feed import TrackNotice
 from snapd.core.operations.writer import Writer
 from snapd.core.seams import OtherMachines, Policy
 from snapd.model.call import Call
@@ -41,7 +41,7 @@ class PurgedFile:
 
 
 @attrs.frozen
-class Purged:
+class PurgeOutcome:
     """What a purge did, or would do.
 
     Attributes:
@@ -120,7 +120,9 @@ class Upkeep:
             self._writer.work_tree.scanner.forget_all()
         return tree
 
-    def purge(self, paths: Collection[RelPath], dry_run: bool, call: Call, *, messages: Collection[str] = ()) -> Purged:
+    def purge(
+        self, paths: Collection[RelPath], dry_run: bool, call: Call, *, messages: Collection[str] = ()
+    ) -> PurgeOutcome:
         """Removes files from every snapshot and every event, and the words of messages from every event.
 
         Removes all contents that the files ever had, at whatever path. Sessions that were fetched with any of it are
@@ -178,14 +180,14 @@ class Upkeep:
             self._notify_if_new(previous)
             return attrs.evolve(purged, applied=True, freed=freed)
 
-    def _foreseen(self, purge_plan: PurgePlan, here: Collection[RelPath], call: Call) -> Purged:
+    def _foreseen(self, purge_plan: PurgePlan, here: Collection[RelPath], call: Call) -> PurgeOutcome:
         """What a purge would do to the store; `here` are the files that the folder still has."""
         files = []
         for path, versions in purge_plan.versions_by_path().items():
             call.check()
             size = sum(map(self._store.blob_size, versions))
             files.append(PurgedFile(path, len(versions), size, path in here))
-        return Purged(
+        return PurgeOutcome(
             applied=False,
             files=tuple(files),
             snapshots=purge_plan.snapshots(),
@@ -194,7 +196,7 @@ class Upkeep:
             linked=purge_plan.is_linked(),
         )
 
-    def purge_all(self, dry_run: bool, call: Call) -> Purged:
+    def purge_all(self, dry_run: bool, call: Call) -> PurgeOutcome:
         """Removes everything: all snapshots, sessions and operations; arguments as of `purge`.
 
         Raises:
@@ -207,18 +209,18 @@ class Upkeep:
             snapshots, sessions = self._store.counts()
             remotes = sorted(self._other_machines.sent(None))
             if dry_run:
-                return Purged(False, (), snapshots, sessions, 0, False, remotes=remotes)
+                return PurgeOutcome(False, (), snapshots, sessions, 0, False, remotes=remotes)
             try:
                 freed = self._store.erase(call)
             finally:
                 self._writer.work_tree.scanner.forget_all()
-            return Purged(True, (), snapshots, sessions, freed, False, remotes=remotes)
+            return PurgeOutcome(True, (), snapshots, sessions, freed, False, remotes=remotes)
 
     def _notify_if_new(self, previous: ObjectId | None) -> None:
         """Notifies of the last snapshot, if the purge replaced it."""
         if self._store.last is not None and self._store.last != previous:
             skipped = self._store.find(self._store.last).coverage.skipped
-            self._writer.notify_snapshot(Tracked(self._store.last, previous, skipped))
+            self._writer.notify_snapshot(TrackNotice(self._store.last, previous, skipped))
 
     def check(self, call: Call, *, quick: bool) -> CheckReport:
         """Checks the store, while other requests go on; a quick check reads records and events alone.

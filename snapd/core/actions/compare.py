@@ -17,7 +17,7 @@ from snapd.core.attribution import Delta
 from snapd.core.compare.file_diff import FileDelta, describe, unified
 from snapd.core.compare.text import TextDiffer
 from snapd.core.operations.writer import Writer
-from snapd.core.seams import Fetched, OtherMachines
+from snapd.core.seams import OtherMachines, OtherSessions
 from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import Change, ObjectId, RelPath, Snapshot
@@ -65,7 +65,7 @@ class KnownSnapshots:
             return fetched.objects.load(snapshot)
         return self.store.find(tree)
 
-    def fetched(self, prefix: str) -> Iterator[tuple[Fetched, Session, Step, SnapshotId]]:
+    def fetched(self, prefix: str) -> Iterator[tuple[OtherSessions, Session, Step, SnapshotId]]:
         """The snapshots with which steps of fetched sessions began or ended and whose hash begins with some digits."""
         for listed in self._other_machines.with_steps(StepQuery("", hash=prefix), 0, _MOST):
             fetched = self._other_machines.read(listed)
@@ -76,7 +76,7 @@ class KnownSnapshots:
 
 
 def take_over(
-    store: Store, fetched: Fetched, trees: Iterable[ObjectId], others: Iterable[ObjectId], call: Call
+    store: Store, fetched: OtherSessions, trees: Iterable[ObjectId], others: Iterable[ObjectId], call: Call
 ) -> None:
     """Has the store of a folder get directories, with everything in them, and other objects of elsewhere.
 

@@ -18,8 +18,8 @@ from snapd.model.timeline import (
     FileSummary,
     Message,
     MessageSent,
-    Operated,
     Operation,
+    OperationDone,
     OperationKind,
     SessionId,
     Span,
@@ -148,7 +148,7 @@ class History:
             if query.session_id in (None, what.session_id) and not names:
                 yield from self._message(event, what)
         elif (
-            isinstance(what, Operated)
+            isinstance(what, OperationDone)
             and event.head is not None
             and query.session_id in (None, what.session_id)
             and self._touches(what.before.tree, event.head.tree, names)
@@ -172,11 +172,11 @@ class History:
                 trees = seen.before.tree, seen.after.tree
                 yield HistoryEntry(event.seq, "user", event.milliseconds, *trees, files, is_unknown=unknown)
 
-    def _state(self, what: Operated) -> Literal["partly", "undone"] | None:
+    def _state(self, what: OperationDone) -> Literal["partly", "undone"] | None:
         found = self._timeline.unit(what.operation_id)
         return found.state if isinstance(found, Operation) and found.state != "applied" else None
 
-    def _operations(self, what: Operated) -> Iterator[Operation]:
+    def _operations(self, what: OperationDone) -> Iterator[Operation]:
         for name in dict.fromkeys(turn.name for turn in what.turned if turn.step_id is None):
             found = self._timeline.unit(name)
             if isinstance(found, Operation):
@@ -235,7 +235,7 @@ Asked = tuple[Step, frozenset[RelPath] | None]
 
 
 @attrs.frozen
-class MadeChange:
+class ChangeRecord:
     """One change of a file, with where its bytes are.
 
     Attributes:
@@ -252,7 +252,7 @@ class MadeChange:
 
 
 @attrs.frozen
-class MadeChanges:
+class ChangeRecords:
     """Lists the changes of steps one by one."""
 
     _store: Store
@@ -261,7 +261,7 @@ class MadeChanges:
 
     def of(
         self, session_ids: Iterable[SessionId], step_ids: Iterable[StepId], call: Call
-    ) -> dict[RelPath, tuple[MadeChange, ...]]:
+    ) -> dict[RelPath, tuple[ChangeRecord, ...]]:
         """Lists the changes of the ended steps of some sessions, and of some steps, each with its parts.
 
         A step that was taken back is not there; nor are files of a step that were taken back alone. Of a file of which
@@ -273,7 +273,7 @@ class MadeChanges:
             StoreCorrupt, Cancelled: it cannot be told, or nobody wants it any more.
         """
         steps = self._asked(session_ids, step_ids)
-        found: list[tuple[int, MadeChange, RelPath]] = []
+        found: list[tuple[int, ChangeRecord, RelPath]] = []
         for event in self._seen(steps, call):
             assert event.seen is not None
             found += [(event.seq, made, path) for path, made in self._in_span(event.seen, steps, call)]
@@ -283,7 +283,7 @@ class MadeChanges:
                 found += [(event.seq, made, path) for path, made in self._by_operation(event, changed, call)]
         # an operation comes after what its own event saw
         found.sort(key=lambda each: (each[0], not each[1].by))
-        by_path: dict[RelPath, list[MadeChange]] = {path: [] for path in sorted(changed)}
+        by_path: dict[RelPath, list[ChangeRecord]] = {path: [] for path in sorted(changed)}
         for _, made, path in found:
             by_path[path].append(made)
         return {path: tuple(every) for path, every in by_path.items()}
@@ -309,7 +309,7 @@ class MadeChanges:
             events |= {event.seq: event for event in self._store.timeline.events_of(step_id)}
         return (events[seq] for seq in sorted(events))
 
-    def _in_span(self, span: Span, steps: dict[StepId, Asked], call: Call) -> list[tuple[RelPath, MadeChange]]:
+    def _in_span(self, span: Span, steps: dict[StepId, Asked], call: Call) -> list[tuple[RelPath, ChangeRecord]]:
         authors = self._step_changes.authors(span.steps)
         trees = span.before.tree, span.after.tree
         made: list[tuple[Change, tuple[Step, ...], tuple[StepId, ...]]] = []
@@ -326,21 +326,21 @@ class MadeChanges:
         moves = self._store.renames(span.before, span.after) if gone and come else {}
         moves = {new: old for new, old in moves.items() if new in come and old in gone}
         return [
-            (change.path, MadeChange(Delta(change.old, change.new, others), *trees, by, moves.get(change.path)))
+            (change.path, ChangeRecord(Delta(change.old, change.new, others), *trees, by, moves.get(change.path)))
             for change, by, others in made
         ]
 
     def _by_operation(
         self, event: Event, changed: Collection[RelPath], call: Call
-    ) -> Iterator[tuple[RelPath, MadeChange]]:
+    ) -> Iterator[tuple[RelPath, ChangeRecord]]:
         """What an operation took back in some files and nobody did again."""
-        assert isinstance(event.what, Operated)
+        assert isinstance(event.what, OperationDone)
         operation = self._store.timeline.unit(event.what.operation_id)
         assert isinstance(operation, Operation)
         files = self._step_changes.in_force(operation).files.keys() & changed
         trees = operation.from_.tree, operation.after.tree
         for change in self._changes(operation.from_, operation.after, call, files) if files else ():
-            yield change.path, MadeChange(Delta(change.old, change.new), *trees, ())
+            yield change.path, ChangeRecord(Delta(change.old, change.new), *trees, ())
 
     def _changes(self, old: State, new: State, call: Call, only: Collection[RelPath] = ()) -> Iterator[Change]:
         for change in self._store.changes(old, new, only=only):

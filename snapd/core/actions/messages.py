@@ -14,18 +14,18 @@ from snapd.core.seams import Policy
 from snapd.model.call import Call
 from snapd.model.snapshot import ObjectId, RelPath, Snapshot
 from snapd.model.timeline import (
-    Edited,
     Event,
     FileSummary,
     Message,
     MessageSent,
-    Operated,
+    OperationDone,
     SessionId,
     SessionStarted,
     Span,
     StepBegun,
     StepId,
     StepState,
+    TextEdited,
 )
 from snapd.model.trees import lookup
 from snapd.store.store import Store
@@ -126,7 +126,7 @@ def _state(states: set[StepState]) -> Literal["applied", "partly", "undone"]:
 
 
 @attrs.frozen
-class _Told:
+class _LastNotice:
     """When an agent was last told: the `seq` of the last event, and the work tree as it was."""
 
     seq: int
@@ -145,10 +145,10 @@ class NewsLook:
     """
 
     session_id: SessionId
-    told: _Told | None
+    told: _LastNotice | None
     events: Sequence[Event]
     latest: Span | None
-    now: _Told
+    now: _LastNotice
 
 
 @attrs.frozen
@@ -165,7 +165,7 @@ class SessionNews:
     _step_changes: StepChanges
     _policy: Policy
     _former: Callable[[], Iterable[FormerHistory]]
-    _told: dict[SessionId, _Told] = attrs.field(factory=dict, init=False)
+    _told: dict[SessionId, _LastNotice] = attrs.field(factory=dict, init=False)
 
     def tell(self, session_id: SessionId, call: Call) -> News:
         """Says what others did since the last time, and notes that the agent knows it now.
@@ -188,7 +188,7 @@ class SessionNews:
         """
         told, events = self._since(session_id)
         latest = self._writer.span(self._store.identify(snapshot))
-        return NewsLook(session_id, told, events, latest, _Told(self._store.timeline.next_seq - 1, snapshot.tree))
+        return NewsLook(session_id, told, events, latest, _LastNotice(self._store.timeline.next_seq - 1, snapshot.tree))
 
     def since(self, look: NewsLook, call: Call) -> News:
         """Says what others did until a look, and notes that the agent knows it now; raises as `tell`."""
@@ -203,7 +203,7 @@ class SessionNews:
         self._told[session_id] = look.now
         return news
 
-    def _since(self, session_id: SessionId) -> tuple[_Told | None, list[Event]]:
+    def _since(self, session_id: SessionId) -> tuple[_LastNotice | None, list[Event]]:
         """When the agent was last told, None if never; and the events since then, oldest first."""
         told = self._told.get(session_id)
         if told is not None and not self._store.knows(told.tree):
@@ -213,12 +213,12 @@ class SessionNews:
         for event in newest_first(self._store.timeline):
             if event.seq <= told.seq if told is not None else _is_own(event, session_id):
                 tree = event.head.tree if event.head is not None else None
-                return told or (_Told(event.seq, tree) if tree is not None else None), events[::-1]
+                return told or (_LastNotice(event.seq, tree) if tree is not None else None), events[::-1]
             events.append(event)
         return None, []
 
     def _touched_by_others(
-        self, session_id: SessionId, told: _Told, events: Iterable[Event], latest: Span | None, call: Call
+        self, session_id: SessionId, told: _LastNotice, events: Iterable[Event], latest: Span | None, call: Call
     ) -> set[RelPath]:
         """The files that operations, the user and other sessions changed."""
         pairs = []
@@ -226,10 +226,10 @@ class SessionNews:
         for event in events:
             if event.seen is not None:
                 # the agent does not know what a formatter did after its step
-                is_late = isinstance(event.what, Edited) and not event.what.steps
+                is_late = isinstance(event.what, TextEdited) and not event.what.steps
                 # the first span began before the agent was told
                 pairs.append((tree, event.seen.after.tree, () if is_late else event.seen.steps))
-            if isinstance(event.what, Operated) and event.head is not None:
+            if isinstance(event.what, OperationDone) and event.head is not None:
                 pairs.append((event.what.before.tree, event.head.tree, ()))
             tree = event.head.tree if event.head is not None else tree
         if latest is not None:
@@ -247,7 +247,7 @@ class SessionNews:
         """The steps of the session that were taken back, and those that were done again."""
         was_undone: dict[StepId, bool] = {}
         for event in events:
-            for turn in event.what.turned if isinstance(event.what, Operated) else ():
+            for turn in event.what.turned if isinstance(event.what, OperationDone) else ():
                 if turn.step_id is not None and self._session_of(turn.step_id) == session_id:
                     was_undone.setdefault(turn.step_id, turn.again is not None)
         undone: list[StepView] = []

@@ -13,7 +13,7 @@ from typing import Literal
 import attrs
 
 from snapd.core.actions.messages import Messages, NewsLook, SessionNews
-from snapd.core.actions.sessions import EndedStep, Ending, NewStep, Sessions
+from snapd.core.actions.sessions import EndedStep, NewStep, Sessions, StepEnding
 from snapd.core.answers import News
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
@@ -102,7 +102,7 @@ class EndStep:
     """Ends a step.
 
     Attributes:
-        claims: see `Ending`.
+        claims: see `StepEnding`.
         is_left: whether the agent did not say that it ended.
     """
 
@@ -402,7 +402,7 @@ class _Recording:
             self._begin(action)
         else:
             self.step = action.step
-            ending = Ending(not action.is_left, self._claims(action), action.description)
+            ending = StepEnding(not action.is_left, self._claims(action), action.description)
             ended = self._sessions.record_finish(
                 action.step.step_id, ending, self.capture, self._call, lingers=action.lingers
             )

@@ -19,7 +19,7 @@ from snapd.model.errors import InvalidParams, SnapdError, UnknownSession
 from snapd.model.paths import parents
 from snapd.model.snapshot import RelPath, Snapshot
 from snapd.model.timeline import (
-    Operated,
+    OperationDone,
     Session,
     SessionEnded,
     SessionId,
@@ -45,7 +45,7 @@ _MOST_UNCAPTURED = 100
 
 
 @attrs.frozen
-class Ending:
+class StepEnding:
     """How an open step ends.
 
     Attributes:
@@ -59,7 +59,7 @@ class Ending:
     description: str | None = None
 
 
-WITH_OTHERS = Ending(spoken_for=False)
+WITH_OTHERS = StepEnding(spoken_for=False)
 """The step ends with its session, or because it is taken back."""
 
 
@@ -118,7 +118,7 @@ class SessionNotices(SessionViews):
         for session_id, views in by_session.items():
             self.notify(session_id, *views)
 
-    def _notify_recovered(self, operation: Operated) -> None:
+    def _notify_recovered(self, operation: OperationDone) -> None:
         turned = dict.fromkeys(turn.step_id for turn in operation.turned if turn.step_id is not None)
         self.notify_steps([self.shown(self.known_step(step_id), Call()) for step_id in turned])
 
@@ -329,7 +329,7 @@ class Sessions(SessionNotices):
         if before is not None and before.state == "open":
             # that the next one begins says nothing of what happened since an agent was gone
             is_left = before.begun.detached and bool(self._writer.attendance.unattended([before]))
-            return self._end_on(snapshot, before, Ending(spoken_for=not is_left), call, begun)
+            return self._end_on(snapshot, before, StepEnding(spoken_for=not is_left), call, begun)
         if not self._timeline.open_steps():
             # what happened before is nobody's
             self._writer.work_tree.state.uncaptured.settle()
@@ -377,7 +377,7 @@ class Sessions(SessionNotices):
             step_id: the step.
             claims: the files that its agent says that it wrote; None where the agent does not say.
             call: the request.
-            description: see `Ending`.
+            description: see `StepEnding`.
             is_left: whether nobody said that it ended: what changed since its agent is gone is then not its own.
             lingers: whether it owns what is done to these files in the next moment, too; see `Edits`. Ending it
                 again ends that.
@@ -387,14 +387,14 @@ class Sessions(SessionNotices):
             WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the step is still open.
         """
         with self._writer.turn(call):
-            ending = Ending(not is_left, None if claims is None else tuple(claims), description)
+            ending = StepEnding(not is_left, None if claims is None else tuple(claims), description)
             ended = self.record_finish(step_id, ending, lambda: self.capture(call), call, lingers=lingers)
         if ended is None:
             return self.shown(self.known_step(step_id), call)
         return self._notify_after_turn(ended, call)
 
     def record_finish(
-        self, step_id: StepId, ending: Ending, capture: Callable[[], Snapshot], call: Call, *, lingers: bool = False
+        self, step_id: StepId, ending: StepEnding, capture: Callable[[], Snapshot], call: Call, *, lingers: bool = False
     ) -> EndedStep | None:
         """Ends a step as `finish` does; the caller has the right to write, and calls `notify_end` afterwards.
 
@@ -413,7 +413,7 @@ class Sessions(SessionNotices):
             self._writer.edits.drop([step_id])
         return None
 
-    def end_open(self, step: Step, ending: Ending, call: Call) -> EndedStep:
+    def end_open(self, step: Step, ending: StepEnding, call: Call) -> EndedStep:
         """Ends an open step; the caller has the right to write, and calls `notify_ended` afterwards.
 
         Args:
@@ -430,7 +430,7 @@ class Sessions(SessionNotices):
         self,
         snapshot: Snapshot,
         step: Step,
-        ending: Ending,
+        ending: StepEnding,
         call: Call,
         *begun: StepBegun,
     ) -> EndedStep:
@@ -462,7 +462,7 @@ class Sessions(SessionNotices):
                 self._writer.suppose(snapshot, self._end_of(step, snapshot, WITH_OTHERS))
             yield
 
-    def _end_of(self, step: Step, snapshot: Snapshot, ending: Ending) -> StepEnded:
+    def _end_of(self, step: Step, snapshot: Snapshot, ending: StepEnding) -> StepEnded:
         """Makes the event that ends an open step with a snapshot."""
         seen = self._writer.span(self._store.identify(snapshot))
         claims = ending.claims

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 from snapd.core.actions.compare import KnownSnapshots
-from snapd.core.answers import Exported, FileContent, NamePage, Page, Status, TakenView
-from snapd.core.feed import Tracked
+from snapd.core.answers import ExportOutcome, FileContent, NamePage, Page, Status, TakenView
+from snapd.core.feed import TrackNotice
 from snapd.core.operations.patch import FileGoal, Patch, Target
 from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.uncaptured import Obstacles
@@ -18,7 +18,7 @@ from snapd.model.errors import FileNotInSnapshot, PathOutsideWorkspace, UnknownS
 from snapd.model.paths import parents, shown
 from snapd.model.plan import Plan, Write
 from snapd.model.snapshot import EMPTY_TREE, Change, Entry, FileOutcome, ObjectId, Outcome, RelPath, Snapshot
-from snapd.model.taken import Taken, TakenQuery
+from snapd.model.snapshot_records import SnapshotRecord, SnapshotRecordQuery
 from snapd.model.trees import changes, file_at, files
 from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
@@ -50,7 +50,7 @@ class Snapshots:
         self._work_tree = writer.work_tree
         self._store = store
 
-    def track(self, forced: Iterable[RelPath], call: Call) -> Tracked:
+    def track(self, forced: Iterable[RelPath], call: Call) -> TrackNotice:
         """Takes a snapshot of the work tree.
 
         Args:
@@ -72,7 +72,7 @@ class Snapshots:
             previous = self._store.last
             snapshot = self._writer.look(paths, call)
             self._store.record(snapshot, "track")
-            tracked = Tracked(snapshot.tree, previous, snapshot.coverage.skipped)
+            tracked = TrackNotice(snapshot.tree, previous, snapshot.coverage.skipped)
             self._writer.notify_snapshot(tracked)
         return tracked
 
@@ -144,7 +144,9 @@ class Snapshots:
             unreadable_rules=self._work_tree.unreadable_rules,
         )
 
-    def taken(self, wanted: TakenQuery, below: int | None, limit: int, call: Call, *, counts: bool) -> Page[TakenView]:
+    def taken(
+        self, wanted: SnapshotRecordQuery, below: int | None, limit: int, call: Call, *, counts: bool
+    ) -> Page[TakenView]:
         """Lists snapshots, the newest first.
 
         Args:
@@ -184,12 +186,12 @@ class Snapshots:
             UnknownSnapshot: none begins with them, or several do; `candidates` lists these.
         """
         trees: set[str] = set()
-        page = self.taken(TakenQuery(prefix, None), None, _ON_A_PAGE, call, counts=False)
+        page = self.taken(SnapshotRecordQuery(prefix, None), None, _ON_A_PAGE, call, counts=False)
         while True:
             trees |= {view.taken.tree.hex() for view in page.views}
             if page.after is None or len(trees) > _CANDIDATES:
                 break
-            page = self.taken(TakenQuery(prefix, None), page.after, _ON_A_PAGE, call, counts=False)
+            page = self.taken(SnapshotRecordQuery(prefix, None), page.after, _ON_A_PAGE, call, counts=False)
         if not trees:
             raise UnknownSnapshot(f"no snapshot of this folder begins with {prefix!r}", hash=prefix)
         if len(trees) > 1:
@@ -210,12 +212,12 @@ class Snapshots:
             is_end = snapshot is step.to and step.ended is not None
             at = step.ended if is_end and step.ended is not None else step.started
             names = (session.session_id, step.step_id)
-            taken = Taken(0, 0, "end" if is_end else "begin", snapshot, at, False, *names)
+            taken = SnapshotRecord(0, 0, "end" if is_end else "begin", snapshot, at, False, *names)
             if not self._store.knows(snapshot.tree):
                 views.setdefault(snapshot.tree, TakenView(taken, None, session.agent, None))
         return list(views.values())
 
-    def _changed(self, taken: Taken) -> int | None:
+    def _changed(self, taken: SnapshotRecord) -> int | None:
         previous = self._store.timeline.taken_before(taken.place)
         return None if previous is None else sum(1 for _ in self._store.changes(previous.tree, taken.tree))
 
@@ -272,7 +274,7 @@ class Snapshots:
             )
             return self._runner.carry_out(request, call)
 
-    def export(self, tree: ObjectId, directory: bytes, only: Sequence[RelPath] | None, call: Call) -> Exported:
+    def export(self, tree: ObjectId, directory: bytes, only: Sequence[RelPath] | None, call: Call) -> ExportOutcome:
         """Writes the files of a snapshot to another folder, with their modes, the symlinks, and the empty directories.
 
         Args:
@@ -297,7 +299,7 @@ class Snapshots:
         size = self._work_tree.export(
             plan, directory, self._store.path, objects.blob_chunks, call, into_empty=only is None
         )
-        return Exported(len(plan.writes), size)
+        return ExportOutcome(len(plan.writes), size)
 
     def _writes(
         self, objects: ObjectStore, tree: ObjectId, only: Sequence[RelPath] | None, call: Call

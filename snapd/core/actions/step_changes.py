@@ -17,8 +17,9 @@ from snapd.model.errors import UnknownSession, UnknownStep
 from snapd.model.snapshot import Change, ObjectId, RelPath, UncapturedChange
 from snapd.model.timeline import (
     FileSummary,
-    Operated,
     Operation,
+    OperationDone,
+    Reversal,
     Session,
     SessionId,
     SnapshotId,
@@ -28,8 +29,7 @@ from snapd.model.timeline import (
     StepId,
     StepQuery,
     Summary,
-    Turned,
-    Undone,
+    UndoneShare,
     UndoUnit,
 )
 from snapd.store.object_store import ObjectStore
@@ -234,17 +234,17 @@ class StepChanges:
             {path: delta for path, delta in own.directories.items() if path in kept},
         )
 
-    def turn(self, undone: Undone) -> Turned:
+    def turn(self, undone: UndoneShare) -> Reversal:
         """Looks up how something was taken back."""
         return next(turn for turn in self.operation(undone).turned if turn.name == undone.name)
 
-    def operation(self, undone: Undone) -> Operated:
+    def operation(self, undone: UndoneShare) -> OperationDone:
         """Looks up the operation that took something back."""
         operation = self._timeline.operation(undone.operation_id)
         assert operation is not None
         return operation
 
-    def _left_by(self, turn: Turned, own: OwnChanges) -> set[RelPath]:
+    def _left_by(self, turn: Reversal, own: OwnChanges) -> set[RelPath]:
         if turn.left is not None:
             return set(turn.left)
         return own.files.keys() - {effect.path for effect in turn.effects}

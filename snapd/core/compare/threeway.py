@@ -17,7 +17,7 @@ from snapd.model.snapshot import EMPTY_BLOB, SYMLINK, Decision, Entry, FileOutco
 from snapd.model.timeline import Effect
 from snapd.store.object_store import ObjectStore
 from snapd.store.objects.codec import NUMBERS
-from snapd.store.objects.libgit2 import Supplied, supplied
+from snapd.store.objects.libgit2 import SuppliedObjects, supplied
 
 from .edits import Edit, join, split_lines
 from .text import is_binary
@@ -81,7 +81,7 @@ class Overlay:
 
 
 @attrs.frozen
-class TakenBack:
+class StepReversal:
     """What became of one step.
 
     Attributes:
@@ -162,7 +162,7 @@ def take_back(
     merge: Merge,
     on_conflict: OnConflict,
     decisions: Mapping[RelPath, Decision] = NO_DECISIONS,
-) -> TakenBack:
+) -> StepReversal:
     """Takes back the changes of one step: each file as a whole or not at all, a moved file with both its names.
 
     Args:
@@ -225,7 +225,7 @@ class _Step:
     _renames: Mapping[RelPath, RelPath]
     _moved: dict[RelPath, RelPath] | None = attrs.field(default=None, init=False)
 
-    def take_back(self) -> TakenBack:
+    def take_back(self) -> StepReversal:
         units = []
         paired: set[RelPath] = set()
         for new, old in sorted(self._renames.items()):
@@ -257,7 +257,7 @@ class _Step:
         single = [unit for unit in units if len(unit.paths) == 1]
         moved = sorted((place, unit.paths[0]) for unit in single for place in unit.writes if place != unit.paths[0])
         kept = sorted(path for unit in units if unit.is_kept for path in unit.paths)
-        return TakenBack(tuple(outcomes), tuple(effects), tuple(left), tuple(moved), tuple(absent), tuple(kept))
+        return StepReversal(tuple(outcomes), tuple(effects), tuple(left), tuple(moved), tuple(absent), tuple(kept))
 
     def _decision(self, *names: RelPath) -> Decision | None:
         """What was decided about a file, by any of its names, or by the other name of one that the step moved."""
@@ -382,7 +382,7 @@ def _outcome(path: RelPath, ours: Entry | None, wanted: Entry | None, final: Ent
     return FileOutcome(path, "restored" if final == wanted else "merged")
 
 
-def combined(overlay: Overlay, steps: Iterable[TakenBack]) -> tuple[FileOutcome, ...]:
+def combined(overlay: Overlay, steps: Iterable[StepReversal]) -> tuple[FileOutcome, ...]:
     """Combines the outcomes of several steps for each file, ordered by path.
 
     A file that conflicts for one step is a conflict, even if its changes of another step were taken back.
@@ -514,7 +514,7 @@ def merged(
     Raises:
         StoreCorrupt: libgit2 cannot merge them; or from `read`.
     """
-    memory = Supplied()
+    memory = SuppliedObjects()
     for entry in (base, ours, theirs):
         if entry is not None:
             memory.objects[entry.oid] = (NUMBERS["blob"], read(entry.oid))

@@ -44,34 +44,34 @@ class FileOnDisk:
 
 
 @attrs.frozen
-class Opened:
+class DocumentOpened:
     """An editor opened a document with this text, in UTF-8."""
 
     text: bytes
 
 
 @attrs.frozen
-class Changed:
+class DocumentChanged:
     """The text of a document changed, to this one; None if the editor does not give the whole text."""
 
     text: bytes | None
 
 
 @attrs.frozen
-class Saved:
+class DocumentSaved:
     """An editor saved a document."""
 
 
 @attrs.frozen
-class Closed:
+class DocumentClosed:
     """An editor closed a document; unsaved text is gone."""
 
 
-Report = Opened | Changed | Saved | Closed
+Report = DocumentOpened | DocumentChanged | DocumentSaved | DocumentClosed
 
 
 @attrs.frozen
-class Typing:
+class TextEdit:
     """A change of a text by somebody who typed.
 
     Attributes:
@@ -109,7 +109,7 @@ class _Document:
     read_again: int | None = None
     is_unsaved: bool = False
     is_typed: bool = False
-    saved: Typing | None = None
+    saved: TextEdit | None = None
     is_exact: bool = False
 
     def take(self, report: Report, disk: FileOnDisk, to_come: tuple[Report, ...]) -> None:
@@ -121,21 +121,21 @@ class _Document:
             to_come: the later ones of these reports.
         """
         match report:
-            case Opened(text):
+            case DocumentOpened(text):
                 self.text = _kept(text)
                 # if the file has another text, it was saved since, or the editor restored unsaved text
-                was_saved = Saved() in to_come or self._agrees_with_any(disk, to_come)
+                was_saved = DocumentSaved() in to_come or self._agrees_with_any(disk, to_come)
                 self.was_on_disk = self._agrees(disk, text)
                 self.is_unsaved = disk.data is not None and not (self.was_on_disk or was_saved)
                 if self.was_on_disk or was_saved or disk.is_fresh:
                     self.show(self.text)
                 else:
                     self.is_typed = self.is_unsaved
-            case Changed(text):
+            case DocumentChanged(text):
                 self._change(text, disk, to_come)
-            case Saved():
+            case DocumentSaved():
                 self._save(disk)
-            case Closed():
+            case DocumentClosed():
                 self.is_unsaved = False
 
     def _change(self, text: bytes | None, disk: FileOnDisk, to_come: tuple[Report, ...]) -> None:
@@ -148,7 +148,7 @@ class _Document:
         self.was_on_disk = self._agrees(disk, text)
         self.is_unsaved = not self.was_on_disk
         if self.was_on_disk:
-            is_late = Saved() in to_come
+            is_late = DocumentSaved() in to_come
             # the editor read the file again, maybe after somebody discarded what they had typed; a save is fresh.
             # Without typing, a tick is enough: what somebody types is reported before it is saved
             if self.is_typed or is_late:
@@ -164,15 +164,15 @@ class _Document:
         is_changed = self.read_again != disk.changed_at and self._agrees(disk, self.text)
         is_only_read = self.read_again is not None and (is_changed or not self.is_typed)
         if not is_only_read and (self.is_typed or self.text != self.shown):
-            first = self.saved or Typing(self.shown, self.shown_at, None)
+            first = self.saved or TextEdit(self.shown, self.shown_at, None)
             self.saved = attrs.evolve(first, text=self.text)
         self.show(self.text)
         self.is_unsaved = False
 
     @property
-    def typing(self) -> Typing:
+    def typing(self) -> TextEdit:
         """What was typed: what the editor saved of that, if it saved any."""
-        return self.saved or Typing(self.shown, self.shown_at, self.text)
+        return self.saved or TextEdit(self.shown, self.shown_at, self.text)
 
     @property
     def has_typing(self) -> bool:
@@ -193,11 +193,11 @@ class _Document:
         return is_same
 
     def _agrees_with_any(self, disk: FileOnDisk, reports: tuple[Report, ...]) -> bool:
-        return any(self._agrees(disk, report.text) for report in reports if isinstance(report, Changed))
+        return any(self._agrees(disk, report.text) for report in reports if isinstance(report, DocumentChanged))
 
 
 @attrs.frozen
-class Typed:
+class TypedText:
     """What somebody typed into a document since its file was last looked at.
 
     Attributes:
@@ -209,7 +209,7 @@ class Typed:
     """
 
     path: RelPath
-    typing: Typing
+    typing: TextEdit
     is_saved: bool
     is_exact: bool
     document: object
@@ -241,7 +241,7 @@ class Editors:
             had_typing = document.has_typing
             for at, report in enumerate(pending):
                 document.take(report, disk, pending[at + 1 :])
-            if isinstance(pending[-1], Closed) and document.saved is None:
+            if isinstance(pending[-1], DocumentClosed) and document.saved is None:
                 del documents[path]
             if not documents:
                 del self._of[editor]
@@ -262,16 +262,16 @@ class Editors:
         with self._lock:
             return frozenset(path for path, document in self._below(root) if document.is_unsaved)
 
-    def typed(self, root: bytes) -> tuple[Typed, ...]:
+    def typed(self, root: bytes) -> tuple[TypedText, ...]:
         """Lists what was typed into the files of a folder since they were last looked at."""
         with self._lock:
             return tuple(
-                Typed(path, document.typing, document.saved is not None, document.is_exact, document)
+                TypedText(path, document.typing, document.saved is not None, document.is_exact, document)
                 for path, document in self._below(root)
                 if document.has_typing or document.saved is not None
             )
 
-    def settle(self, typed: Typed) -> None:
+    def settle(self, typed: TypedText) -> None:
         """Notes that somebody has looked at a file that has what was typed."""
         document = typed.document
         assert isinstance(document, _Document)
@@ -281,7 +281,7 @@ class Editors:
                 document.saved = None
             elif document.saved is not None:
                 # the editor saved once more meanwhile
-                document.saved = Typing(text, monotonic(), document.saved.text)
+                document.saved = TextEdit(text, monotonic(), document.saved.text)
             elif document.text == text:
                 document.is_unsaved = False
                 document.show(text)

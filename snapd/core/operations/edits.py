@@ -11,13 +11,13 @@ from snapd.core.attribution import Author, owners
 from snapd.core.compare.threeway import merge
 from snapd.model.paths import parents
 from snapd.model.snapshot import SYMLINK, TREE, Change, Coverage, Entry, ObjectId, RelPath, Snapshot, file_clock_ns
-from snapd.model.timeline import Edited, Effect, EventPayload, SnapshotId, Span, StepId
+from snapd.model.timeline import Effect, EventPayload, SnapshotId, Span, StepId, TextEdited
 from snapd.model.trees import Find, amended, file_at, is_among, lookup
 from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
 from snapd.worktree.worktree import WorkTree
 
-from .editors import Editors, Typed
+from .editors import Editors, TypedText
 from .patch import Target
 
 
@@ -197,7 +197,7 @@ class Edits:
         if self._recent:
             self._settle_recent(now)
 
-    def _settle_saves(self, typed: Collection[Typed], now: Snapshot) -> None:
+    def _settle_saves(self, typed: Collection[TypedText], now: Snapshot) -> None:
         timeline = self._store.timeline
         head, steps = timeline.head, tuple(step.step_id for step in timeline.open_steps())
         if head is None or not (steps or self._recent):
@@ -212,11 +212,11 @@ class Edits:
         if saved:
             paths = tuple(sorted(saved))
             earlier = with_files(self._store, now, before)
-            self._record(earlier, Edited(paths, steps, saved=False))
+            self._record(earlier, TextEdited(paths, steps, saved=False))
             later = with_files(self._store, now, saved)
             if later != earlier:
                 span = Span(self._store.identify(earlier), self._store.identify(later), ())
-                self._append(later, span, Edited(paths, steps, saved=True))
+                self._append(later, span, TextEdited(paths, steps, saved=True))
         for one in typed:
             if one.is_saved or one.path in saved:
                 self._editors.settle(one)
@@ -242,14 +242,14 @@ class Edits:
         if head is None or not steps:
             return
         if file_at(self._store.entry_in, head.tree, path) != file_at(self._store.entry_in, now.tree, path):
-            self._record(now, Edited((path,), steps, saved=False))
+            self._record(now, TextEdited((path,), steps, saved=False))
 
-    def _record(self, snapshot: Snapshot, what: Edited) -> None:
+    def _record(self, snapshot: Snapshot, what: TextEdited) -> None:
         span = self._span(self._store.identify(snapshot))
         if span is not None:
             self._append(snapshot, attrs.evolve(span, steps=(*span.steps, *self._recent)), what)
 
-    def _found(self, typed: Typed, head: SnapshotId, now: Snapshot) -> tuple[Entry | None, Entry] | None:
+    def _found(self, typed: TypedText, head: SnapshotId, now: Snapshot) -> tuple[Entry | None, Entry] | None:
         """Finds the file on which somebody typed, and the file as the editor saved it.
 
         Returns:
@@ -272,7 +272,7 @@ class Edits:
         # if the file has all that was typed, the editor has saved it, and has not said so yet
         return (before, saved) if typed.is_saved or merge(self._store, before, entry, saved) == entry else None
 
-    def _before(self, typed: Typed, head: SnapshotId, saved: Entry) -> Entry | None:
+    def _before(self, typed: TypedText, head: SnapshotId, saved: Entry) -> Entry | None:
         """Finds the file on which the saved text was typed."""
         before = typed.typing.before
         if before is None or not typed.is_exact or self._looked_at() > typed.typing.before_at:
@@ -296,7 +296,7 @@ class Edits:
                     steps.update(dict.fromkeys(own))
             if found:
                 edited = with_files(self._store, self._store.load(head), found)
-                self._record(edited, Edited(tuple(sorted(found)), (), saved=False))
+                self._record(edited, TextEdited(tuple(sorted(found)), (), saved=False))
                 self.on_change(steps)
         passed = file_clock_ns()
         self._recent = {step_id: each for step_id, each in self._recent.items() if each[1] >= passed}

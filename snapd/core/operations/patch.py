@@ -22,7 +22,7 @@ from snapd.model.snapshot import (
     RuleText,
     Snapshot,
 )
-from snapd.model.timeline import Turned
+from snapd.model.timeline import Reversal
 from snapd.model.trees import file_at, files, lookup
 from snapd.store.object_store import ObjectStore
 
@@ -170,5 +170,5 @@ class Patch:
     removed: Collection[tuple[RelPath, Target]] = ()
     linked: LinkedFiles = attrs.field(factory=LinkedFiles)
     is_decided: bool = False
-    turned: tuple[Turned, ...] = ()
+    turned: tuple[Reversal, ...] = ()
     contested: tuple[Contested, ...] = ()

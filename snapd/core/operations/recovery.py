@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
-from snapd.core.feed import Reverted, Tracked
+from snapd.core.feed import RevertNotice, TrackNotice
 from snapd.model.paths import folders_above, parents
 from snapd.model.plan import Delete, LinkedFiles, MoveDirectory, Plan, Write
 from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
-from snapd.model.timeline import Effect, Intent, Operated, SnapshotId, Span, StepEnded, StepId, Turned
+from snapd.model.timeline import Effect, Intent, OperationDone, Reversal, SnapshotId, Span, StepEnded, StepId
 from snapd.worktree.worktree import WorkTree
 
 from .directory_moves import moved_contents, with_directory_moves
 
 
-def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...], step_id: StepId | None) -> Intent:
+def intent_of(plan: Plan, operation: OperationDone, forced: tuple[RelPath, ...], step_id: StepId | None) -> Intent:
     """Makes the durable note of an operation that is about to begin.
 
     Args:
@@ -141,7 +141,7 @@ def done(intent: Intent, results: Iterable[FileOutcome]) -> tuple[Effect, ...]:
     return tuple(effect for effect in intent.files if effect.path not in left)
 
 
-def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
+def finished(operation: OperationDone, results: Iterable[FileOutcome]) -> OperationDone:
     """Corrects the record of an operation: files that were not touched stay in force, unchanged steps drop out."""
     left = {result.path: result for result in results if result.is_left}
     if left:
@@ -157,7 +157,7 @@ def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
     )
 
 
-def _passed_through(turned: Iterable[Turned], left: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
+def _passed_through(turned: Iterable[Reversal], left: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
     """Finds the paths that files would only have passed through, of files that could not be moved.
 
     Taking back one step would have put a file there, and the next would have moved it on. The disk does not show such a
@@ -180,7 +180,7 @@ def _passed_through(turned: Iterable[Turned], left: Mapping[RelPath, FileOutcome
     return found
 
 
-def _is_anything(turn: Turned) -> bool:
+def _is_anything(turn: Reversal) -> bool:
     """Whether something was done of what was planned for one step, or there was nothing to do."""
     if turn.again is None and turn.left is None:
         # the interrupted operation of an older snapd
@@ -189,7 +189,7 @@ def _is_anything(turn: Turned) -> bool:
     return bool(turn.effects or turn.made_directories or turn.removed_directories) or not remains
 
 
-def _as_done(turn: Turned, left: Mapping[RelPath, FileOutcome]) -> Turned:
+def _as_done(turn: Reversal, left: Mapping[RelPath, FileOutcome]) -> Reversal:
     """Corrects the record of one step.
 
     Args:
@@ -216,8 +216,8 @@ def _as_done(turn: Turned, left: Mapping[RelPath, FileOutcome]) -> Turned:
 
 
 def record_of(
-    intent: Intent, operation: Operated, after: SnapshotId, seen: Span | None
-) -> tuple[Span | None, Operated | StepEnded]:
+    intent: Intent, operation: OperationDone, after: SnapshotId, seen: Span | None
+) -> tuple[Span | None, OperationDone | StepEnded]:
     """Says what the timeline records of an operation: what changed, and what happened.
 
     An operation that was the work of a step is the end of that step, which is alone in its span and so has to claim
@@ -235,7 +235,7 @@ def record_of(
     return span, StepEnded(intent.step_id, None, changed=span is not None, spoken_for=True)
 
 
-def notice_of(intent: Intent, outcome: Outcome, after: Snapshot) -> Reverted | Tracked:
+def notice_of(intent: Intent, outcome: Outcome, after: Snapshot) -> RevertNotice | TrackNotice:
     """Makes the notification of an operation; what was the work of a step is a snapshot like any other.
 
     Args:
@@ -244,5 +244,5 @@ def notice_of(intent: Intent, outcome: Outcome, after: Snapshot) -> Reverted | T
         after: the work tree after it.
     """
     if intent.step_id is None:
-        return Reverted(intent.operation.kind, outcome)
-    return Tracked(after.tree, outcome.before, after.coverage.skipped)
+        return RevertNotice(intent.operation.kind, outcome)
+    return TrackNotice(after.tree, outcome.before, after.coverage.skipped)

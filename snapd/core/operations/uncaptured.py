@@ -15,7 +15,7 @@ from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt
 from snapd.model.paths import folders_above, parents, shown
 from snapd.model.plan import MoveDirectory, Plan, Write
-from snapd.model.snapshot import SYMLINK, TEN_MIB, FileOutcome, Origin, RelPath, Snapshot
+from snapd.model.snapshot import SYMLINK, TEN_MIB, FileOutcome, FormerName, RelPath, Snapshot
 from snapd.worktree.worktree import WorkTree
 
 from .patch import Target
@@ -161,7 +161,7 @@ def ignored_files(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> 
     return frozenset(found)
 
 
-def uncaptured_origin(origins: Iterable[Origin]) -> RelPath | None:
+def uncaptured_origin(origins: Iterable[FormerName]) -> RelPath | None:
     """The last name under which something was not captured; None if it always was."""
     return next((origin.path for origin in reversed(tuple(origins)) if origin.uncaptured), None)
 

@@ -10,7 +10,7 @@ import attrs
 
 from snapd.core.attribution import Attendance
 from snapd.core.compare.text import TextDiffer
-from snapd.core.feed import ChangeFeed, DriftNotifier, EventLog, Listeners, Reverted, Tracked
+from snapd.core.feed import ChangeFeed, DriftNotifier, EventLog, Listeners, RevertNotice, TrackNotice
 from snapd.core.seams import Policy
 from snapd.failpoints import failpoint
 from snapd.model.call import Call, IdleCall
@@ -21,7 +21,7 @@ from snapd.model.timeline import (
     Event,
     EventPayload,
     Intent,
-    Operated,
+    OperationDone,
     SnapshotId,
     Span,
     StepId,
@@ -74,7 +74,7 @@ class Writer:
         self._settled = False
         self._broken_off: Interrupted | None = None
         self.trouble: Listeners[Exception] = Listeners()
-        self.recovered: Listeners[Operated] = Listeners()
+        self.recovered: Listeners[OperationDone] = Listeners()
         self._drift_notifier = DriftNotifier(
             work_tree=work_tree,
             objects=store,
@@ -213,7 +213,7 @@ class Writer:
         self._store.append(event, *others)
         self._head_at = self._looked_at
         failpoint("writer.tracked")
-        self.notify_snapshot(Tracked(snapshot.tree, previous, snapshot.coverage.skipped))
+        self.notify_snapshot(TrackNotice(snapshot.tree, previous, snapshot.coverage.skipped))
 
     def suppose(self, snapshot: Snapshot, what: EventPayload) -> None:
         """Makes the timeline answer as if `track` had added this event; only in a `Timeline.supposing` block."""
@@ -229,7 +229,7 @@ class Writer:
     def carry_out(
         self,
         plan: Plan,
-        operation: Operated,
+        operation: OperationDone,
         before: Snapshot,
         forced: tuple[RelPath, ...],
         call: Call,
@@ -267,7 +267,7 @@ class Writer:
 
     # -- notifying
 
-    def notify_snapshot(self, notice: Tracked | Reverted) -> None:
+    def notify_snapshot(self, notice: TrackNotice | RevertNotice) -> None:
         """Notifies of a snapshot; later notifications of changes compare with it."""
         self._drift_notifier.forget()
         self.event_log.publish(notice)
@@ -315,7 +315,7 @@ class Writer:
         events = [self._event(left, *record_of(intent, operation, left, seen))]
         if arriving is not None:
             events = [*arriving(self._event(operation.before, seen, StepsLeft(())), left)]
-        if not isinstance(events[-1].what, Operated):
+        if not isinstance(events[-1].what, OperationDone):
             events += _left_besides(self._store, after, is_base, events[-1].seq + 1)
         failpoint("writer.tell")
         self._store.conclude(*events)

@@ -18,7 +18,7 @@ _PLACES = 32
 
 
 @attrs.frozen
-class Origin:
+class LineOrigin:
     """Where a line comes from.
 
     Attributes:
@@ -36,42 +36,42 @@ _numbers = itertools.count()
 
 
 @attrs.define
-class Buried:
+class DeletedLines:
     """Lines that are gone, in the order in which they went; what went at once is there once."""
 
     _lines: list[bytes] = attrs.field(factory=list)
-    _origins: list[Origin] = attrs.field(factory=list)
+    _origins: list[LineOrigin] = attrs.field(factory=list)
     _places: dict[bytes, tuple[int, ...]] = attrs.field(factory=dict)
     _went: dict[int, range] = attrs.field(factory=dict)
 
-    def copy(self) -> Buried:
+    def copy(self) -> DeletedLines:
         """A collection that goes on by itself."""
-        return Buried(list(self._lines), list(self._origins), dict(self._places), dict(self._went))
+        return DeletedLines(list(self._lines), list(self._origins), dict(self._places), dict(self._went))
 
-    def add(self, lines: Sequence[bytes], origins: Sequence[Origin]) -> None:
+    def add(self, lines: Sequence[bytes], origins: Sequence[LineOrigin]) -> None:
         """Adds lines that went together."""
         self._add(next(_numbers), lines, origins)
 
-    def join(self, later: Buried) -> None:
+    def join(self, later: DeletedLines) -> None:
         """Adds all lines of another collection as those that went last, except what both have."""
         for number, lines in later._went.items():
             if number not in self._went:
                 part = slice(lines.start, lines.stop)
                 self._add(number, later._lines[part], later._origins[part])
 
-    def _add(self, number: int, lines: Sequence[bytes], origins: Sequence[Origin]) -> None:
+    def _add(self, number: int, lines: Sequence[bytes], origins: Sequence[LineOrigin]) -> None:
         self._went[number] = range(len(self._lines), len(self._lines) + len(lines))
         for line in lines:
             self._places[line] = (*self._places.get(line, ()), len(self._lines))[-_PLACES:]
             self._lines.append(line)
         self._origins += origins
 
-    def origins(self, lines: Sequence[bytes], otherwise: Origin) -> list[Origin]:
+    def origins(self, lines: Sequence[bytes], otherwise: LineOrigin) -> list[LineOrigin]:
         """Says where lines come from that came back: the longest runs that went together, the last to go first.
 
         A line that never went is from `otherwise`.
         """
-        found: list[Origin] = []
+        found: list[LineOrigin] = []
         while len(found) < len(lines):
             at = len(found)
             places = self._places.get(lines[at], ())
@@ -169,7 +169,7 @@ class Baseline:
         change: FileChange,
         old: Entry | None,
         made: Sequence[Edit],
-        origins: Sequence[Sequence[Origin]],
+        origins: Sequence[Sequence[LineOrigin]],
         removers: Sequence[Sequence[LineWriter | None]],
         texts: Texts,
         *,
@@ -218,7 +218,9 @@ class Baseline:
             range(first, first + edit.end - edit.start)
         )
 
-    def _change(self, edit: Edit, by: LineWriter, origins: Sequence[Origin], texts: Texts, *, accepts: bool) -> None:
+    def _change(
+        self, edit: Edit, by: LineWriter, origins: Sequence[LineOrigin], texts: Texts, *, accepts: bool
+    ) -> None:
         # the lines of the baseline between those that are equal to the lines around the edit
         first = next((line + 1 for line in reversed(self.equal[: edit.start]) if line is not None), 0)
         last = next((line for line in self.equal[edit.end :] if line is not None), len(self.lines))

@@ -13,7 +13,18 @@ from snapd.core.compare.edits import Edit, edits, split_lines
 from snapd.core.compare.text import Blobs, TextDiffer, is_binary
 from snapd.model.call import Call
 from snapd.model.snapshot import SYMLINK, TEN_MIB, Entry, RelPath
-from snapd.model.timeline import Event, Kept, Operated, OperationId, Part, SnapshotId, Span, State, StepId, Touched
+from snapd.model.timeline import (
+    ChangesKept,
+    Event,
+    FileChangeRow,
+    OperationDone,
+    OperationId,
+    Part,
+    SnapshotId,
+    Span,
+    State,
+    StepId,
+)
 from snapd.store.object_store import ObjectStore
 from snapd.store.timeline.timeline import Timeline
 
@@ -109,7 +120,7 @@ def list_files(timeline: Timeline, objects: ObjectStore, call: Call) -> None:
     After `Cancelled`, the files of some events are listed.
     """
     while numbers := timeline.unlisted(_EVENTS_AT_ONCE):
-        files: dict[int, Sequence[Touched]] = {}
+        files: dict[int, Sequence[FileChangeRow]] = {}
         for seq in numbers:
             call.check()
             event = timeline.event(seq)
@@ -117,17 +128,17 @@ def list_files(timeline: Timeline, objects: ObjectStore, call: Call) -> None:
         timeline.list_files(files)
 
 
-def _files_of(event: Event, objects: ObjectStore) -> Iterator[Touched]:
+def _files_of(event: Event, objects: ObjectStore) -> Iterator[FileChangeRow]:
     if event.seen is not None:
         yield from touched(objects, event.seq, "seen", event.seen.before, event.seen.after)
-    if isinstance(event.what, Operated) and event.head is not None:
+    if isinstance(event.what, OperationDone) and event.head is not None:
         yield from touched(objects, event.seq, "done", event.what.before, event.head)
-    elif isinstance(event.what, Kept):
+    elif isinstance(event.what, ChangesKept):
         for path, entry in event.what.files:
-            yield Touched(path, event.seq, "done", None, entry)
+            yield FileChangeRow(path, event.seq, "done", None, entry)
 
 
-def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) -> list[Touched]:
+def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) -> list[FileChangeRow]:
     """Lists the files that differ between two snapshots, ordered by path; a moved file has an entry for each name."""
     found = list(objects.changes(old, new))
     came = {change.path for change in found if change.old is None}
@@ -136,7 +147,9 @@ def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) 
     sources = {path: source for path, source in sources.items() if path in came and source in went}
     goals = {source: path for path, source in sources.items()}
     return [
-        Touched(change.path, seq, part, change.old, change.new, sources.get(change.path) or goals.get(change.path))
+        FileChangeRow(
+            change.path, seq, part, change.old, change.new, sources.get(change.path) or goals.get(change.path)
+        )
         for change in found
     ]
 
@@ -155,7 +168,7 @@ class Attributor:
     _authors: Authors
     _is_elsewhere: Callable[[RelPath], bool]
 
-    def attributed(self, files: Iterable[Touched]) -> Iterator[tuple[Event, list[FileChange]]]:
+    def attributed(self, files: Iterable[FileChangeRow]) -> Iterator[tuple[Event, list[FileChange]]]:
         """Attributes what listed events did: gives each, in their order, with its changes; a move is one."""
         for seq, rows in groupby(files, key=lambda file: file.seq):
             event = self._timeline.event(seq)
@@ -163,21 +176,21 @@ class Attributor:
                 parts = groupby(rows, key=lambda file: file.part)
                 yield event, [change for part, group in parts for change in self._changes(event, part, list(group))]
 
-    def unrecorded(self, files: Collection[Touched], span: Span) -> list[FileChange]:
+    def unrecorded(self, files: Collection[FileChangeRow], span: Span) -> list[FileChange]:
         """Attributes what changed since the last event."""
         at_work = self._authors(span.steps)
         return list(_joined(files, span.before, lambda path: self._in_a_span(path, at_work, None)))
 
-    def _changes(self, event: Event, part: Part, files: Collection[Touched]) -> Iterator[FileChange]:
+    def _changes(self, event: Event, part: Part, files: Collection[FileChangeRow]) -> Iterator[FileChange]:
         what = event.what
         if part == "seen":
             assert event.seen is not None
             at_work = self._authors(event.seen.steps)
             return _joined(files, event.seen.before, lambda path: self._in_a_span(path, at_work, event.milliseconds))
-        if isinstance(what, Kept):
+        if isinstance(what, ChangesKept):
             kept = LineWriter("user", (), event.milliseconds)
             return (FileChange(file.path, None, file.new, "keep", kept) for file in files)
-        assert isinstance(what, Operated)
+        assert isinstance(what, OperationDone)
         operation = UserOperation(what.operation_id, tuple(turn.name for turn in what.turned))
         return _joined(files, what.before, lambda path: _by_operation(path, what, event.milliseconds), operation)
 
@@ -190,7 +203,7 @@ class Attributor:
         return "person", LineWriter("unknown" if self._is_elsewhere(path) else "user", (), milliseconds)
 
 
-def _by_operation(path: RelPath, what: Operated, milliseconds: int) -> tuple[Nature, LineWriter]:
+def _by_operation(path: RelPath, what: OperationDone, milliseconds: int) -> tuple[Nature, LineWriter]:
     redone = tuple(
         turn.step_id
         for turn in what.turned
@@ -202,7 +215,7 @@ def _by_operation(path: RelPath, what: Operated, milliseconds: int) -> tuple[Nat
 
 
 def _joined(
-    files: Collection[Touched],
+    files: Collection[FileChangeRow],
     before: SnapshotId,
     whose: Callable[[RelPath], tuple[Nature, LineWriter]],
     operation: UserOperation | None = None,
@@ -228,7 +241,7 @@ def _joined(
 
 
 @attrs.frozen
-class Lineage:
+class NameHistory:
     """What happened to a file, whatever its name was then.
 
     Attributes:
@@ -237,19 +250,19 @@ class Lineage:
             the events by which it came.
     """
 
-    rows: Sequence[Touched]
+    rows: Sequence[FileChangeRow]
     replaced: list[tuple[RelPath, int]]
 
 
-def lineage_of(timeline: Timeline, path: RelPath, before: int) -> Lineage:
+def lineage_of(timeline: Timeline, path: RelPath, before: int) -> NameHistory:
     """Follows a file back through all its names, from listed events with a number below `before`."""
-    found: list[Touched] = []
+    found: list[FileChangeRow] = []
     replaced: list[tuple[RelPath, int]] = []
     rows = list(timeline.touched_of(path, before))
     while True:
         at = next((at for at in reversed(range(len(rows))) if came_from_elsewhere(rows[at])), None)
         if at is None:
-            return Lineage([*rows, *found], replaced)
+            return NameHistory([*rows, *found], replaced)
         here = rows[at]
         assert here.other is not None
         if at > 0:
@@ -258,10 +271,10 @@ def lineage_of(timeline: Timeline, path: RelPath, before: int) -> Lineage:
         rows = [row for row in timeline.touched_of(here.other, here.seq + 1) if _order(row) <= _order(here)]
 
 
-def came_from_elsewhere(row: Touched) -> bool:
+def came_from_elsewhere(row: FileChangeRow) -> bool:
     """Whether a file was moved to where it is."""
     return row.old is None and row.new is not None and row.other is not None
 
 
-def _order(row: Touched) -> tuple[int, bool]:
+def _order(row: FileChangeRow) -> tuple[int, bool]:
     return row.seq, row.part == "done"

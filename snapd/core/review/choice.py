@@ -94,7 +94,7 @@ def kept(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts) -> by
 
 
 @attrs.frozen
-class Reverted:
+class FileRevert:
     """What becomes of a file whose pending changes are reverted.
 
     Attributes:
@@ -106,7 +106,7 @@ class Reverted:
     shared: bool = False
 
 
-def reverted(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts, *, overwrites: bool) -> Reverted:
+def reverted(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts, *, overwrites: bool) -> FileRevert:
     """Says what becomes of a file once the changes that are meant are reverted.
 
     Args:
@@ -122,20 +122,20 @@ def reverted(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts, *
     """
     if choice.hunks is not None:
         text = without(file.before, file.after, choice.hunks, texts.differ, texts.call)
-        return Reverted(None if len(choice.hunks) == len(file.hunks) else text)
+        return FileRevert(None if len(choice.hunks) == len(file.hunks) else text)
     is_owner = choice.is_owner
     if is_owner is None:
-        return Reverted()
+        return FileRevert()
     if not (file.hunks and fold.is_text):
-        return Reverted(shared=not overwrites and not all(map(is_owner, file.file.owners)))
+        return FileRevert(shared=not overwrites and not all(map(is_owner, file.file.owners)))
     assert fold.pending is not None
     blocks = list(fold.pending.blocks(fold.writers))
     meant = [block for block in blocks if any(map(is_owner, block.steps))]
     if not overwrites and any(not is_owner(step) for block in meant for step in block.steps):
-        return Reverted(shared=True)
+        return FileRevert(shared=True)
     if len(meant) == len(blocks):
-        return Reverted()
+        return FileRevert()
     lines = list(fold.lines)
     for block in reversed(meant):
         lines[block.start : block.end] = fold.pending.lines[block.base_start : block.base_end]
-    return Reverted(b"".join(lines))
+    return FileRevert(b"".join(lines))

@@ -12,8 +12,8 @@ from snapd.model.snapshot import Entry, RelPath
 from snapd.model.timeline import FileSummary, OperationId, StepId
 from snapd.store.timeline.timeline import Timeline
 
-from .baseline import Baseline, Buried, Origin
-from .changes import BEFORE, Attributor, FileChange, Lineage, LineWriter, Texts, UserOperation, lineage_of
+from .baseline import Baseline, DeletedLines, LineOrigin
+from .changes import BEFORE, Attributor, FileChange, LineWriter, NameHistory, Texts, UserOperation, lineage_of
 
 _TAKEN_BACK = 8
 """How many operations are remembered, the last ones: each may be taken back."""
@@ -74,7 +74,7 @@ class PendingTexts:
 
 
 @attrs.frozen
-class Rested:
+class FoldSummary:
     """A file to which nothing happened for a while, without its texts: a thousand of these take little memory.
 
     Attributes:
@@ -123,7 +123,7 @@ class FileFold:
     pending: Baseline | None = None
     is_own: bool = True
     shown: PendingFile | None = attrs.field(default=None, init=False)
-    _buried: Buried = attrs.field(factory=Buried)
+    _buried: DeletedLines = attrs.field(factory=DeletedLines)
     # before and after each of a person's operations
     _operations: tuple[tuple[OperationId, _State, _State], ...] = ()
 
@@ -172,7 +172,7 @@ class FileFold:
         """Notes which lines another file had that was at the same place before: an operation may bring them back."""
         buried = former._buried.copy()
         buried.add(
-            former.lines, [Origin(writer, former._is_accepted(line)) for line, writer in enumerate(former.writers)]
+            former.lines, [LineOrigin(writer, former._is_accepted(line)) for line, writer in enumerate(former.writers)]
         )
         buried.join(self._buried)
         self._buried = buried
@@ -215,7 +215,7 @@ class FileFold:
     def _change(self, change: FileChange, texts: Texts) -> None:
         found = texts.lines(change.new)
         made = texts.edits(self.lines, found or [])
-        own = Origin(change.by, accepted=change.nature == "person")
+        own = LineOrigin(change.by, accepted=change.nature == "person")
         # only an operation brings back what was there before
         origins = [
             [own] * len(edit.lines) if change.operation is None else self._buried.origins(edit.lines, own)
@@ -243,7 +243,7 @@ class FileFold:
     def _bury(self, made: list[Edit], remover: LineWriter | None) -> None:
         for edit in made:
             lines = range(edit.start, edit.end)
-            origins = [Origin(self.writers[line], self._is_accepted(line), remover) for line in lines]
+            origins = [LineOrigin(self.writers[line], self._is_accepted(line), remover) for line in lines]
             self._buried.add(self.lines[edit.start : edit.end], origins)
 
     def _is_accepted(self, line: int) -> bool:
@@ -291,7 +291,7 @@ class FileHistory:
         replaced: Sequence[tuple[RelPath, int]],
         texts: Texts,
     ) -> FileFold | None:
-        """Adds changes of one event to a fold, which changes; None begins one. See `Lineage.replaced`."""
+        """Adds changes of one event to a fold, which changes; None begins one. See `NameHistory.replaced`."""
         formers: Formers = {}
         if fold is None:
             self._fold_all(replaced, formers, texts)
@@ -299,7 +299,7 @@ class FileHistory:
 
     def _fold_all(self, wanted: Iterable[tuple[RelPath, int]], formers: Formers, texts: Texts) -> None:
         """Folds files, and those that were at their names before: where files take turns at a name, each once."""
-        lines: dict[tuple[RelPath, int], Lineage] = {}
+        lines: dict[tuple[RelPath, int], NameHistory] = {}
         waiting = list(wanted)
         while waiting:
             here = waiting.pop()

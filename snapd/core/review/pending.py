@@ -12,9 +12,9 @@ from snapd.core.compare.edits import hunks
 from snapd.core.compare.text import is_binary
 from snapd.core.review.baseline import Baseline
 from snapd.core.review.changes import Attributor, FileChange, Texts, list_files
-from snapd.core.review.fold import FileFold, FileHistory, PendingFile, PendingHunk, PendingTexts, Rested
+from snapd.core.review.fold import FileFold, FileHistory, FoldSummary, PendingFile, PendingHunk, PendingTexts
 from snapd.model.snapshot import SYMLINK, TEN_MIB, Entry, RelPath
-from snapd.model.timeline import Event, FileSummary, Kept, Operated, StepId
+from snapd.model.timeline import ChangesKept, Event, FileSummary, OperationDone, StepId
 from snapd.store.object_store import ObjectStore
 from snapd.store.timeline.timeline import Timeline
 
@@ -64,9 +64,9 @@ def view(fold: FileFold, texts: Texts) -> PendingTexts:
     )
 
 
-def listed(file: FileFold | Rested, texts: Texts) -> PendingFile:
+def listed(file: FileFold | FoldSummary, texts: Texts) -> PendingFile:
     """Shows a file as a list of pending files has it; raises as `view`."""
-    if isinstance(file, Rested):
+    if isinstance(file, FoldSummary):
         assert file.pending is not None
         return file.pending
     if file.shown is None:
@@ -105,13 +105,13 @@ A file that rests is folded from its whole history when it changes.
 
 
 @attrs.frozen
-class Unfolded:
+class NotReadYet:
     """A file whose changes were not folded yet: one fold is enough for all the changes of a long history."""
 
     path: RelPath
 
 
-Remembered = FileFold | Rested | Unfolded
+Remembered = FileFold | FoldSummary | NotReadYet
 
 
 class RememberedFiles:
@@ -151,7 +151,7 @@ class RememberedFiles:
         if file is None:
             return
         self._files[path] = file
-        if isinstance(file, Unfolded):
+        if isinstance(file, NotReadYet):
             self._unfolded[path] = None
         elif is_away(file):
             self._away[path] = None
@@ -171,7 +171,7 @@ class RememberedFiles:
             if fold.pending is None:
                 self.put(path, None)
             else:
-                self.put(path, Rested(fold.path, fold.baseline_path, fold.is_gone, listed(fold, texts)))
+                self.put(path, FoldSummary(fold.path, fold.baseline_path, fold.is_gone, listed(fold, texts)))
 
 
 class Draft:
@@ -203,25 +203,25 @@ class Draft:
         # what changes again moves to the end
         self._changed.pop(path, None)
         self._changed[path] = file
-        if isinstance(file, FileFold | Rested) and is_away(file):
+        if isinstance(file, FileFold | FoldSummary) and is_away(file):
             self._away[path] = None
 
-    def away_from(self, path: RelPath) -> FileFold | Rested | None:
+    def away_from(self, path: RelPath) -> FileFold | FoldSummary | None:
         """A file that an agent moved away from a path and that was removed then; None if there is none."""
         for file in map(self.get, (*self._remembered.away, *self._away)):
-            if isinstance(file, FileFold | Rested) and is_away(file) and file.baseline_path == path:
+            if isinstance(file, FileFold | FoldSummary) and is_away(file) and file.baseline_path == path:
                 return file
         return None
 
-    def files(self) -> Iterator[FileFold | Rested]:
+    def files(self) -> Iterator[FileFold | FoldSummary]:
         """All files but those that are to be folded."""
         kept = (file for file in self._remembered if file.path not in self._changed)
         for file in (*kept, *self._changed.values()):
-            if isinstance(file, FileFold | Rested):
+            if isinstance(file, FileFold | FoldSummary):
                 yield file
 
 
-def is_away(file: FileFold | Rested) -> bool:
+def is_away(file: FileFold | FoldSummary) -> bool:
     """Whether a file was moved and then removed: what comes back at the old path may be this file."""
     return file.is_gone and file.baseline_path not in (None, file.path)
 
@@ -239,9 +239,9 @@ class PendingFiles:
         self._history = FileHistory(timeline, attributor, is_reviewed=True)
         self._attributor = attributor
         self._lock = threading.Lock()
-        self._settled = _Settled(-1)
+        self._settled = _SettledState(-1)
 
-    def at(self, last: int, unrecorded: Iterable[FileChange], texts: Texts) -> Mapping[RelPath, FileFold | Rested]:
+    def at(self, last: int, unrecorded: Iterable[FileChange], texts: Texts) -> Mapping[RelPath, FileFold | FoldSummary]:
         """Gives the files with pending changes, by their paths; raises as `view`.
 
         `last` is the number of the last event that counts, and `unrecorded` what changed since.
@@ -252,7 +252,7 @@ class PendingFiles:
             if self._settled.epoch != self._timeline.epoch or any(
                 len(self._timeline.spans(step_id)) != count for step_id, count in self._settled.left.items()
             ):
-                self._settled = _Settled(self._timeline.epoch)
+                self._settled = _SettledState(self._timeline.epoch)
             opened = {step.step_id for step in self._timeline.open_steps()}
             rows = [row for row in self._timeline.touched_since(self._settled.seq) if row.seq <= last]
             unsettled: list[tuple[Event, list[FileChange]]] = []
@@ -269,7 +269,7 @@ class PendingFiles:
             self._add(draft, unrecorded, last + 1, texts)
             return {file.path: file for file in draft.files() if file.baseline_path is not None}
 
-    def fold(self, file: FileFold | Rested, texts: Texts) -> FileFold:
+    def fold(self, file: FileFold | FoldSummary, texts: Texts) -> FileFold:
         """Gives the texts of a file that `at` gave; raises as `at`."""
         if isinstance(file, FileFold):
             return file
@@ -284,7 +284,7 @@ class PendingFiles:
         texts.call.check()
         draft = Draft(settled.files)
         # what an event did in two parts cannot be found again before both are done
-        is_found_again = event.seen is None or not isinstance(event.what, Operated | Kept)
+        is_found_again = event.seen is None or not isinstance(event.what, OperationDone | ChangesKept)
         self._add(draft, changes, event.seq, texts, may_wait=is_found_again)
         left = () if event.seen is None else event.seen.left
         settled.left.update({step_id: len(self._timeline.spans(step_id)) for step_id in left})
@@ -306,7 +306,7 @@ class PendingFiles:
         """Adds changes of the event with a number, some of which may be folded later."""
         for change in changes:
             if may_wait and _can_wait(change, draft):
-                draft.put(change.path, Unfolded(change.path))
+                draft.put(change.path, NotReadYet(change.path))
                 continue
             is_taken = self._is_taken(change, draft, seq, texts)
             for each in _apart(change) if is_taken else (change,):
@@ -348,14 +348,14 @@ class PendingFiles:
     def _is_taken(self, change: FileChange, draft: Draft, seq: int, texts: Texts) -> bool:
         """Whether a file is moved to a place that has pending changes of its own."""
         there = None if change.source is None else draft.get(change.path)
-        if isinstance(there, Unfolded):
+        if isinstance(there, NotReadYet):
             there = self._folded(there, seq, texts)
             draft.put(change.path, there)
         return there is not None and there.baseline_path is not None
 
 
 @attrs.define
-class _Settled:
+class _SettledState:
     """What follows from the events, up to the number `seq`, whose changes will not become somebody else's.
 
     Attributes:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import orjson
 
-from snapd.mcp.call import Answer, Asking
+from snapd.mcp.call import Answer, PersonQuestion
 from snapd.model.errors import InvalidParams, PlanChanged
 from snapd.wire.converter import structure
 from snapd.wire.values import FileOutcome
 
 from .finding import find_snapshot, find_step, whose
-from .results import MAX_FILES, Changed, Turned
+from .results import MAX_FILES, ChangeResult, ReversedStep
 from .texts import cut, note, question_text, told
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _ask_by_result(call: Call, action: Action, plan: DaemonOutcome) -> Outcome:
             return _settled(call, action, plan, verdict)
         except PlanChanged as error:
             plan = error.data["outcome"]
-    return Asking(_QUESTION, _question(action, plan, again=call.was_asked), _FORM, _token(action, plan))
+    return PersonQuestion(_QUESTION, _question(action, plan, again=call.was_asked), _FORM, _token(action, plan))
 
 
 def _settled(call: Call, action: Action, plan: DaemonOutcome, verdict: Verdict) -> Answer:
@@ -220,12 +220,12 @@ def _changed(
     token: str | None = None,
     unanswered: bool = False,
     differs: bool = False,
-) -> Changed:
+) -> ChangeResult:
     rows = sorted(outcome["files"], key=lambda row: _ORDER.get(row["outcome"], len(_ORDER)))
     left = sum(row["outcome"] in _ORDER for row in rows)
     details = outcome["details"]
     diff, cut_note = cut(details["diff"])
-    return Changed(
+    return ChangeResult(
         status=status,
         note=note(
             action.tool, status, token=token, left=left, unanswered=unanswered, differs=differs, cut_note=cut_note
@@ -237,7 +237,7 @@ def _changed(
         additions=details["additions"],
         deletions=details["deletions"],
         diff=diff,
-        steps=[structure(step, Turned) for step in outcome["steps"]] if "steps" in outcome else None,
+        steps=[structure(step, ReversedStep) for step in outcome["steps"]] if "steps" in outcome else None,
         before=outcome["before"] if status == "done" else None,
         unanswered=unanswered or None,
         differs=differs or None,

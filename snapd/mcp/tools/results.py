@@ -131,7 +131,7 @@ class Checkpoint:
 
 
 @attrs.frozen(kw_only=True)
-class Turned:
+class ReversedStep:
     """A step that is undone or done again."""
 
     step_id: Annotated[str, "The step."]
@@ -143,7 +143,7 @@ class Turned:
 
 
 @attrs.frozen(kw_only=True)
-class Changed:
+class ChangeResult:
     """A plan, or what was done."""
 
     status: Annotated[
@@ -161,7 +161,7 @@ class Changed:
     additions: Annotated[int, "Lines added, in all files."]
     deletions: Annotated[int, "Lines deleted, in all files."]
     diff: Annotated[str, "The changes that it makes, as a unified diff."]
-    steps: Annotated[list[Turned] | None, "The steps that are undone or done again."] = None
+    steps: Annotated[list[ReversedStep] | None, "The steps that are undone or done again."] = None
     before: Annotated[TreeHash | None, "The snapshot of the folder before; present if it was done."] = None
     unanswered: Annotated[
         Literal[True] | None, "The user was asked, but dismissed the question, or nobody was there."

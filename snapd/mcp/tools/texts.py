@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from snapd.wire.values import FileChange, FileOutcome
 
-    from .results import Blame, BlamedRange, Changed, Changes, Entry, Status
+    from .results import Blame, BlamedRange, ChangeResult, Changes, Entry, Status
 
 _LISTED = 10
 """How many files of an entry the text of a list has."""
@@ -93,7 +93,7 @@ def blame_text(blame: Blame) -> str:
     return "\n".join([*lines, *filter(None, [blame.note])])
 
 
-def plan_text(plan: Changed) -> str:
+def plan_text(plan: ChangeResult) -> str:
     """What a plan is about: steps, files, and totals."""
     lines = []
     for step in plan.steps or ():
@@ -111,7 +111,7 @@ def plan_text(plan: Changed) -> str:
 def note(
     tool: str, status: Status, *, token: str | None, left: int, unanswered: bool, differs: bool, cut_note: str | None
 ) -> str:
-    """What a status of `Changed` means, and what to do next.
+    """What a status of `ChangeResult` means, and what to do next.
 
     Some clients show a model the structured result alone, so it has to be there, too.
     """
@@ -138,7 +138,7 @@ def note(
     return " ".join([*sentences, *([cut_note] if cut_note else [])])
 
 
-def told(changed: Changed) -> str:
+def told(changed: ChangeResult) -> str:
     """What a tool that changes files answers."""
     return paragraphs(changed.note, plan_text(changed), changed.diff)
 
@@ -148,7 +148,7 @@ def failure_text(kind: str, message: str, hint: str) -> str:
     return f"{kind}: {message}\nhint: {hint}"
 
 
-def question_text(tool: str, plan: Changed, *, again: bool) -> str:
+def question_text(tool: str, plan: ChangeResult, *, again: bool) -> str:
     """What the person is asked."""
     verb = {"undo": "Undo this?", "redo": "Do this again?"}.get(tool, "Bring this back?")
     head = "The folder has changed meanwhile, so this is another plan. " if again else ""

@@ -224,11 +224,11 @@ def files_below(top: str, without: str = "") -> Iterator[tuple[str, os.stat_resu
                 yield path, status
 
 
-class Damaged(Exception):
+class DamagedData(Exception):
     """The bytes are not what they should be, or are lost."""
 
 
-class WrittenByNewer(StoreCorrupt):
+class NewerFormat(StoreCorrupt):
     """The data is sound, and in a format that only a newer snapd knows: it must not be changed."""
 
     default_hint = "use the newer snapd"
@@ -252,7 +252,7 @@ def reading(path: str) -> Iterator[None]:
         raise
     except OSError as error:
         if error.errno in _LOST | _NO_FILE:
-            raise Damaged(f"it cannot be read: {os.strerror(error.errno or 0)}") from error
+            raise DamagedData(f"it cannot be read: {os.strerror(error.errno or 0)}") from error
         raise from_os_error(error, path) from error
 
 
@@ -275,7 +275,7 @@ def is_there(path: str) -> bool:
     try:
         with reading(path):
             os.lstat(path)
-    except (FileNotFoundError, Damaged):
+    except (FileNotFoundError, DamagedData):
         return False
     return True
 
@@ -288,5 +288,5 @@ def twice(read: Callable[[], T]) -> T:
     """
     try:
         return read()
-    except Damaged:
+    except DamagedData:
         return read()

@@ -71,7 +71,7 @@ def free_bytes(directory: str) -> int:
 
 
 @attrs.frozen
-class _Known:
+class _DirectorySize:
     """The bytes in a directory, and its inode and modification time when they were added up."""
 
     inode: int
@@ -96,7 +96,7 @@ class TotalSize:
         self._objects = os.path.join(store, "objects")
         self._without = without
         self._now = now
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _DirectorySize] = {}
 
     def bytes(self) -> int:
         """The bytes of all files; those that are removed meanwhile do not count.
@@ -139,7 +139,7 @@ class TotalSize:
                 os.close(objects)
         return total
 
-    def _look(self, name: str, status: os.stat_result, asked: int) -> _Known:
+    def _look(self, name: str, status: os.stat_result, asked: int) -> _DirectorySize:
         """Adds up the bytes in a directory of loose objects.
 
         Args:
@@ -149,7 +149,7 @@ class TotalSize:
         """
         found = list(walked(os.path.join(self._objects, name)))
         changed = status.st_mtime_ns
-        known = _Known(status.st_ino, changed, sum(_of_files(above, files) for above, _, files in found))
+        known = _DirectorySize(status.st_ino, changed, sum(_of_files(above, files) for above, _, files in found))
         margin = _FINE if changed % 1_000_000_000 else _COARSE
         # a later change within the same tick of the clock would go unnoticed, and so would any change further below
         if len(found) == 1 and asked - changed > margin:

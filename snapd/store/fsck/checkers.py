@@ -26,8 +26,8 @@ from snapd.store.upgrade import upgrade
 from snapd.workers.processes import Report, WorkerEnded, can_start, run_job, serve
 
 from .examine import Examination, disagreement, examine
-from .holdings import Holdings
-from .repair import Elsewhere, repair_chains, repair_files, repair_objects
+from .inventory import ObjectInventory
+from .repair import RepairSources, repair_chains, repair_files, repair_objects
 
 
 def check(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | None = None) -> CheckReport:
@@ -74,8 +74,8 @@ def repair(
         left_out = repair_chains(found, quarantine)
     with _examined(store, call, quick=False, agrees=agrees) as found, ExitStack() as stack:
         # those that are missing or cannot be read are skipped
-        sources = [stack.enter_context(Holdings(os.fsdecode(each), is_ours=False)) for each in directories]
-        repair_objects(found, Elsewhere(sources, work_tree), quarantine, call)
+        sources = [stack.enter_context(ObjectInventory(os.fsdecode(each), is_ours=False)) for each in directories]
+        repair_objects(found, RepairSources(sources, work_tree), quarantine, call)
     return attrs.evolve(first, repaired=tuple(left_out), quarantine=quarantine.path)
 
 
@@ -119,7 +119,7 @@ def check_closed(store: str, call: Call, *, quick: bool, mend: bool) -> CheckRep
 
 @contextmanager
 def _examined(store: str, call: Call, *, quick: bool, agrees: Callable[[], bool] | None) -> Iterator[Examination]:
-    with Holdings(os.path.join(store, "objects")) as holdings:
+    with ObjectInventory(os.path.join(store, "objects")) as holdings:
         yield examine(store, holdings, call, quick=quick, agrees=agrees)
 
 

@@ -14,15 +14,24 @@ from functools import partial
 import attrs
 
 from snapd.model.call import Call
-from snapd.model.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep
+from snapd.model.check_report import AffectedFile, AffectedStep, CheckReport, Leftovers, Problem
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId, RelPath
-from snapd.model.taken import taken_by
-from snapd.model.timeline import Edited, Kept, Operated, Recorded, SessionId, StepBegun, StepEnded, StepsLeft
-from snapd.store.files.durable import Damaged, WrittenByNewer, files_below, reading, status_if_there, twice, walked
+from snapd.model.snapshot_records import taken_by
+from snapd.model.timeline import (
+    ChangesKept,
+    OperationDone,
+    SessionId,
+    StepBegun,
+    StepEnded,
+    StepsLeft,
+    TextEdited,
+    TreeRecorded,
+)
+from snapd.store.files.durable import DamagedData, NewerFormat, files_below, reading, status_if_there, twice, walked
 from snapd.store.files.quarantine import QUARANTINE
-from snapd.store.fsck.holdings import UNINDEXED, Holdings, Pack
-from snapd.store.fsck.walk import Chain, Named, Scan, scan, walk
+from snapd.store.fsck.inventory import UNINDEXED, ObjectInventory, Pack
+from snapd.store.fsck.walk import Chain, Reachable, Scan, scan, walk
 from snapd.store.journal.frames import decode_frames, has_gap, newer_format
 from snapd.store.journal.journal import JOURNAL, journal_numbers, replayed
 from snapd.store.maintenance.repack import PACKING
@@ -31,7 +40,7 @@ from snapd.store.notes import decode as decode_notes
 from snapd.store.objects.codec import decode_commit
 from snapd.store.refs.database import PACKED, References, read_references
 from snapd.store.repository import check_version
-from snapd.store.timeline.chain import SNAPSHOTS, Link, effect_blobs, snapshots
+from snapd.store.timeline.chain import SNAPSHOTS, ChainLink, effect_blobs, snapshots
 from snapd.store.timeline.codec import decode_intent
 from snapd.store.timeline.database import NAME as TIMELINE
 from snapd.store.timeline.database import closed, rows_of
@@ -85,7 +94,7 @@ def check_files(store: str) -> list[Problem]:
         elif intent := next((frame.intent for frame in [*decode_frames(data)][::-1] if frame.intent is not None), b""):
             try:
                 decode_intent(intent)
-            except WrittenByNewer as error:
+            except NewerFormat as error:
                 found.append(Problem("newerFormat", name, f"{error.message}: repair it with that one"))
             except (ValueError, RecursionError):
                 # no damage of the disk, which the checksum of the frame would show; the next use drops it
@@ -186,7 +195,7 @@ def _read(store: str, name: str) -> bytes | None:
         return twice(read)
     except FileNotFoundError:
         return None
-    except Damaged:
+    except DamagedData:
         return _UNREADABLE
 
 
@@ -198,7 +207,7 @@ MAX_PROBLEMS = 50_000
 
 
 @attrs.define
-class Touches:
+class Impact:
     """What a missing object affects.
 
     Attributes:
@@ -209,11 +218,11 @@ class Touches:
 
     files: dict[RelPath, list[ObjectId]] = attrs.field(factory=dict)
     snapshots: set[ObjectId] = attrs.field(factory=set)
-    steps: dict[TouchedStep, None] = attrs.field(factory=dict)
+    steps: dict[AffectedStep, None] = attrs.field(factory=dict)
 
 
 @attrs.define
-class Touched:
+class Impacts:
     """What all missing objects affect, by their ids.
 
     Attributes:
@@ -221,14 +230,14 @@ class Touched:
         is_cut: whether there are more pairs than `MAX_PAIRS`; `broken` is complete nevertheless.
     """
 
-    objects: dict[ObjectId, Touches]
+    objects: dict[ObjectId, Impact]
     broken: tuple[ObjectId, ...]
     is_cut: bool
 
 
-def touched(named: Named) -> Touched:
+def touched(named: Reachable) -> Impacts:
     """What the missing objects affect."""
-    found = {oid: Touches() for oid in named.missing}
+    found = {oid: Impact() for oid in named.missing}
     of_snapshot: dict[ObjectId, list[ObjectId]] = {}
     covered: dict[ObjectId, set[ObjectId]] = {}
     for link in named.links.values():
@@ -253,11 +262,11 @@ def touched(named: Named) -> Touched:
     if found:
         for link in named.links.values():
             _touch_steps(found, of_snapshot, named, link)
-    return Touched(found, tuple(sorted(broken)), pairs >= MAX_PAIRS)
+    return Impacts(found, tuple(sorted(broken)), pairs >= MAX_PAIRS)
 
 
 def _touch_steps(
-    found: dict[ObjectId, Touches], of_snapshot: dict[ObjectId, list[ObjectId]], named: Named, link: Link
+    found: dict[ObjectId, Impact], of_snapshot: dict[ObjectId, list[ObjectId]], named: Reachable, link: ChainLink
 ) -> None:
     oids = [oid for snapshot in snapshots(link.event).values() for oid in of_snapshot.get(snapshot.tree, ())]
     oids += [oid for _, oid in effect_blobs(link.event) if oid in found]
@@ -267,21 +276,21 @@ def _touch_steps(
                 found[oid].steps[step] = None
 
 
-def named_by(link: Link, session_id: SessionId | None) -> list[TouchedStep]:
+def named_by(link: ChainLink, session_id: SessionId | None) -> list[AffectedStep]:
     """The steps or the operation of an event, whose chain is that of a session."""
     what = link.event.what
     match what:
         case StepBegun() | StepEnded():
-            return [TouchedStep(session_id, what.step_id)]
-        case StepsLeft() | Edited() | Kept():
-            return [TouchedStep(session_id, step_id) for step_id in what.steps]
-        case Operated():
-            turned = [TouchedStep(session_id, turned.step_id, what.operation_id) for turned in what.turned]
-            return turned or [TouchedStep(session_id, None, what.operation_id)]
-        case Recorded():
+            return [AffectedStep(session_id, what.step_id)]
+        case StepsLeft() | TextEdited() | ChangesKept():
+            return [AffectedStep(session_id, step_id) for step_id in what.steps]
+        case OperationDone():
+            turned = [AffectedStep(session_id, turned.step_id, what.operation_id) for turned in what.turned]
+            return turned or [AffectedStep(session_id, None, what.operation_id)]
+        case TreeRecorded():
             return []
         case _:
-            return [TouchedStep(session_id, None)]
+            return [AffectedStep(session_id, None)]
 
 
 @attrs.frozen
@@ -296,11 +305,11 @@ class Examination:
     """
 
     store: str
-    holdings: Holdings
+    holdings: ObjectInventory
     scan: Scan
     references: References
-    named: Named
-    touched: Touched
+    named: Reachable
+    touched: Impacts
     broken_chains: list[str]
     problems: list[Problem]
     leftovers: Leftovers
@@ -323,7 +332,7 @@ class Examination:
         )
 
 
-def _replayed(store: str, holdings: Holdings, moving: Mapping[str, ObjectId]) -> References:
+def _replayed(store: str, holdings: ObjectInventory, moving: Mapping[str, ObjectId]) -> References:
     """The references as they are once the journal is in the repository."""
 
     def before(commit: ObjectId) -> ObjectId | None:
@@ -338,7 +347,7 @@ def _replayed(store: str, holdings: Holdings, moving: Mapping[str, ObjectId]) ->
 
 
 def examine(
-    store: str, holdings: Holdings, call: Call, *, quick: bool, agrees: Callable[[], bool] | None
+    store: str, holdings: ObjectInventory, call: Call, *, quick: bool, agrees: Callable[[], bool] | None
 ) -> Examination:
     """Checks a store; changes nothing.
 
@@ -383,7 +392,7 @@ def examine(
             mendable = sorted(named.sessions)
     if newer:
         # objects that seem to be missing may be in the newer journal
-        touching, mendable = Touched({}, (), is_cut=False), []
+        touching, mendable = Impacts({}, (), is_cut=False), []
         problems = [problem for problem in problems if problem in first]
     return Examination(
         store=store,
@@ -399,14 +408,16 @@ def examine(
     )
 
 
-def _complete(found: Scan, holdings: Holdings, named: Named) -> None:
+def _complete(found: Scan, holdings: ObjectInventory, named: Reachable) -> None:
     """Adds commits that are only in the journal, and those of our format that somebody else made."""
     for oid in {*holdings.journal, *named.links} - found.commits.keys():
         if data := holdings.commit(oid):
             found.commits[oid] = data
 
 
-def _of_references(holdings: Holdings, references: References, lost: list[str], named: Named) -> Iterator[Problem]:
+def _of_references(
+    holdings: ObjectInventory, references: References, lost: list[str], named: Reachable
+) -> Iterator[Problem]:
     for name in references.damaged:
         if name == PACKED:
             message = (
@@ -422,7 +433,7 @@ def _of_references(holdings: Holdings, references: References, lost: list[str], 
             yield _broken(holdings, chain)
 
 
-def _broken(holdings: Holdings, chain: Chain) -> Problem:
+def _broken(holdings: ObjectInventory, chain: Chain) -> Problem:
     assert chain.lost is not None
     if chain.lost == chain.target and not holdings.is_there(chain.lost):
         message = f"{chain.name} points to {chain.lost.hex()}, which is missing; {_what_hangs(chain.name)}"
@@ -441,7 +452,7 @@ def _what_hangs(name: str) -> str:
     return "the history of a session cannot be reached"
 
 
-def _of_objects(holdings: Holdings, touching: Touched) -> Iterator[Problem]:
+def _of_objects(holdings: ObjectInventory, touching: Impacts) -> Iterator[Problem]:
     for oid, touches in sorted(touching.objects.items()):
         is_damaged = holdings.is_there(oid)
         state = "damaged" if is_damaged else "missing"
@@ -449,7 +460,7 @@ def _of_objects(holdings: Holdings, touching: Touched) -> Iterator[Problem]:
             "damagedObject" if is_damaged else "missingObject",
             oid.hex(),
             f"object {oid.hex()} is {state}: {_what_is_touched(touches)}",
-            tuple(TouchedFile(path, tuple(sorted(trees))) for path, trees in sorted(touches.files.items())),
+            tuple(AffectedFile(path, tuple(sorted(trees))) for path, trees in sorted(touches.files.items())),
             tuple(sorted(touches.snapshots)),
             tuple(touches.steps),
         )
@@ -459,7 +470,7 @@ def _of_objects(holdings: Holdings, touching: Touched) -> Iterator[Problem]:
             yield Problem("damagedObject", oid.hex(), f"object {oid.hex()} is damaged ({reason}); {copy}")
 
 
-def _what_is_touched(touches: Touches) -> str:
+def _what_is_touched(touches: Impact) -> str:
     if touches.snapshots:
         return f"it is the list of ignored and skipped files of {_count(len(touches.snapshots), 'snapshot')}"
     snapshots = {tree for trees in touches.files.values() for tree in trees}
@@ -472,7 +483,7 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _of_packs(holdings: Holdings, named: Named) -> Iterator[Problem]:
+def _of_packs(holdings: ObjectInventory, named: Reachable) -> Iterator[Problem]:
     listed = {pack.name for pack in holdings.packs.values()}
     for name, (path, has_index) in holdings.unindexed.items():
         if name not in listed and has_index:
@@ -494,23 +505,23 @@ def _of_packs(holdings: Holdings, named: Named) -> Iterator[Problem]:
         yield Problem("damagedIndex" if is_only_index else "damagedPack", subject, message)
 
 
-def is_needed(holdings: Holdings, named: Named, pack: Pack) -> bool:
+def is_needed(holdings: ObjectInventory, named: Reachable, pack: Pack) -> bool:
     """Whether a reachable object has its only sound copy in this damaged pack."""
     return any(pack.has(oid) and is_only_in_flawed(holdings, oid) for oid in named.needed)
 
 
-def is_only_in_flawed(holdings: Holdings, oid: ObjectId) -> bool:
+def is_only_in_flawed(holdings: ObjectInventory, oid: ObjectId) -> bool:
     """Whether an object is in no sound pack and has no sound loose copy."""
     if any(pack.flaw is None and pack.has(oid) for pack in holdings.packs.values()):
         return False
     return holdings.loose_copy(oid) is None
 
 
-def _file(holdings: Holdings, path: str) -> str:
+def _file(holdings: ObjectInventory, path: str) -> str:
     return os.path.relpath(path, os.path.dirname(holdings.directory))
 
 
-def _of_events(named: Named) -> Iterator[Problem]:
+def _of_events(named: Reachable) -> Iterator[Problem]:
     for commit in named.loosely:
         message = f"event {commit.hex()} does not keep all objects that it names: a cleanup could drop them"
         yield Problem("notKept", commit.hex(), message)
@@ -547,7 +558,7 @@ def _known_heads(store: str) -> Mapping[str, ObjectId]:
         return {}
 
 
-def _agrees(store: str, named: Named) -> bool:
+def _agrees(store: str, named: Reachable) -> bool:
     """Whether the database of a store that nobody has open matches the events, as far as it would be used.
 
     Raises `ValueError` or `sqlite3.IntegrityError` if the events are inconsistent.

@@ -16,21 +16,21 @@ import attrs
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import Event, SessionStarted, StepBegun, StepEnded, StepId
-from snapd.store.files.durable import WrittenByNewer
+from snapd.store.files.durable import NewerFormat
 from snapd.store.objects.codec import decode_commit, object_id
 from snapd.store.refs.database import PACKED, References
-from snapd.store.timeline.chain import CHAINS, SESSIONS, SNAPSHOTS, Link, chain_of, decode_link, encode_link, pins
+from snapd.store.timeline.chain import CHAINS, SESSIONS, SNAPSHOTS, ChainLink, chain_of, decode_link, encode_link, pins
 from snapd.store.timeline.codec import encode_event
 from snapd.store.timeline.database import Database
 
-from .holdings import Holdings
-from .walk import Named
+from .inventory import ObjectInventory
+from .walk import Reachable
 
 _PARENT = re.compile(rb"\A(tree [0-9a-f]{40}\n)(?:parent [0-9a-f]{40}\n)?")
 
 
 @attrs.define
-class Rebuilt:
+class RebuiltChains:
     """Rebuilt chains.
 
     Attributes:
@@ -40,19 +40,19 @@ class Rebuilt:
 
     targets: dict[str, ObjectId | None] = attrs.field(factory=dict)
     commits: dict[ObjectId, bytes] = attrs.field(factory=dict)
-    left_out: list[Link] = attrs.field(factory=list)
+    left_out: list[ChainLink] = attrs.field(factory=list)
 
 
 @attrs.define
 class _Stray:
     """Commits of snapd that no reference reaches; `followed` has the parents of those of a newer snapd."""
 
-    links: dict[ObjectId, Link] = attrs.field(factory=dict)
+    links: dict[ObjectId, ChainLink] = attrs.field(factory=dict)
     followed: set[ObjectId | None] = attrs.field(factory=set)
 
 
 def lost_references(
-    named: Named, references: References, commits: Mapping[ObjectId, bytes], known: Mapping[str, ObjectId]
+    named: Reachable, references: References, commits: Mapping[ObjectId, bytes], known: Mapping[str, ObjectId]
 ) -> list[str]:
     """The names of references that were lost, and not removed by snapd.
 
@@ -78,10 +78,12 @@ def lost_references(
     if not gone:
         return []
     # an earlier repair has left out events that depend on a lost one
-    return sorted({link.chain for link in _fitting(Rebuilt(), _candidates(Rebuilt(), gone, named, stray))} & gone)
+    return sorted(
+        {link.chain for link in _fitting(RebuiltChains(), _candidates(RebuiltChains(), gone, named, stray))} & gone
+    )
 
 
-def ours_to_rebuild(named: Named, commits: Mapping[ObjectId, bytes], names: Iterable[str]) -> list[str]:
+def ours_to_rebuild(named: Reachable, commits: Mapping[ObjectId, bytes], names: Iterable[str]) -> list[str]:
     """Those of some lost, damaged or broken chains that cannot contain anything of a newer snapd."""
     stray = _stray(named, commits)
     # the events of all chains depend on each other
@@ -93,10 +95,12 @@ def ours_to_rebuild(named: Named, commits: Mapping[ObjectId, bytes], names: Iter
     return [] if is_newer else [*names]
 
 
-def rebuild(named: Named, commits: Mapping[ObjectId, bytes], holdings: Holdings, names: Iterable[str]) -> Rebuilt:
+def rebuild(
+    named: Reachable, commits: Mapping[ObjectId, bytes], holdings: ObjectInventory, names: Iterable[str]
+) -> RebuiltChains:
     """Rebuilds chains that are lost or damaged, or break off, from all commits of snapd that can be read."""
     stray = _stray(named, commits)
-    rebuilt = Rebuilt()
+    rebuilt = RebuiltChains()
     asked = {name for name in names if name.startswith(CHAINS)}
     present = {chain.name: list(reversed(chain.commits)) for chain in named.chains}
     for commit, link in [*stray.links.items()]:
@@ -116,7 +120,7 @@ def rebuild(named: Named, commits: Mapping[ObjectId, bytes], holdings: Holdings,
     return rebuilt
 
 
-def _candidates(rebuilt: Rebuilt, asked: set[str], named: Named, stray: _Stray) -> list[Link]:
+def _candidates(rebuilt: RebuiltChains, asked: set[str], named: Reachable, stray: _Stray) -> list[ChainLink]:
     """All events that can be part of the chains, in order; a session without its beginning gets a new one."""
     links = dict(named.links)
     taken = {link.event.seq for link in links.values()}
@@ -137,7 +141,7 @@ def _candidates(rebuilt: Rebuilt, asked: set[str], named: Named, stray: _Stray) 
     return sorted(links.values(), key=lambda link: link.event.seq)
 
 
-def _beginning(rebuilt: Rebuilt, chain: str, first: Link, seq: int) -> Link:
+def _beginning(rebuilt: RebuiltChains, chain: str, first: ChainLink, seq: int) -> ChainLink:
     """A new beginning of a session, with what its first step states."""
     assert isinstance(first.event.what, StepBegun)
     started = SessionStarted(first.event.what.session_id, None, None)
@@ -147,12 +151,12 @@ def _beginning(rebuilt: Rebuilt, chain: str, first: Link, seq: int) -> Link:
     data = encode_link(event, payload, tree, None)
     commit = object_id("commit", data)
     rebuilt.commits[commit] = data
-    return Link(chain, commit, tree, event, payload)
+    return ChainLink(chain, commit, tree, event, payload)
 
 
-def _fitting(rebuilt: Rebuilt, links: list[Link]) -> list[Link]:
+def _fitting(rebuilt: RebuiltChains, links: list[ChainLink]) -> list[ChainLink]:
     """The events without those that depend on a lost one."""
-    fitting: list[Link] = []
+    fitting: list[ChainLink] = []
     with closing(Database.made(None, ())) as database:
         for link in links:
             database.begin()
@@ -167,7 +171,7 @@ def _fitting(rebuilt: Rebuilt, links: list[Link]) -> list[Link]:
     return fitting
 
 
-def _linked(rebuilt: Rebuilt, ordered: list[ObjectId], commits: Mapping[ObjectId, bytes]) -> ObjectId | None:
+def _linked(rebuilt: RebuiltChains, ordered: list[ObjectId], commits: Mapping[ObjectId, bytes]) -> ObjectId | None:
     """Makes each commit the parent of the next one; returns the last."""
     before: ObjectId | None = None
     for commit in ordered:
@@ -179,9 +183,9 @@ def _linked(rebuilt: Rebuilt, ordered: list[ObjectId], commits: Mapping[ObjectId
     return before
 
 
-def _stray(named: Named, commits: Mapping[ObjectId, bytes]) -> _Stray:
+def _stray(named: Reachable, commits: Mapping[ObjectId, bytes]) -> _Stray:
     found = _Stray()
-    events: list[tuple[ObjectId, Link]] = []
+    events: list[tuple[ObjectId, ChainLink]] = []
     sessions: dict[StepId, str] = {}
     for link in named.links.values():
         if isinstance(link.event.what, StepBegun):
@@ -191,7 +195,7 @@ def _stray(named: Named, commits: Mapping[ObjectId, bytes]) -> _Stray:
             continue
         try:
             link, _ = decode_link("", commit, data)
-        except WrittenByNewer:
+        except NewerFormat:
             found.followed.add(decode_commit(data, commit)[1])
             continue
         except StoreCorrupt:

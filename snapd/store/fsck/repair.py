@@ -27,7 +27,7 @@ from snapd.store.refs.database import PACKED, ReferenceDatabase
 from snapd.store.repository import write_config
 
 from .examine import ROOT, Examination, is_needed, is_only_in_flawed
-from .holdings import Holdings, Pack, RebuiltIndex
+from .inventory import ObjectInventory, Pack, RebuiltIndex
 from .rebuild import rebuild
 from .walk import flaw_of
 
@@ -101,7 +101,7 @@ def repair_chains(found: Examination, quarantine: Quarantine) -> list[Problem]:
 
 
 @attrs.frozen
-class Elsewhere:
+class RepairSources:
     """Where to look for lost objects; whatever is found is compared with the id.
 
     Attributes:
@@ -109,11 +109,11 @@ class Elsewhere:
         work_tree: returns the bytes of a file of the work tree; None if there is no such file.
     """
 
-    sources: Sequence[Holdings]
+    sources: Sequence[ObjectInventory]
     work_tree: Callable[[RelPath], bytes | None]
 
 
-def repair_objects(found: Examination, elsewhere: Elsewhere, quarantine: Quarantine, call: Call) -> None:
+def repair_objects(found: Examination, elsewhere: RepairSources, quarantine: Quarantine, call: Call) -> None:
     """Recovers lost objects from elsewhere, and moves damaged files to quarantine.
 
     Raises:
@@ -149,7 +149,7 @@ def repair_objects(found: Examination, elsewhere: Elsewhere, quarantine: Quarant
         _remove_if_there(object_path(holdings.directory, oid))
 
 
-def _fetch(found: Examination, elsewhere: Elsewhere, writing: _NewPack, call: Call) -> None:
+def _fetch(found: Examination, elsewhere: RepairSources, writing: _NewPack, call: Call) -> None:
     """Recovers missing objects; then those in recovered trees, which the check could not know."""
     holdings = found.holdings
     pending: dict[ObjectId, tuple[RelPath, ...]] = {
@@ -180,7 +180,7 @@ def _below(oid: ObjectId, data: bytes) -> list[tuple[bytes, ObjectId]]:
         return []
 
 
-def _in_work_tree(elsewhere: Elsewhere, oid: ObjectId, paths: Iterable[RelPath]) -> tuple[ObjectKind, bytes] | None:
+def _in_work_tree(elsewhere: RepairSources, oid: ObjectId, paths: Iterable[RelPath]) -> tuple[ObjectKind, bytes] | None:
     for path in paths:
         data = elsewhere.work_tree(path)
         if data is not None and object_id("blob", data) == oid:
@@ -191,7 +191,7 @@ def _in_work_tree(elsewhere: Elsewhere, oid: ObjectId, paths: Iterable[RelPath])
 class _NewPack:
     """A new pack for recovered objects, created with the first of them; removed after the block unless finished."""
 
-    def __init__(self, holdings: Holdings) -> None:
+    def __init__(self, holdings: ObjectInventory) -> None:
         self._directory = os.path.join(holdings.directory, "pack")
         self._writer: PackWriter | None = None
         self.written: set[ObjectId] = set()

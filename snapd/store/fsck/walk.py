@@ -21,14 +21,14 @@ from snapd.model.paths import is_restorable_name
 from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, TreeEntry
 from snapd.model.timeline import SessionId
 from snapd.store.coverage import decode as decode_coverage
-from snapd.store.files.durable import Damaged, WrittenByNewer, reading, twice
+from snapd.store.files.durable import DamagedData, NewerFormat, reading, twice
 from snapd.store.objects.codec import ID_BYTES, ObjectKind, decode_commit, decode_tree
 from snapd.store.objects.compression import CHUNK_BYTES
 from snapd.store.objects.loose import loose_files
 from snapd.store.refs.database import References
-from snapd.store.timeline.chain import CHAINS, Link, decode_link, pins, snapshots
+from snapd.store.timeline.chain import CHAINS, ChainLink, decode_link, pins, snapshots
 
-from .holdings import WITHOUT_PACK, Holdings, Pack
+from .inventory import WITHOUT_PACK, ObjectInventory, Pack
 
 WINDOW_BYTES = 64 << 20
 """How much of a pack is sorted by offset at once."""
@@ -59,7 +59,7 @@ class Scan:
             self.commits[oid] = data
 
 
-def scan(holdings: Holdings, call: Call) -> Scan:
+def scan(holdings: ObjectInventory, call: Call) -> Scan:
     """Reads all objects, and has the holdings remember the damaged ones; raises `IoError`, `Cancelled`."""
     found = Scan()
     total = sum(pack.index.count for pack in holdings.packs.values())
@@ -112,7 +112,7 @@ def flaw_of(path: str, call: Call, *, count: int | None = None, checksum: bytes 
         twice(lambda: _check_whole(path, call, count, checksum))
     except FileNotFoundError:
         return WITHOUT_PACK
-    except Damaged as error:
+    except DamagedData as error:
         return str(error)
     return None
 
@@ -123,10 +123,10 @@ def _check_whole(path: str, call: Call, count: int | None, checksum: bytes | Non
         left = os.fstat(file.fileno()).st_size - ID_BYTES
         start = file.read(_PACK_HEADER.size)
         if len(start) < _PACK_HEADER.size or left < _PACK_HEADER.size:
-            raise Damaged("it is cut short")
+            raise DamagedData("it is cut short")
         magic, version, stated = _PACK_HEADER.unpack(start)
         if magic != b"PACK" or version != 2 or (count is not None and stated != count):
-            raise Damaged("its header does not match its index")
+            raise DamagedData("its header does not match its index")
         digest.update(start)
         left -= len(start)
         while left and (data := file.read(min(CHUNK_BYTES, left))):
@@ -135,9 +135,9 @@ def _check_whole(path: str, call: Call, count: int | None, checksum: bytes | Non
             call.check()
         end = file.read(ID_BYTES)
     if digest.digest() != end:
-        raise Damaged("its checksum does not match")
+        raise DamagedData("its checksum does not match")
     if checksum is not None and checksum != end:
-        raise Damaged("its index belongs to another pack")
+        raise DamagedData("its index belongs to another pack")
 
 
 @attrs.define
@@ -156,7 +156,7 @@ class Chain:
 
 
 @attrs.define
-class Named:
+class Reachable:
     """Everything that is reachable.
 
     Attributes:
@@ -171,7 +171,7 @@ class Named:
     """
 
     chains: list[Chain] = attrs.field(factory=list)
-    links: dict[ObjectId, Link] = attrs.field(factory=dict)
+    links: dict[ObjectId, ChainLink] = attrs.field(factory=dict)
     sessions: dict[str, SessionId | None] = attrs.field(factory=dict)
     missing: set[ObjectId] = attrs.field(factory=set)
     tainted: dict[ObjectId, list[tuple[bytes, ObjectId]]] = attrs.field(factory=dict)
@@ -196,7 +196,7 @@ class Named:
                 pending += [(above + name, child) for name, child in self.tainted.get(oid, ())]
 
 
-def walk(holdings: Holdings, references: References, call: Call, *, deep: bool) -> Named:
+def walk(holdings: ObjectInventory, references: References, call: Call, *, deep: bool) -> Reachable:
     """Walks everything that is reachable; unless `deep`, trees are not read. Raises `Cancelled`."""
     walker = _Walker(holdings, call, deep)
     for name, target in references.targets.items():
@@ -215,8 +215,8 @@ class _Frame:
 
 
 class _Walker:
-    def __init__(self, holdings: Holdings, call: Call, deep: bool) -> None:
-        self.named = Named()
+    def __init__(self, holdings: ObjectInventory, call: Call, deep: bool) -> None:
+        self.named = Reachable()
         self._holdings = holdings
         self._call = call
         self._deep = deep
@@ -236,7 +236,7 @@ class _Walker:
             data = self._commit(commit)
             try:
                 above = self._event(chain.name, commit, data)
-            except WrittenByNewer:
+            except NewerFormat:
                 # its tree is walked, as git would
                 self.named.newer[commit] = chain.name
                 tree, above = decode_commit(data, commit)
@@ -370,7 +370,7 @@ def _is_sound(entries: tuple[TreeEntry, ...]) -> bool:
 class _Marks:
     """The objects that were seen: a bit for each in a pack, and the ids of the others."""
 
-    def __init__(self, holdings: Holdings) -> None:
+    def __init__(self, holdings: ObjectInventory) -> None:
         self._packs = [(pack.index, bytearray((pack.index.count + 7) // 8)) for pack in holdings.packs.values()]
         self._others: set[ObjectId] = set()
 

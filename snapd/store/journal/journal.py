@@ -27,7 +27,7 @@ from snapd.model.errors import IoError, SnapdError, os_errors
 from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import (
     PRIVATE_FILE,
-    WrittenByNewer,
+    NewerFormat,
     make_directories,
     names_if_there,
     read_if_there,
@@ -478,7 +478,7 @@ def journal_numbers(store: str) -> Collection[int]:
 
 
 def refuse_newer_journal(store: str) -> None:
-    """Raises `WrittenByNewer` if a newer snapd wrote a part of the journal of a store, and `IoError`."""
+    """Raises `NewerFormat` if a newer snapd wrote a part of the journal of a store, and `IoError`."""
     directory = os.path.join(store, JOURNAL)
     if os.path.lexists(directory) and not os.path.isdir(directory):
         # this damage is found later
@@ -492,7 +492,7 @@ def refuse_newer_journal(store: str) -> None:
             except (FileNotFoundError, IsADirectoryError):
                 continue
             if newer is not None:
-                raise WrittenByNewer(
+                raise NewerFormat(
                     f"{name} in {store} was written by a newer snapd (journal format {newer}): use that one",
                     object=name,
                 )

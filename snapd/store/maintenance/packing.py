@@ -36,7 +36,7 @@ SOURCES = "sources"
 
 
 @attrs.frozen
-class Due:
+class RepackNeed:
     """What makes a repack worthwhile, and how it is done.
 
     Attributes:
@@ -52,7 +52,7 @@ class Due:
     in_background: bool = True
 
 
-NOW = Due(everything=True, in_background=False)
+NOW = RepackNeed(everything=True, in_background=False)
 """Everything is packed while somebody waits."""
 
 
@@ -93,7 +93,7 @@ class Packable:
     others: int
 
 
-def pack(store: str, directory: str, due: Due, check: Callable[[], None]) -> PackResult:
+def pack(store: str, directory: str, due: RepackNeed, check: Callable[[], None]) -> PackResult:
     """Packs what is due.
 
     Args:

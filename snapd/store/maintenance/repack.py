@@ -36,7 +36,7 @@ from snapd.store.repository import ShadowRepository
 from snapd.workers.processes import Report, WorkerEnded, can_start, run_job, serve
 
 from . import packing
-from .packing import Due, PackResult
+from .packing import PackResult, RepackNeed
 from .sweep import CHEAP_BYTES, PACK_ENDINGS, RESERVE_BYTES, drop_summaries, pack_names
 
 _BUS_ERROR = getattr(signal, "SIGBUS", None)
@@ -51,7 +51,7 @@ _LOOSE_COPIES = 2.25
 """A copy in the new pack, and a larger one in the pack that libgit2 reads, which is compressed for speed."""
 
 
-class Revoked(Exception):
+class TokenRevoked(Exception):
     """The token was revoked; nothing was dropped."""
 
 
@@ -78,9 +78,9 @@ class CancelToken:
                 self._on_cancel()
 
     def check(self) -> None:
-        """Raises `Revoked` if the token was revoked."""
+        """Raises `TokenRevoked` if the token was revoked."""
         if self.revoked:
-            raise Revoked
+            raise TokenRevoked
 
     @contextlib.contextmanager
     def on_cancel(self, end: Callable[[], None]) -> Iterator[None]:
@@ -100,13 +100,13 @@ class CancelToken:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
-        """Surrounds a change of the repository, for which `revoke` waits; raises `Revoked` if the token was revoked."""
+        """Surrounds a change of the repository, for which `revoke` waits; raises `TokenRevoked`."""
         with self._changing:
             self.check()
             yield
 
 
-def pack(store: str, directory: str, due: Due, token: CancelToken) -> PackResult:
+def pack(store: str, directory: str, due: RepackNeed, token: CancelToken) -> PackResult:
     """Does the same as `packing.pack`; in this process only if no other can be started.
 
     Args:
@@ -142,10 +142,10 @@ def main(_: str) -> None:
 
 def _pack(question: dict[str, Any], _: Report) -> PackResult:
     # a cancelled job ends the process
-    return packing.pack(question["store"], question["directory"], Due(**question["due"]), lambda: None)
+    return packing.pack(question["store"], question["directory"], RepackNeed(**question["due"]), lambda: None)
 
 
-def repack(repository: ShadowRepository, due: Due, token: CancelToken) -> PackResult:
+def repack(repository: ShadowRepository, due: RepackNeed, token: CancelToken) -> PackResult:
     """Writes one pack of the loose objects and of some packs, and drops those.
 
     Others may read and write meanwhile. Whenever it ends, even by a crash, each object is in a durable file.

@@ -13,8 +13,8 @@ from snapd.model.call import Call
 from snapd.model.errors import SnapdError, StorageFull
 from snapd.store.repository import ShadowRepository
 
-from .packing import NOW, Due
-from .repack import CancelToken, Revoked, ensure_space_to_pack, repack, tidy
+from .packing import NOW, RepackNeed
+from .repack import CancelToken, TokenRevoked, ensure_space_to_pack, repack, tidy
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class OneAtATime:
 
     @contextlib.contextmanager
     def turn(self, token: CancelToken) -> Iterator[None]:
-        """Waits for a turn; raises `Revoked` if the token is revoked meanwhile."""
+        """Waits for a turn; raises `TokenRevoked` if the token is revoked meanwhile."""
         with token.on_cancel(self._look_again), self._changed:
             self._changed.wait_for(lambda: token.revoked or not self._busy)
             token.check()
@@ -81,7 +81,7 @@ class MaintenanceScheduler:
     def consider(self) -> None:
         """Starts a repack if one is due and none runs; costs no system call otherwise."""
         if self.thread is None and self._is_due(LOOSE_LIMIT, PACK_LIMIT):
-            self._start(Due(LOOSE_LIMIT, PACK_LIMIT))
+            self._start(RepackNeed(LOOSE_LIMIT, PACK_LIMIT))
 
     def catch_up(self, *, all_of_it: bool) -> bool:
         """Starts a repack in the background, with lower limits than `consider`.
@@ -93,9 +93,9 @@ class MaintenanceScheduler:
             Whether a repack runs now.
         """
         if all_of_it:
-            self._start(Due(everything=True))
+            self._start(RepackNeed(everything=True))
         elif self._is_due(IDLE_LOOSE_LIMIT, IDLE_PACK_LIMIT):
-            self._start(Due(IDLE_LOOSE_LIMIT, IDLE_PACK_LIMIT))
+            self._start(RepackNeed(IDLE_LOOSE_LIMIT, IDLE_PACK_LIMIT))
         return self.is_running
 
     @property
@@ -103,7 +103,7 @@ class MaintenanceScheduler:
         """Whether a repack runs."""
         return self.thread is not None
 
-    def _start(self, due: Due) -> None:
+    def _start(self, due: RepackNeed) -> None:
         with self._lock:
             if self.thread is None:
                 self._token = CancelToken()
@@ -141,7 +141,7 @@ class MaintenanceScheduler:
             tidy(self._repository)
             self._settle(loose_written, 0, done.packs_left)
             give_back()
-        except Revoked:
+        except TokenRevoked:
             call.check()
             # the request is done; the rest is packed another time
             logger.info("%s: packing was interrupted", self._repository.path)
@@ -154,12 +154,12 @@ class MaintenanceScheduler:
         loose = self._loose + repository.journal.loose_written - self._loose_written
         return loose > loose_limit or repository.packs.known - self._packs_left > pack_limit
 
-    def _run(self, token: CancelToken, due: Due) -> None:
+    def _run(self, token: CancelToken, due: RepackNeed) -> None:
         loose_written = self._repository.journal.loose_written
         packs = self._repository.packs.known
         loose = 0
         try:
-            with contextlib.suppress(Revoked), _queue.turn(token):
+            with contextlib.suppress(TokenRevoked), _queue.turn(token):
                 ensure_space_to_pack(self._repository)
                 done = repack(self._repository, due, token)
                 loose, packs = done.loose_left, done.packs_left

@@ -28,7 +28,7 @@ from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId
 from snapd.store.files.durable import (
-    Damaged,
+    DamagedData,
     files_below,
     names_if_there,
     remove_any,
@@ -160,7 +160,7 @@ class PackRewrite:
                 continue
             try:
                 head = read_head(self._bytes(min(HEADER_BYTES, max(0, following - offset)), offset))
-            except Damaged as error:
+            except DamagedData as error:
                 raise self._damaged(oid) from error
             base = offset - head.distance if head.distance else None
             if head.base is not None:

@@ -44,7 +44,7 @@ class Objects(Protocol):
         """The type and the size in bytes of an object; raises if it cannot be read."""
 
 
-class Supplied(pygit2.OdbBackend):
+class SuppliedObjects(pygit2.OdbBackend):
     """Objects in memory, and others that our own code reads when libgit2 asks for them.
 
     Args:
@@ -100,7 +100,7 @@ class Supplied(pygit2.OdbBackend):
         """Does nothing: objects are always read when they are asked for."""
 
 
-def supplied(backend: Supplied) -> pygit2.Repository:
+def supplied(backend: SuppliedObjects) -> pygit2.Repository:
     """A repository in memory, with the objects that a backend supplies."""
     database = pygit2.Odb()
     database.add_backend(backend, 1)

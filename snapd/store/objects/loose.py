@@ -17,7 +17,7 @@ from snapd.model.snapshot import ObjectId
 from snapd.store.files.durable import (
     PRIVATE_DIRECTORY,
     PRIVATE_FILE,
-    Damaged,
+    DamagedData,
     reading,
     remove_if_there,
     sync_if_there,
@@ -226,7 +226,7 @@ def expand_loose(compressed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes] |
     """The type and the bytes of an object by the bytes of its loose file; None if they are of another, or none."""
     try:
         return _expand(compressed, oid)
-    except Damaged:
+    except DamagedData:
         return None
 
 
@@ -258,7 +258,7 @@ def check_loose(path: str, oid: ObjectId) -> tuple[ObjectKind, int, bytes] | Non
 
 
 def _open(path: str) -> BinaryIO | None:
-    """Opens a loose object; None if there is none. Raises `OSError`, and `Damaged` if it is not a regular file."""
+    """Opens a loose object; None if there is none. Raises `OSError`, and `DamagedData` if it is not a regular file."""
     try:
         # a pipe to which nobody writes must not block
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -266,12 +266,12 @@ def _open(path: str) -> BinaryIO | None:
         return None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise Damaged("it is no regular file")
+        raise DamagedData("it is no regular file")
     return os.fdopen(descriptor, "rb")
 
 
 def _read(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
-    """The type and the bytes of a loose object; None if there is none. Raises `OSError`, `Damaged`."""
+    """The type and the bytes of a loose object; None if there is none. Raises `OSError`, `DamagedData`."""
     file = _open(path)
     if file is None:
         return None
@@ -281,36 +281,36 @@ def _read(path: str, oid: ObjectId) -> tuple[ObjectKind, bytes] | None:
 
 @contextlib.contextmanager
 def _ours(path: str, oid: ObjectId) -> Iterator[None]:
-    """Raises `StoreCorrupt` for `Damaged`, and `IoError` or `StorageFull` for errors of the system."""
+    """Raises `StoreCorrupt` for `DamagedData`, and `IoError` or `StorageFull` for errors of the system."""
     try:
         yield
     except OSError as error:
         raise from_os_error(error, path) from error
-    except Damaged as error:
+    except DamagedData as error:
         raise StoreCorrupt(f"object {oid.hex()} is damaged", object=oid.hex()) from error
 
 
 def _head(start: bytes) -> tuple[ObjectKind, int, int]:
-    """The type, the size and the length of the header; `start` has the first bytes of the file; raises `Damaged`."""
+    """The type, the size and the length of the header, from the first bytes of the file; raises `DamagedData`."""
     try:
         stated, end, _ = inflater().decompress(start, _HEADER_BYTES).partition(b"\0")
     except ERRORS as error:
-        raise Damaged(f"it cannot be expanded: {error}") from error
+        raise DamagedData(f"it cannot be expanded: {error}") from error
     name, _, size = stated.partition(b" ")
     kind = _KINDS.get(name)
     if kind is None or not end or not size.isdigit():
-        raise Damaged("it does not state its type and size")
+        raise DamagedData("it does not state its type and size")
     return kind, int(size), len(stated) + 1
 
 
 def _expand(compressed: bytes, oid: ObjectId) -> tuple[ObjectKind, bytes]:
-    """The type and the bytes of an object by the bytes of its file; raises `Damaged`."""
+    """The type and the bytes of an object by the bytes of its file; raises `DamagedData`."""
     kind, size, length = _head(compressed)
     data = expand(compressed, length + size) if size <= MOST_EXPANDED * len(compressed) else None
     if data is None:
-        raise Damaged("it cannot be expanded to the size that it states")
+        raise DamagedData("it cannot be expanded to the size that it states")
     if hashlib.sha1(data).digest() != oid:
-        raise Damaged(_OTHER)
+        raise DamagedData(_OTHER)
     return kind, data[length:]
 
 
@@ -322,8 +322,8 @@ def _chunks(file: BinaryIO, path: str, oid: ObjectId) -> Iterator[bytes]:
 def _checked(file: BinaryIO, oid: ObjectId, size: int | None = None) -> Iterator[bytes]:
     """The bytes of an object without its header, piece by piece, the last one only if all of them match the id.
 
-    The file is at its beginning; the object must have `size` bytes, unless that is None. The iterator raises `Damaged`
-    if these are not the bytes of the object, and `OSError`.
+    The file is at its beginning; the object must have `size` bytes, unless that is None. The iterator raises
+    `DamagedData` if these are not the bytes of the object, and `OSError`.
     """
     digest = hashlib.sha1()
     start: bytes | None = b""
@@ -341,13 +341,13 @@ def _checked(file: BinaryIO, oid: ObjectId, size: int | None = None) -> Iterator
                 start = None
             seen += len(piece)
             if size is not None and seen > size:
-                raise Damaged("it has more bytes than it states")
+                raise DamagedData("it has more bytes than it states")
             if held:
                 yield held
             held = piece
     except NoStream as error:
-        raise Damaged(f"it cannot be expanded: {error}") from error
+        raise DamagedData(f"it cannot be expanded: {error}") from error
     if digest.digest() != oid or (size is not None and seen != size):
-        raise Damaged(_OTHER)
+        raise DamagedData(_OTHER)
     if held:
         yield held

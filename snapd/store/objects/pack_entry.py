@@ -10,7 +10,7 @@ import zlib
 from typing import NamedTuple
 
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.durable import Damaged
+from snapd.store.files.durable import DamagedData
 
 from .codec import ID_BYTES, KINDS, NUMBERS, ObjectKind, object_id
 from .compression import deflate
@@ -57,7 +57,7 @@ class EntryHead(NamedTuple):
 
 
 def read_head(data: bytes) -> EntryHead:
-    """Reads the head of an entry from its first `HEADER_BYTES`, or more; raises `Damaged` if it is not an entry."""
+    """Reads the head of an entry from its first `HEADER_BYTES`, or more; raises `DamagedData` if it is not an entry."""
     # a number of a mebibyte of digits would take half a minute
     data = data[:HEADER_BYTES]
     try:
@@ -79,10 +79,10 @@ def read_head(data: bytes) -> EntryHead:
             if distance:
                 return EntryHead(number, size, at, distance)
     except IndexError as error:
-        raise Damaged("it is cut short") from error
+        raise DamagedData("it is cut short") from error
     if number == _NAMED_DELTA and len(data) >= at + ID_BYTES:
         return EntryHead(number, size, at + ID_BYTES, base=data[at : at + ID_BYTES])
-    raise Damaged("it is not an entry of a pack")
+    raise DamagedData("it is not an entry of a pack")
 
 
 def offset_delta_head(size: int, distance: int) -> bytes:
@@ -108,20 +108,20 @@ def entry_start(number: int, size: int) -> bytes:
 
 
 def delta_size(delta: bytes) -> int:
-    """The size of what a delta makes, bytes, by its first bytes; raises `Damaged`."""
+    """The size of what a delta makes, bytes, by its first bytes; raises `DamagedData`."""
     try:
         return _number(delta, _number(delta, 0)[1])[0]
     except IndexError as error:
-        raise Damaged("the delta is cut short") from error
+        raise DamagedData("the delta is cut short") from error
 
 
 def apply_delta(base: bytes, delta: bytes) -> bytes:
-    """Applies a delta to its base; raises `Damaged` if it is not a delta of this base."""
+    """Applies a delta to its base; raises `DamagedData` if it is not a delta of this base."""
     try:
         base_size, at = _number(delta, 0)
         size, at = _number(delta, at)
         if base_size != len(base):
-            raise Damaged("the delta has another base")
+            raise DamagedData("the delta has another base")
         pieces = []
         made, end = 0, len(delta)
         while at < end:
@@ -152,7 +152,7 @@ def apply_delta(base: bytes, delta: bytes) -> bytes:
                     at += 1
                 length = length or 0x10000
                 if start + length > base_size:
-                    raise Damaged("the delta copies more than its base has")
+                    raise DamagedData("the delta copies more than its base has")
                 pieces.append(base[start : start + length])
                 made += length
             elif code and at + code <= end:
@@ -160,14 +160,14 @@ def apply_delta(base: bytes, delta: bytes) -> bytes:
                 at += code
                 made += code
             else:
-                raise Damaged("it is not a delta")
+                raise DamagedData("it is not a delta")
             # before the memory is taken: a few bytes of a delta can expand to any number
             if made > size:
-                raise Damaged("the delta makes more bytes than it states")
+                raise DamagedData("the delta makes more bytes than it states")
     except IndexError as error:
-        raise Damaged("the delta is cut short") from error
+        raise DamagedData("the delta is cut short") from error
     if made != size:
-        raise Damaged("the delta makes fewer bytes than it states")
+        raise DamagedData("the delta makes fewer bytes than it states")
     return b"".join(pieces)
 
 
@@ -175,7 +175,7 @@ def _number(delta: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if shift > _SIZE_BITS:
-            raise Damaged("the delta states a size that nothing has")
+            raise DamagedData("the delta states a size that nothing has")
         byte = delta[at]
         at += 1
         value |= (byte & 0x7F) << shift

@@ -19,7 +19,7 @@ import attrs
 
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId, file_clock_ns
-from snapd.store.files.durable import Damaged, ignoring_unreadable, reading, twice
+from snapd.store.files.durable import DamagedData, ignoring_unreadable, reading, twice
 
 from .codec import ID_BYTES, ObjectKind
 from .compression import CHUNK_BYTES
@@ -111,7 +111,7 @@ class PackIndex:
         """
         try:
             found = cls(twice(lambda: _map_checked(index)), pack)
-        except (FileNotFoundError, Damaged):
+        except (FileNotFoundError, DamagedData):
             return None
         return found if found._is_sized() else None
 
@@ -297,7 +297,7 @@ def _map_checked(path: str) -> mmap.mmap:
     with reading(path):
         data = _map(path)
         if data is None:
-            raise Damaged("it is not an index of version 2")
+            raise DamagedData("it is not an index of version 2")
         digest = hashlib.sha1()
         # read and not mapped: a lost block of the disk would end the process
         with open(path, "rb") as file:
@@ -306,7 +306,7 @@ def _map_checked(path: str) -> mmap.mmap:
                 digest.update(piece)
                 left -= len(piece)
             if digest.digest() != file.read(ID_BYTES):
-                raise Damaged("its checksum does not match")
+                raise DamagedData("its checksum does not match")
     return data
 
 

@@ -15,7 +15,7 @@ from itertools import count
 
 from snapd.model.errors import from_os_error
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.durable import EXHAUSTED, Damaged
+from snapd.store.files.durable import EXHAUSTED, DamagedData
 
 from .cache import RecentCache
 from .codec import ID_BYTES, KINDS, ObjectKind, header, object_id
@@ -102,7 +102,7 @@ class PackReader:
                 kind, content = self._resolve(offset, head, start, offset_of)
             else:
                 kind, content = head.kind, self._content(offset, head, start)
-        except Damaged:
+        except DamagedData:
             return None
         except OSError as error:
             self._raise_if_exhausted(error)
@@ -130,7 +130,7 @@ class PackReader:
                     known[offset] = kind
                 else:
                     kind, size = self._described(offset, start, offset_of, known)
-            except Damaged:
+            except DamagedData:
                 yield None
                 continue
             except OSError as error:
@@ -165,7 +165,7 @@ class PackReader:
             kind, data = self.object_at(offset, offset_of)
             found, size = object_id(kind, data), len(data)
         if found != oid:
-            raise Damaged("its bytes are those of another object")
+            raise DamagedData("its bytes are those of another object")
         return kind, size, data if kind == "commit" else b""
 
     def length_at(self, offset: int) -> int:
@@ -225,7 +225,7 @@ class PackReader:
             try:
                 at = _base(at, head, offset_of)
                 head = self._head(at)
-            except Damaged:
+            except DamagedData:
                 break
         if len(passed) > DEEPEST:
             kind = None
@@ -239,7 +239,7 @@ class PackReader:
         while (found := self._cache.get((self._number, at))) is None:
             is_large = head.size > _LARGEST_DELTA and (head.is_delta or deltas)
             if is_large or len(deltas) > DEEPEST or at in deltas:
-                raise Damaged("it is a delta that git does not make")
+                raise DamagedData("it is a delta that git does not make")
             content = self._content(at, head, start)
             if head.kind is not None:
                 found = (head.kind, content)
@@ -252,7 +252,7 @@ class PackReader:
         kind, content = found
         for at, delta in reversed(deltas.items()):
             if delta_size(delta) > _LARGEST_DELTA:
-                raise Damaged("it is a delta that git does not make")
+                raise DamagedData("it is a delta that git does not make")
             content = apply_delta(content, delta)
             self._cache.keep((self._number, at), (kind, content))
         return kind, content
@@ -269,7 +269,7 @@ class PackReader:
             start = b"".join(pieces)
         content = expand(start[head.length :], head.size)
         if content is None:
-            raise Damaged("it cannot be expanded")
+            raise DamagedData("it cannot be expanded")
         return content
 
     def _pieces(
@@ -284,9 +284,9 @@ class PackReader:
                     break
                 yield piece
         except NoStream as error:
-            raise Damaged(str(error)) from error
+            raise DamagedData(str(error)) from error
         if seen != head.size:
-            raise Damaged("its size is not the one that it states")
+            raise DamagedData("its size is not the one that it states")
 
     def _compressed(self, offset: int, head: EntryHead) -> Iterator[bytes]:
         at, end = offset + head.length, offset + _longest(head)
@@ -300,15 +300,15 @@ class PackReader:
         try:
             size = delta_size(inflater().decompress(start[head.length :], _SIZES_BYTES))
         except ERRORS as error:
-            raise Damaged(str(error)) from error
+            raise DamagedData(str(error)) from error
         if size > _LARGEST_DELTA:
-            raise Damaged("it is a delta that git does not make")
+            raise DamagedData("it is a delta that git does not make")
         return size
 
     def _check_size(self, offset: int, head: EntryHead) -> None:
-        """Raises `Damaged` if no stream that fits into the pack can expand to the size that the entry states."""
+        """Raises `DamagedData` if no stream that fits into the pack can expand to the size that the entry states."""
         if head.size > MOST_EXPANDED * (self.end - offset):
-            raise Damaged("it is cut short")
+            raise DamagedData("it is cut short")
 
     def _bytes(self, size: int, at: int) -> bytes:
         # a damaged index may state any offset and any size
@@ -322,8 +322,8 @@ def _longest(head: EntryHead) -> int:
 
 
 def _base(offset: int, head: EntryHead, offset_of: OffsetOf) -> int:
-    """The offset of the base of a delta; raises `Damaged`."""
+    """The offset of the base of a delta; raises `DamagedData`."""
     base = offset_of(head.base) if head.base is not None else offset - head.distance
     if base is None or base <= 0:
-        raise Damaged("it is a delta of an object that is not in the pack")
+        raise DamagedData("it is a delta of an object that is not in the pack")
     return base

@@ -26,7 +26,7 @@ import attrs
 from snapd.failpoints import failpoint
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, TREE, ObjectId, RelPath, TreeEntry
-from snapd.model.timeline import Event, Kept, Operated, Recorded, SessionId, SnapshotId
+from snapd.model.timeline import ChangesKept, Event, OperationDone, SessionId, SnapshotId, TreeRecorded
 from snapd.store.object_store import ObjectBatch
 from snapd.store.objects.codec import encode_commit, encode_tree, object_id
 from snapd.store.objects.loose import encode_loose
@@ -77,9 +77,9 @@ def snapshots(event: Event) -> dict[bytes, SnapshotId]:
         b"head": event.head,
         b"seen.before": event.seen.before if event.seen is not None else None,
         b"seen.after": event.seen.after if event.seen is not None else None,
-        b"before": event.what.before if isinstance(event.what, Operated) else None,
-        b"after": event.what.after if isinstance(event.what, Operated) else None,
-        b"snapshot": event.what.snapshot if isinstance(event.what, Recorded) else None,
+        b"before": event.what.before if isinstance(event.what, OperationDone) else None,
+        b"after": event.what.after if isinstance(event.what, OperationDone) else None,
+        b"snapshot": event.what.snapshot if isinstance(event.what, TreeRecorded) else None,
     }
     return {role: snapshot for role, snapshot in found.items() if snapshot is not None}
 
@@ -109,18 +109,18 @@ def pins(event: Event) -> Pins:
 
 def effect_blobs(event: Event) -> Iterator[tuple[RelPath, ObjectId]]:
     """The files in the effects of an operation, with the blobs before and after; and what was kept of files."""
-    if isinstance(event.what, Kept):
+    if isinstance(event.what, ChangesKept):
         for path, entry in event.what.files:
             if entry is not None:
                 yield path, entry.oid
-    if isinstance(event.what, Operated):
+    if isinstance(event.what, OperationDone):
         for effects in (event.what.effects or (), *(turned.effects for turned in event.what.turned)):
             for effect in effects:
                 yield from ((effect.path, entry.oid) for entry in (effect.old, effect.new) if entry is not None)
 
 
 @attrs.frozen
-class Link:
+class ChainLink:
     """An event in its chain.
 
     Attributes:
@@ -149,7 +149,7 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
         return chain_of_session(session_id)
     # time.strftime would check the time zone file each time
     day = datetime.date.fromordinal(_EPOCH + event.milliseconds // 1000 // _DAY_SECONDS).isoformat()
-    return (SNAPSHOTS if isinstance(event.what, Recorded) else OPERATIONS) + day
+    return (SNAPSHOTS if isinstance(event.what, TreeRecorded) else OPERATIONS) + day
 
 
 def chain_of_session(session_id: SessionId) -> str:
@@ -181,7 +181,7 @@ class Chains:
 
     def prepare(
         self, event: Event, session_id: SessionId | None, previous: int | None, before: Mapping[str, ObjectId]
-    ) -> Link:
+    ) -> ChainLink:
         """Adds the objects of an event to the journal, for its next flush.
 
         Args:
@@ -207,14 +207,14 @@ class Chains:
         objects = {oid: encode_loose("tree", tree) for oid, tree in kept.trees.items() if not self._is_stored(oid)}
         self._offered = {*kept.named, *kept.trees}
         self._repository.journal.add({**objects, commit: encode_loose("commit", data)})
-        return Link(chain, commit, kept.tree, event, payload)
+        return ChainLink(chain, commit, kept.tree, event, payload)
 
-    def attach(self, link: Link) -> None:
+    def attach(self, link: ChainLink) -> None:
         """Notes that the reference of a chain points to this event now."""
         self.heads[link.chain] = link.commit
         self._held = self._offered
 
-    def read(self) -> list[Link]:
+    def read(self) -> list[ChainLink]:
         """All events, by `seq`.
 
         Raises:
@@ -229,7 +229,7 @@ class Chains:
                 raise StoreCorrupt(f"event {oid} has the same number as another", object=oid)
         return links
 
-    def after(self, known: Mapping[str, ObjectId]) -> list[Link] | None:
+    def after(self, known: Mapping[str, ObjectId]) -> list[ChainLink] | None:
         """The events after the newest known one of each chain, by `seq`; None if a known one is in no chain.
 
         Raises:
@@ -237,7 +237,7 @@ class Chains:
         """
         if not known.keys() <= self.heads.keys():
             return None
-        links: list[Link] = []
+        links: list[ChainLink] = []
         for chain, head in self.heads.items():
             newest = known.get(chain)
             commit: ObjectId | None = head
@@ -258,7 +258,7 @@ class Chains:
             self._repository.references.delete(name)
             del self.heads[name]
 
-    def drop_snapshots(self, going: Collection[int]) -> list[Link]:
+    def drop_snapshots(self, going: Collection[int]) -> list[ChainLink]:
         """Drops events of chains of snapshots; a sweep removes their objects.
 
         Args:
@@ -270,7 +270,7 @@ class Chains:
         Raises:
             StoreCorrupt, StorageFull, IoError: those of some chains may be dropped and others not.
         """
-        moved: list[Link] = []
+        moved: list[ChainLink] = []
         for chain, head in [*self.heads.items()] if going else ():
             if not chain.startswith(SNAPSHOTS):
                 continue
@@ -329,7 +329,7 @@ class Chains:
         return oid in self._held or self._repository.has(oid)
 
 
-def walk(chain: str, head: ObjectId, read_commit: Callable[[ObjectId], bytes]) -> Iterator[Link]:
+def walk(chain: str, head: ObjectId, read_commit: Callable[[ObjectId], bytes]) -> Iterator[ChainLink]:
     """The events of a chain, newest first.
 
     Args:
@@ -358,7 +358,7 @@ def host_of(data: bytes) -> str:
     return found[1].decode("utf-8", "replace") if found is not None else ""
 
 
-def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[Link, ObjectId | None]:
+def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[ChainLink, ObjectId | None]:
     """The event in a commit, and its parent.
 
     Args:
@@ -374,5 +374,5 @@ def decode_link(chain: str, commit: ObjectId, data: bytes) -> tuple[Link, Object
     if found is None:
         raise StoreCorrupt(f"commit {commit.hex()} is not an event of snapd", object=commit.hex())
     event, _ = decode_event(found["payload"], commit)
-    link = Link(chain, commit, bytes.fromhex(found["tree"]), event, found["payload"])
+    link = ChainLink(chain, commit, bytes.fromhex(found["tree"]), event, found["payload"])
     return link, bytes.fromhex(found["parent"]) if found["parent"] else None

@@ -23,13 +23,13 @@ from snapd.model.timeline import (
     EventPayload,
     FileSummary,
     Intent,
-    Operated,
+    OperationDone,
+    Reversal,
     SnapshotId,
     Span,
     Summary,
-    Turned,
 )
-from snapd.store.files.durable import WrittenByNewer
+from snapd.store.files.durable import NewerFormat
 
 from .converter import Shape, make_converter
 
@@ -44,9 +44,9 @@ _CONVERTER = make_converter(
         Effect: Shape(row=("path", "old", "new")),
         FileSummary: Shape(row=("path", "status", "additions", "deletions", "binary", "shared_with")),
         Intent: Shape({**_MADE, "linked": "together", "step_id": "step"}),
-        Operated: Shape(always=("turned", "undoes", "message_id", "part_id", "root")),
+        OperationDone: Shape(always=("turned", "undoes", "message_id", "part_id", "root")),
         Summary: Shape(row=("files", "directories")),
-        Turned: Shape({**_MADE, "operation_id": "operation"}, always=tuple(_MADE)),
+        Reversal: Shape({**_MADE, "operation_id": "operation"}, always=tuple(_MADE)),
         UncapturedChange: Shape(row=("path", "deleted")),
     },
     # where the texts of these attributes come from, in a request
@@ -124,7 +124,7 @@ def encode_intent(intent: Intent) -> bytes:
 
 
 def decode_intent(data: bytes) -> Intent:
-    """Decodes what `encode_intent` returned; raises `ValueError`, and `WrittenByNewer` if a newer snapd wrote it."""
+    """Decodes what `encode_intent` returned; raises `ValueError`, and `NewerFormat` if a newer snapd wrote it."""
     return _CONVERTER.structure(_without_version(data, "the intent of an interrupted operation", "intent"), Intent)
 
 
@@ -167,11 +167,11 @@ def _with_version(value: Intent | _EventObject) -> str:
 
 
 def _without_version(payload: str | bytes, what: str, name: str) -> dict[str, Any]:
-    """Parses JSON, and takes the version out; raises `ValueError` and `WrittenByNewer`."""
+    """Parses JSON, and takes the version out; raises `ValueError` and `NewerFormat`."""
     document: dict[str, Any] = json.loads(payload)
     version = document.pop("version", None) if type(document) is dict else None
     if type(version) is not int or version < 1:
         raise ValueError("it has no version")
     if version > VERSION:
-        raise WrittenByNewer(f"{what} was written by a newer snapd (format {version})", object=name)
+        raise NewerFormat(f"{what} was written by a newer snapd (format {version})", object=name)
     return document

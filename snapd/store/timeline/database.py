@@ -22,14 +22,14 @@ from urllib.parse import quote
 import attrs
 
 from snapd.failpoints import failpoint
-from snapd.model.taken import Taken, taken_by
+from snapd.model.snapshot_records import SnapshotRecord, taken_by
 from snapd.model.timeline import (
-    Edited,
+    ChangesKept,
     Event,
-    Kept,
+    FileChangeRow,
     MessageSent,
-    Operated,
-    Recorded,
+    OperationDone,
+    Reversal,
     SessionEnded,
     SessionId,
     SessionStarted,
@@ -39,13 +39,13 @@ from snapd.model.timeline import (
     StepId,
     StepsLeft,
     Summary,
-    Touched,
-    Turned,
+    TextEdited,
+    TreeRecorded,
 )
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there
 
 from . import codec
-from .chain import Link, snapshots
+from .chain import ChainLink, snapshots
 from .codec import encode_claims, encode_summary, encode_uncaptured
 from .converter import write_file
 from .queries import TimelineQueries
@@ -110,7 +110,7 @@ class Database(TimelineQueries):
             self.connection.execute("COMMIT")
 
     @classmethod
-    def made(cls, path: str | None, links: Iterable[Link]) -> Database:
+    def made(cls, path: str | None, links: Iterable[ChainLink]) -> Database:
         """A database with the tables, and what follows from events.
 
         Args:
@@ -133,7 +133,7 @@ class Database(TimelineQueries):
             raise
         return database
 
-    def catch_up(self, links: Iterable[Link]) -> None:
+    def catch_up(self, links: Iterable[ChainLink]) -> None:
         """Adds events that follow those that are there, in their order, and writes them; raises as `add`."""
         previous = self.last
         self.begin()
@@ -194,7 +194,7 @@ class Database(TimelineQueries):
 
     # -- adding events
 
-    def add(self, link: Link, previous: int | None) -> None:
+    def add(self, link: ChainLink, previous: int | None) -> None:
         """Adds the next event.
 
         Args:
@@ -240,23 +240,23 @@ class Database(TimelineQueries):
                 _send_message(self.connection, event, what)
             case StepBegun() as what:
                 self._begin_step(event, what)
-            case Edited() if event.seen is not None and head is not None:
+            case TextEdited() if event.seen is not None and head is not None:
                 for step_id in event.seen.steps:
                     self._run(GO_ON, head.tree, head.coverage, step_id)
-            case StepsLeft() | Edited() | Recorded():
+            case StepsLeft() | TextEdited() | TreeRecorded():
                 pass  # the event only records the look at the work tree
-            case Kept(_, steps):
+            case ChangesKept(_, steps):
                 for step_id in steps:
                     self._run("INSERT INTO kept VALUES (?, ?)", event.seq, step_id)
             case StepEnded() as what:
                 self._end_step(event, what)
-            case Operated() as what:
+            case OperationDone() as what:
                 _operate(self.connection, event, what)
         for taken in taken_by(event, self.session_of(event.what)):
             self._take(taken)
         self._know_what_is_named(event)
 
-    def _take(self, taken: Taken) -> None:
+    def _take(self, taken: SnapshotRecord) -> None:
         columns = attrs.asdict(taken, recurse=False)
         snapshot = columns.pop("snapshot")
         self.insert("snapshots", tree=snapshot.tree, coverage=snapshot.coverage, **columns)
@@ -266,7 +266,7 @@ class Database(TimelineQueries):
         for snapshot in set(snapshots(event).values()):
             if not self.knows(snapshot.tree):
                 place = -1 - self._value("SELECT -MIN(0, COALESCE(MIN(place), 0)) FROM snapshots")
-                self._take(Taken(place, event.seq, "look", snapshot, event.milliseconds, is_base=False))
+                self._take(SnapshotRecord(place, event.seq, "look", snapshot, event.milliseconds, is_base=False))
 
     def _begin_step(self, event: Event, what: StepBegun) -> None:
         if event.head is None:
@@ -334,7 +334,7 @@ class Database(TimelineQueries):
         else:
             self._write_derived()
 
-    def list_files(self, files: Mapping[int, Iterable[Touched]]) -> None:
+    def list_files(self, files: Mapping[int, Iterable[FileChangeRow]]) -> None:
         """Lists the files that some events changed, by the number of each event."""
         self._join()
         for seq in sorted(files):
@@ -347,7 +347,7 @@ class Database(TimelineQueries):
         if not self._is_changing:
             self.write()
 
-    def drop(self, chains: Iterable[str], singles: Iterable[int], moved: Iterable[Link]) -> None:
+    def drop(self, chains: Iterable[str], singles: Iterable[int], moved: Iterable[ChainLink]) -> None:
         """Drops chains, with which no other chain may be linked, and events of chains of snapshots.
 
         Args:
@@ -457,7 +457,7 @@ def _left_with(database: Database, step_id: StepId, found: SnapshotId) -> Snapsh
     return found if event is None or event.seen is None else event.seen.before
 
 
-def _list_files(connection: sqlite3.Connection, seq: int, files: Iterable[Touched]) -> None:
+def _list_files(connection: sqlite3.Connection, seq: int, files: Iterable[FileChangeRow]) -> None:
     """Lists the files of an event, the oldest that is not listed yet; does nothing if the event was dropped since."""
     if connection.execute("SELECT 1 FROM events WHERE seq = ?", (seq,)).fetchone() is None:
         return
@@ -467,7 +467,7 @@ def _list_files(connection: sqlite3.Connection, seq: int, files: Iterable[Touche
     connection.execute("INSERT INTO listed VALUES (?)", (seq,))
 
 
-def _operate(connection: sqlite3.Connection, event: Event, what: Operated) -> None:
+def _operate(connection: sqlite3.Connection, event: Event, what: OperationDone) -> None:
     """Adds an operation.
 
     Args:
@@ -515,7 +515,7 @@ def _end_redoing(connection: sqlite3.Connection, step_id: StepId) -> None:
     )
 
 
-def _do_again(connection: sqlite3.Connection, turned: Turned) -> None:
+def _do_again(connection: sqlite3.Connection, turned: Reversal) -> None:
     """An operation redid what was undone, except for some paths."""
     which = (turned.name, turned.again)
     if turned.rest:
@@ -525,7 +525,7 @@ def _do_again(connection: sqlite3.Connection, turned: Turned) -> None:
         _one(connection, "DELETE FROM undone WHERE name = ? AND operation_id = ?", *which)
 
 
-def _take_back(connection: sqlite3.Connection, seq: int, place: int, what: Operated, turned: Turned) -> bool:
+def _take_back(connection: sqlite3.Connection, seq: int, place: int, what: OperationDone, turned: Reversal) -> bool:
     """An operation undid something, or an older snapd turned a step; returns whether its state is another by that."""
     if turned.left is None:
         if turned.state == "undone" and not (turned.effects or turned.made_directories or turned.removed_directories):
@@ -553,7 +553,7 @@ def _file_number(path: str) -> int:
     return os.stat(path).st_ino & 0x7FFFFFFF
 
 
-def rows_of(links: Iterable[Link]) -> dict[str, list[tuple[Any, ...]]]:
+def rows_of(links: Iterable[ChainLink]) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of a new database with these events.
 
     Raises:

@@ -12,17 +12,16 @@ import attrs
 
 from snapd.model.retention import Chain, DatedSnapshot, Inventory
 from snapd.model.snapshot import ObjectId, RelPath
-from snapd.model.taken import Taken, TakenQuery, taken_by
+from snapd.model.snapshot_records import SnapshotRecord, SnapshotRecordQuery, taken_by
 from snapd.model.timeline import (
-    Edited,
+    ChangesKept,
     Event,
     EventPayload,
-    Kept,
+    FileChangeRow,
     Message,
-    Operated,
     Operation,
+    OperationDone,
     OperationId,
-    Recorded,
     Session,
     SessionId,
     SnapshotId,
@@ -34,8 +33,9 @@ from snapd.model.timeline import (
     StepQuery,
     StepsLeft,
     Tally,
-    Touched,
-    Undone,
+    TextEdited,
+    TreeRecorded,
+    UndoneShare,
     UndoUnit,
     around,
 )
@@ -358,7 +358,7 @@ class EventQueries(Queries):
         if isinstance(what, StepEnded):
             found: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
             return found
-        return None if isinstance(what, StepsLeft | Edited | Kept | Recorded) else what.session_id
+        return None if isinstance(what, StepsLeft | TextEdited | ChangesKept | TreeRecorded) else what.session_id
 
     def event(self, seq: int) -> Event | None:
         """The event with a number."""
@@ -460,11 +460,11 @@ class EventQueries(Queries):
 class OperationQueries(StepQueries, EventQueries):
     """Operations, and what was taken back."""
 
-    def operation(self, operation_id: OperationId) -> Operated | None:
+    def operation(self, operation_id: OperationId) -> OperationDone | None:
         """An operation by its name."""
         for payload, commit, _ in self._rows(OPERATION, operation_id):
             what = decode_event(payload, commit)[0].what
-            assert isinstance(what, Operated)
+            assert isinstance(what, OperationDone)
             return what
         return None
 
@@ -487,7 +487,7 @@ class OperationQueries(StepQueries, EventQueries):
         """
         return tuple([name for (name,) in self._rows(IN_FORCE)])
 
-    def redoable(self, session_id: SessionId | None) -> tuple[Undone, ...]:
+    def redoable(self, session_id: SessionId | None) -> tuple[UndoneShare, ...]:
         """What can be done again, the last taken back first; a step taken back piece by piece is there several times.
 
         Args:
@@ -498,14 +498,14 @@ class OperationQueries(StepQueries, EventQueries):
             return self._undone(f"WHERE redoable {order}")
         return self._undone(f"JOIN steps USING (step_id) WHERE session_id = ? AND redoable {order}", session_id)
 
-    def undone(self, name: StepId | OperationId) -> tuple[Undone, ...]:
+    def undone(self, name: StepId | OperationId) -> tuple[UndoneShare, ...]:
         """What was taken back of a step or an operation and not done again, oldest first.
 
         What cannot be done again any more is there, too.
         """
         return self._undone("WHERE name = ? ORDER BY seq", name)
 
-    def _undone(self, clause: str, *values: Any) -> tuple[Undone, ...]:
+    def _undone(self, clause: str, *values: Any) -> tuple[UndoneShare, ...]:
         return tuple([undone(row) for row in self._rows(UNDONE + clause, *values)])
 
 
@@ -520,18 +520,18 @@ class FileQueries(Queries):
         """The numbers of up to `most` events whose files are not listed yet, oldest first; see `list_files`."""
         return tuple([seq for (seq,) in self._rows(UNLISTED, most)])
 
-    def touched_of(self, path: RelPath, before: int, after: int = 0) -> tuple[Touched, ...]:
+    def touched_of(self, path: RelPath, before: int, after: int = 0) -> tuple[FileChangeRow, ...]:
         """What the listed events with a number below `before` and above `after` did to a file, oldest first."""
         return self._touched("WHERE path = ? AND seq > ? AND seq < ? ORDER BY seq, part DESC", path, after, before)
 
-    def touched_since(self, seq: int) -> tuple[Touched, ...]:
+    def touched_since(self, seq: int) -> tuple[FileChangeRow, ...]:
         """What the listed events with a number above `seq` did, in their order."""
         return self._touched("WHERE seq > ? ORDER BY seq, part DESC, path", seq)
 
-    def _touched(self, clause: str, *values: Any) -> tuple[Touched, ...]:
+    def _touched(self, clause: str, *values: Any) -> tuple[FileChangeRow, ...]:
         return tuple(
             [
-                Touched(path, seq, part, read_file(old), read_file(new), other)
+                FileChangeRow(path, seq, part, read_file(old), read_file(new), other)
                 for path, seq, part, old, new, other in self._rows(_TOUCHED + clause, *values)
             ]
         )
@@ -544,7 +544,7 @@ class SnapshotQueries(Queries):
         """Whether there is a snapshot with this tree."""
         return self._value("SELECT 1 FROM snapshots WHERE tree = ? LIMIT 1", tree) is not None
 
-    def taken_last(self, tree: ObjectId) -> Taken | None:
+    def taken_last(self, tree: ObjectId) -> SnapshotRecord | None:
         """The newest snapshot with this tree, a look only if there is nothing else; None if there is none.
 
         What somebody only looked at may lack what an operation had to leave out, such as an empty directory.
@@ -556,11 +556,11 @@ class SnapshotQueries(Queries):
         return None
 
     @property
-    def base(self) -> Taken | None:
-        """The newest snapshot that a client asked for or that an operation left; see `Recorded.is_base`."""
+    def base(self) -> SnapshotRecord | None:
+        """The newest snapshot that a client asked for or that an operation left; see `TreeRecorded.is_base`."""
         return next(iter(self._taken("WHERE is_base ORDER BY place DESC LIMIT 1")), None)
 
-    def taken(self, wanted: TakenQuery, below: int | None, limit: int) -> tuple[Taken, ...]:
+    def taken(self, wanted: SnapshotRecordQuery, below: int | None, limit: int) -> tuple[SnapshotRecord, ...]:
         """Lists up to `limit` snapshots, newest first; only those with a `place` below `below` unless that is None."""
         before = AFTER_ALL if below is None else below
         if wanted.prefix:
@@ -568,14 +568,14 @@ class SnapshotQueries(Queries):
         until = AFTER_ALL if wanted.until is None else wanted.until * 1000 + 999
         return self._taken(TAKEN_UNTIL, before, until, limit)
 
-    def taken_before(self, place: int) -> Taken | None:
+    def taken_before(self, place: int) -> SnapshotRecord | None:
         """The snapshot before one; None for the first."""
         return next(iter(self._taken("WHERE place BETWEEN 1 AND ? ORDER BY place DESC LIMIT 1", place - 1)), None)
 
-    def _taken(self, clause: str, *values: Any) -> tuple[Taken, ...]:
+    def _taken(self, clause: str, *values: Any) -> tuple[SnapshotRecord, ...]:
         return tuple(
             [
-                Taken(place, seq, kind, SnapshotId(tree, coverage), milliseconds, bool(is_base), *names)
+                SnapshotRecord(place, seq, kind, SnapshotId(tree, coverage), milliseconds, bool(is_base), *names)
                 for place, seq, kind, tree, coverage, milliseconds, is_base, *names in self._rows(
                     TAKEN + clause, *values
                 )
@@ -610,12 +610,12 @@ def operation(row: tuple[Any, ...]) -> Operation | None:
     """The operation in a row that `OPERATION` selects; None if it cannot be taken back."""
     payload, commit, state = row
     event, _ = decode_event(payload, commit)
-    if state is None or event.head is None or not isinstance(event.what, Operated):
+    if state is None or event.head is None or not isinstance(event.what, OperationDone):
         return None
     return Operation(event.what, event.milliseconds, event.head, state)
 
 
-def undone(row: tuple[Any, ...]) -> Undone:
+def undone(row: tuple[Any, ...]) -> UndoneShare:
     """What was undone of a step or an operation, in a row that `UNDONE` selects."""
     name, operation_id, rest = row
-    return Undone(name, operation_id, decode_claims(rest) if rest is not None else None)
+    return UndoneShare(name, operation_id, decode_claims(rest) if rest is not None else None)

@@ -24,11 +24,11 @@ from typing import Any, TypeVar
 from snapd.failpoints import failpoint
 from snapd.model.errors import IoError, StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId
-from snapd.model.timeline import Event, SessionId, StepBegun, StepEnded, StepId, Summary, Touched
+from snapd.model.timeline import Event, FileChangeRow, SessionId, StepBegun, StepEnded, StepId, Summary
 from snapd.store.objects.loose import prepare
 from snapd.store.repository import ShadowRepository
 
-from .chain import NO_OBJECT, Chains, Link, chain_of, walk
+from .chain import NO_OBJECT, ChainLink, Chains, chain_of, walk
 from .codec import encode_event
 from .database import NAME, Database, fresh, is_sealed, remove, rows_of, seal, unseal
 from .queries import TimelineQueries
@@ -71,7 +71,7 @@ class TimelineView(TimelineQueries):
     def next_seq(self) -> int:
         """The number of the next event."""
 
-    def list_files(self, files: Mapping[int, Iterable[Touched]]) -> None:
+    def list_files(self, files: Mapping[int, Iterable[FileChangeRow]]) -> None:
         """Lists the files that some events changed, by number; these events are the oldest that are not listed yet.
 
         The list follows from the snapshots of the events. It may be lost, and is made again then.
@@ -164,7 +164,7 @@ class Timeline(TimelineView):
                 self._opened_chains().attach(link)
             self._end(Database.commit)
 
-    def _begin(self, events: Sequence[Event]) -> list[Link]:
+    def _begin(self, events: Sequence[Event]) -> list[ChainLink]:
         """Adds events in a transaction of the database, and their commits to the waiting objects of the journal."""
         links = self._links(events)
         previous = self._previous()
@@ -183,10 +183,10 @@ class Timeline(TimelineView):
         self._add(links[0], add)
         return links
 
-    def _links(self, events: Sequence[Event]) -> list[Link]:
+    def _links(self, events: Sequence[Event]) -> list[ChainLink]:
         """Prepares the links of the next events."""
         chains, previous = self._opened_chains(), self._previous()
-        links: list[Link] = []
+        links: list[ChainLink] = []
         heads: dict[str, ObjectId] = {}
         begun: dict[StepId, SessionId] = {}
         for seq, event in enumerate(events, self.next_seq):
@@ -208,7 +208,7 @@ class Timeline(TimelineView):
             self.database = self._from_file(chains)
         return links
 
-    def _add(self, link: Link, add: Callable[[Database], None]) -> None:
+    def _add(self, link: ChainLink, add: Callable[[Database], None]) -> None:
         try:
             self._ask(add)
         except sqlite3.IntegrityError as error:
@@ -258,7 +258,7 @@ class Timeline(TimelineView):
             raise ValueError("events can be supposed only inside a `supposing` block")
         previous = self._previous()
         chain, payload = chain_of(event, self.session_of(event.what)), encode_event(event, previous)
-        link = Link(chain, NO_OBJECT, NO_OBJECT, event, payload)
+        link = ChainLink(chain, NO_OBJECT, NO_OBJECT, event, payload)
         self._add(link, lambda database: database.add(link, previous))
 
     # -- summaries

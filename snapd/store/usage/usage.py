@@ -154,7 +154,7 @@ class _Owners:
 
 
 @attrs.frozen
-class Found:
+class StoreLocation:
     """A store in a directory, and the folder that it belongs to; None if that is unknown."""
 
     path: str
@@ -166,10 +166,10 @@ class Found:
         return self.root is not None and not os.path.isdir(self.root)
 
 
-def stores(directory: str) -> list[Found]:
+def stores(directory: str) -> list[StoreLocation]:
     """The stores in a directory, sorted by their folders; raises `IoError`."""
     paths = [os.path.join(directory, name) for name in names_if_there(directory)]
-    found = [Found(path, _root(path)) for path in paths if os.path.exists(os.path.join(path, "HEAD"))]
+    found = [StoreLocation(path, _root(path)) for path in paths if os.path.exists(os.path.join(path, "HEAD"))]
     return sorted(found, key=lambda store: (store.root or "", store.path))
 
 

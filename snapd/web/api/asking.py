@@ -79,7 +79,7 @@ class Service:
             yield attrs.evolve(self, link=link, hub=hub, folder=folder)
 
 
-class Asked:
+class ApiRequest:
     """A request, and what it asks for.
 
     Args:
@@ -104,7 +104,7 @@ class Asked:
         self._cancellation = Cancellation()
 
     @classmethod
-    async def read(cls, service: Service, route: Route, request: Request) -> Asked:
+    async def read(cls, service: Service, route: Route, request: Request) -> ApiRequest:
         """Reads a request.
 
         Raises:
@@ -196,7 +196,7 @@ def json_of(data: bytes) -> Response:
     return Response(data, media_type="application/json")
 
 
-async def relay(asked: Asked) -> Response:
+async def relay(asked: ApiRequest) -> Response:
     """The result of the route's method.
 
     Raises:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from snapd_client.protocol import Session, SessionDiffResult, StatusResult
     from starlette.responses import Response
 
-    from snapd.web.api.asking import Asked
+    from snapd.web.api.asking import ApiRequest
 
 PLAIN = "application/octet-stream"
 IMAGES = {
@@ -43,7 +43,7 @@ SECONDS = 5.0
 """How long the daemon may take to answer."""
 
 
-async def content(asked: Asked) -> Response:
+async def content(asked: ApiRequest) -> Response:
     """The bytes of a file in a snapshot, or of the file as it is now.
 
     Raises:
@@ -64,21 +64,21 @@ async def content(asked: Asked) -> Response:
     return Response(data, media_type=kind, headers={"Content-Disposition": shown, **headers})
 
 
-def _now(asked: Asked, file: str) -> str:
+def _now(asked: ApiRequest, file: str) -> str:
     """The snapshot of the folder as it is: whoever compares with the folder has one taken."""
     some = _latest(asked)
     asked.ask("snapshot/diffFull", {"from": some, "files": [file], "contents": False})
     return _latest(asked)
 
 
-def _latest(asked: Asked) -> str:
+def _latest(asked: ApiRequest) -> str:
     found = asked.ask("snapshot/list", {"limit": 1, "counts": False})["snapshots"]
     if not found:
         raise UnknownSnapshot("this folder has no snapshot yet", hint="'snapd track' takes one")
     return found[0]["hash"]
 
 
-async def status(asked: Asked) -> Response:
+async def status(asked: ApiRequest) -> Response:
     """The state of the folder; this route answers also where the daemon does not."""
     service = asked.service
     answer: dict[str, Any] = {
@@ -122,7 +122,7 @@ _ON_A_PAGE = 500
 """Sessions that are asked for at once."""
 
 
-async def diff(asked: Asked) -> Response:
+async def diff(asked: ApiRequest) -> Response:
     """All that the session changed; one page of it where the client asks for pages.
 
     Raises:
@@ -136,12 +136,12 @@ async def diff(asked: Asked) -> Response:
     return StreamingResponse(_joined(asked, page), media_type="application/json")
 
 
-def _page(asked: Asked, cursor: str | None = None) -> SessionDiffResult:
+def _page(asked: ApiRequest, cursor: str | None = None) -> SessionDiffResult:
     params: Any = {**asked.params, "cursor": cursor}
     return asked.ask("session/diff", params)
 
 
-async def _joined(asked: Asked, page: SessionDiffResult) -> AsyncIterator[bytes]:
+async def _joined(asked: ApiRequest, page: SessionDiffResult) -> AsyncIterator[bytes]:
     """One answer of all pages, of which no more than one is kept in memory."""
     yield b'{"diffs":['
     separator = b""
@@ -161,7 +161,7 @@ async def _joined(asked: Asked, page: SessionDiffResult) -> AsyncIterator[bytes]
     yield b"]}"
 
 
-async def revert(asked: Asked) -> Response:
+async def revert(asked: ApiRequest) -> Response:
     """Goes back to before a message, or a part of it.
 
     Raises:
@@ -180,7 +180,7 @@ async def revert(asked: Asked) -> Response:
     return as_json(await asked.work(work))
 
 
-async def unrevert(asked: Asked) -> Response:
+async def unrevert(asked: ApiRequest) -> Response:
     """Takes a revert back.
 
     Raises:
@@ -194,7 +194,7 @@ async def unrevert(asked: Asked) -> Response:
     return as_json(await asked.work(work))
 
 
-def _session(asked: Asked) -> Session:
+def _session(asked: ApiRequest) -> Session:
     """The session as it is now."""
     wanted = asked.params["sessionId"]
     for each in pages(asked.ask, "session/list", {"limit": _ON_A_PAGE}, "sessions"):

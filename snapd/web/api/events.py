@@ -16,9 +16,9 @@ from snapd.web.hub import MAX_STREAMS, notification, reset
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from snapd.web.hub import Event, Hub, Waiting
+    from snapd.web.hub import Event, EventQueue, Hub
 
-    from .asking import Asked
+    from .asking import ApiRequest
 
 HEARTBEAT = 15.0
 """Seconds without an event after which a comment is sent, so that nothing in between takes the stream for dead."""
@@ -28,7 +28,7 @@ _LAST_SECONDS = 1.0
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
-async def events(asked: Asked) -> Response:
+async def events(asked: ApiRequest) -> Response:
     """What the daemon tells from now on, or since the event with the id in `Last-Event-ID`.
 
     Raises:
@@ -49,7 +49,7 @@ async def events(asked: Asked) -> Response:
     return _Stream(hub, waiting, missed, waiting.begins_at if since is None else since)
 
 
-def _since(asked: Asked) -> int | None:
+def _since(asked: ApiRequest) -> int | None:
     given = asked.request.headers.get("last-event-id")
     if given is None:
         since: int | None = asked.params.get("since")
@@ -64,7 +64,7 @@ def _since(asked: Asked) -> int | None:
     return int(given)
 
 
-def _missed(asked: Asked, since: int) -> list[Event]:
+def _missed(asked: ApiRequest, since: int) -> list[Event]:
     found = asked.ask("snapshot/events", {"since": since})
     if found.get("reset"):
         return [reset(found["latest"])]
@@ -83,7 +83,7 @@ class _Stream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, hub: Hub, waiting: Waiting, missed: list[Event], begins_at: int) -> None:
+    def __init__(self, hub: Hub, waiting: EventQueue, missed: list[Event], begins_at: int) -> None:
         super().__init__()
         del self.headers["content-length"]
         self._hub = hub

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from snapd_client.methods import Request
     from starlette.responses import Response
 
-    from .asking import Asked
+    from .asking import ApiRequest
 
     Ask = Request[[]]
 
@@ -46,7 +46,7 @@ _CHANGED_LINES = 20_000
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
-async def search(asked: Asked) -> Response:
+async def search(asked: ApiRequest) -> Response:
     """What was found, and where to go on.
 
     Raises:
@@ -56,7 +56,7 @@ async def search(asked: Asked) -> Response:
     text = asked.params["q"]
     if not text or len(text) > _LONGEST:
         raise InvalidParams(f"q: expected 1 to {_LONGEST} characters", field="q")
-    needle = Needle(text, frozenset(asked.params.get("in") or _PLACES))
+    needle = SearchText(text, frozenset(asked.params.get("in") or _PLACES))
     looking = Search(asked.ask, needle, asked.params.get("limit") or _HITS)
     begin = looking.position(asked.params.get("cursor"))
 
@@ -97,7 +97,7 @@ class Search:
         limit: hits, at most.
     """
 
-    def __init__(self, ask: Ask, needle: Needle, limit: int) -> None:
+    def __init__(self, ask: Ask, needle: SearchText, limit: int) -> None:
         self._ask = ask
         self._needle = needle
         self._limit = limit
@@ -178,7 +178,7 @@ def _key(entry: protocol.Entry) -> str:
     return f"{entry['kind']} {entry.get('sessionId', '')} {entry.get('messageId', '')}"
 
 
-class Needle:
+class SearchText:
     """What is looked for.
 
     Args:
@@ -204,7 +204,7 @@ class Needle:
         return ("…" if begin else "") + text[begin:end] + ("…" if end < len(text) else "")
 
 
-def message_hit(needle: Needle, entry: protocol.Entry) -> dict[str, Any] | None:
+def message_hit(needle: SearchText, entry: protocol.Entry) -> dict[str, Any] | None:
     """The hit for the entry of a message, if its prompt has the text."""
     if "prompts" not in needle.places or not needle.is_in(entry.get("text")):
         return None
@@ -226,7 +226,7 @@ class Step:
         step: as the wire has it.
     """
 
-    def __init__(self, ask: Ask, needle: Needle, step: protocol.Step) -> None:
+    def __init__(self, ask: Ask, needle: SearchText, step: protocol.Step) -> None:
         self._ask = ask
         self._needle = needle
         self._step = step

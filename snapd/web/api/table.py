@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from snapd.wire.methods import Method
 
-    from .asking import Asked
+    from .asking import ApiRequest
 
 _OF_SESSION = {"sessionId": "id"}
 
@@ -34,7 +34,7 @@ class Row:
     """A route, and what makes its answer."""
 
     route: Route
-    answer: Callable[[Asked], Awaitable[Response]]
+    answer: Callable[[ApiRequest], Awaitable[Response]]
 
 
 def _relayed(
@@ -59,7 +59,7 @@ def _agents_own(
     name: str,
     method: Method[Any, Any],
     results: tuple[type[attrs.AttrsInstance], ...],
-    answer: Callable[[Asked], Awaitable[Response]],
+    answer: Callable[[ApiRequest], Awaitable[Response]],
 ) -> Row:
     """A route of the API that agents have, which takes their spelling of ids, too."""
     path, aliases = f"/session/{{id}}/{name}", {"messageID": "messageId", "partID": "partId"}

@@ -12,12 +12,12 @@ from collections.abc import Collection, Mapping
 import attrs
 
 from snapd.model.paths import parents
-from snapd.model.snapshot import Origin, RelPath
+from snapd.model.snapshot import FormerName, RelPath
 from snapd.worktree.fs.directories import Directories
 from snapd.worktree.fs.listing import FileStatus
 from snapd.worktree.fs.system import birth_ns
 from snapd.worktree.state.file_state import Inodes
-from snapd.worktree.state.nodes import Known, join
+from snapd.worktree.state.nodes import NodeIdentity, join
 from snapd.worktree.state.tree_state import TreeState
 
 from .walker import GONE
@@ -27,7 +27,7 @@ _MOST_NAMES = 4
 _MOST_RECENT = 256
 """How many new names are kept in mind in case that they are copies of what goes later."""
 _GIT_DIRECTORY = (b"HEAD", b"objects", b"refs")
-_FROM_OUTSIDE = (Origin(b"", uncaptured=True),)
+_FROM_OUTSIDE = (FormerName(b"", uncaptured=True),)
 
 
 def trace(state: TreeState, root: int) -> None:
@@ -43,7 +43,7 @@ def trace(state: TreeState, root: int) -> None:
 class _Trace:
     _state: TreeState
     _directories: Directories
-    _origins: dict[RelPath, tuple[Origin, ...]] = attrs.field(init=False)
+    _origins: dict[RelPath, tuple[FormerName, ...]] = attrs.field(init=False)
     _replaced: set[RelPath] = attrs.field(init=False)
     _came: dict[RelPath, RelPath] = attrs.field(init=False)
 
@@ -73,7 +73,7 @@ class _Trace:
             if was is not None:
                 origins = (*before.get(was, ()), *origins)
                 if was != path and stat.S_ISDIR(status.st_mode):
-                    origins = (*origins, Origin(was, uncaptured=False))
+                    origins = (*origins, FormerName(was, uncaptured=False))
                     self._origins |= {
                         path + below[len(was) :]: inside
                         for below, inside in before.items()
@@ -107,21 +107,23 @@ class _Trace:
             return was if is_same or self._is_old(path) else None
         return was if was in before and self._is_old(path, written) else None
 
-    def _of(self, path: RelPath, status: FileStatus) -> tuple[Origin, ...]:
+    def _of(self, path: RelPath, status: FileStatus) -> tuple[FormerName, ...]:
         """The origin of what was not captured before; nothing for what is new, or was captured."""
         state = self._state
         gone = state.uncaptured.gone.get(status.st_ino)
         if gone is not None:
             was, known = gone
-            same = Known.of(status)
+            same = NodeIdentity.of(status)
             if known == same or (known.is_directory == same.is_directory and self._is_old(path, known.mtime_ns)):
                 state.uncaptured.retract(was)
-                return (Origin(was, uncaptured=True),)
+                return (FormerName(was, uncaptured=True),)
             return ()
         if not stat.S_ISDIR(status.st_mode) and status.st_nlink > 1:
             # a second name of a file whose first name may go
-            known = Known.of(status)
-            return tuple(Origin(was, uncaptured=True) for was, each in state.uncaptured.known.items() if each == known)
+            known = NodeIdentity.of(status)
+            return tuple(
+                FormerName(was, uncaptured=True) for was, each in state.uncaptured.known.items() if each == known
+            )
         # who saves a file under another name first writes it just then
         is_saved = path in self._replaced and status.st_mtime_ns >= state.looked_at
         if (
@@ -151,7 +153,7 @@ class _Trace:
         """Takes what was copied before the original went as the only copy."""
         state = self._state
         new = {path: status for path, status in arrived.items() if status is not None and not self._origins.get(path)}
-        state.names.recent |= {path: Known.of(status) for path, status in new.items()}
+        state.names.recent |= {path: NodeIdentity.of(status) for path, status in new.items()}
         for path in list(state.names.recent)[:-_MOST_RECENT]:
             del state.names.recent[path]
         for was, known in state.uncaptured.gone.values():
@@ -162,10 +164,10 @@ class _Trace:
                     continue
                 if known.is_directory and was.rpartition(b"/")[2] == b".git":
                     if all(state.has(path + b"/" + name) for name in _GIT_DIRECTORY):
-                        self._origins[path] = (Origin(was, uncaptured=True),)
+                        self._origins[path] = (FormerName(was, uncaptured=True),)
                 elif known.is_directory:
                     # a copy with its times, as `cp -a` makes it; of others nothing tells
                     if copy.mtime_ns == known.mtime_ns:
-                        self._origins[path] = (Origin(was, uncaptured=True),)
+                        self._origins[path] = (FormerName(was, uncaptured=True),)
                 elif copy.size == known.size > 0:
                     self._origins[path] = _FROM_OUTSIDE

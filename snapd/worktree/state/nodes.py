@@ -190,7 +190,7 @@ _MOST_KNOWN = 20_000
 _MOST_NOTED = 1_000
 
 
-class Known(NamedTuple):
+class NodeIdentity(NamedTuple):
     """What tells a file or directory that is not captured from others: a rename changes none of it."""
 
     mtime_ns: int
@@ -199,7 +199,7 @@ class Known(NamedTuple):
     is_directory: bool
 
     @classmethod
-    def of(cls, status: FileStatus) -> Known:
+    def of(cls, status: FileStatus) -> NodeIdentity:
         """Takes it from a status; the size of a directory means nothing."""
         is_directory = stat.S_ISDIR(status.st_mode)
         return cls(status.st_mtime_ns, 0 if is_directory else status.st_size, status.st_ino, is_directory)
@@ -215,8 +215,8 @@ class UncapturedFiles:
     """
 
     def __init__(self) -> None:
-        self.known: dict[RelPath, Known] = {}
-        self.gone: dict[int, tuple[RelPath, Known]] = {}
+        self.known: dict[RelPath, NodeIdentity] = {}
+        self.gone: dict[int, tuple[RelPath, NodeIdentity]] = {}
         self.is_changed = False
         self._noted: dict[RelPath, bool] = {}
 
@@ -231,7 +231,7 @@ class UncapturedFiles:
 
     def note(self, path: RelPath, status: FileStatus) -> None:
         """Notes a name that is there."""
-        now = Known.of(status)
+        now = NodeIdentity.of(status)
         before = self.known.get(path)
         self.is_changed = self.is_changed or before != now
         if before is not None or now.is_directory or len(self.known) < _MOST_KNOWN:
@@ -264,7 +264,7 @@ class UncapturedFiles:
         if was.get("global") != by_kind.get("global"):
             self._add_change(b"core.excludesFile", deleted=False)
 
-    def forget(self, path: RelPath) -> Known | None:
+    def forget(self, path: RelPath) -> NodeIdentity | None:
         """Forgets a name that is captured from now on; gives what was known of it."""
         self._noted.pop(path, None)
         return self.known.pop(path, None)
@@ -305,7 +305,7 @@ class SavedState:
     rules_digest: bytes
     root: DirectoryNode
     looked_at: int
-    uncaptured: dict[RelPath, Known]
+    uncaptured: dict[RelPath, NodeIdentity]
 
 
 def save(path: str, saved: SavedState) -> None:
@@ -395,7 +395,7 @@ def _decode(data: bytes, at: int) -> SavedState:
     paths = data[at : at + paths_length].split(b"\0") if uncaptured_count else []
     at += paths_length
     end = at + uncaptured_count * _KNOWN.size
-    uncaptured = dict(zip(paths, map(Known._make, _KNOWN.iter_unpack(data[at:end])), strict=False))
+    uncaptured = dict(zip(paths, map(NodeIdentity._make, _KNOWN.iter_unpack(data[at:end])), strict=False))
     at = end
     known_rules: dict[tuple[int, int], DirectoryRules] = {}
     nodes: list[DirectoryNode] = []

@@ -13,12 +13,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 import attrs
 
 from snapd.model.paths import parents
-from snapd.model.snapshot import Coverage, ObjectId, Origin, RelPath, RuleText, Skip, SkipReason
+from snapd.model.snapshot import Coverage, FormerName, ObjectId, RelPath, RuleText, Skip, SkipReason
 from snapd.worktree.fs.listing import FileStatus
 from snapd.worktree.ignore import Scope, WorkspaceRules
 
 from .file_state import Inodes, PackedFiles, Record, inode_of, oid_of, signature_of
-from .nodes import DirectoryNode, Known, SavedState, Uncaptured, UncapturedFiles, join
+from .nodes import DirectoryNode, NodeIdentity, SavedState, Uncaptured, UncapturedFiles, join
 
 _MOST_PERMISSIONS = 10_000
 """For how many files and directories a snapshot has permissions at most."""
@@ -53,7 +53,7 @@ class NameChanges:
         self.arrived: dict[tuple[DirectoryNode, bytes], FileStatus | None] = {}
         self.left: dict[int, tuple[RelPath, int]] = {}
         self.departed: list[tuple[RelPath, DirectoryNode]] = []
-        self.recent: dict[RelPath, Known] = {}
+        self.recent: dict[RelPath, NodeIdentity] = {}
         self.is_recalled = False
 
     def leave(self, record: Record, path: RelPath) -> None:
@@ -337,7 +337,7 @@ class CoverageKeeper:
     def __init__(self, state: TreeState, umask: int) -> None:
         self._state = state
         self._umask = umask
-        self.origins: dict[RelPath, tuple[Origin, ...]] = {}
+        self.origins: dict[RelPath, tuple[FormerName, ...]] = {}
         self.left_out: dict[RelPath, ObjectId] = {}
         self._unconfirmed: list[RelPath] = []
         self._notable: set[DirectoryNode] = set()
@@ -353,7 +353,7 @@ class CoverageKeeper:
         """Says that something changed."""
         self._coverage = None
 
-    def set_origins(self, origins: dict[RelPath, tuple[Origin, ...]]) -> None:
+    def set_origins(self, origins: dict[RelPath, tuple[FormerName, ...]]) -> None:
         """Replaces what `origins` says."""
         self.origins = origins
         self._coverage = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd.cli.commands import doctor
-from snapd.cli.commands.machine import Unwell
+from snapd.cli.commands.machine import CheckFailed
 from tests.cli.steps import put
 
 if TYPE_CHECKING:
@@ -37,14 +37,16 @@ def test_folders_that_cannot_be_listed_are_a_finding(tmp_path: Path, monkeypatch
     for name in ("a/b/c", "d", ".git/hidden"):
         (tmp_path / name).mkdir(parents=True)
     closed(monkeypatch, PermissionError, tmp_path / "a/b", tmp_path / "d", tmp_path / ".git/hidden")
-    with pytest.raises(Unwell) as caught:
+    with pytest.raises(CheckFailed) as caught:
         doctor.leftovers(str(tmp_path))
     said = str(caught.value)
     assert said.startswith(("a/b, d: cannot be listed", "d, a/b: cannot be listed"))
     assert "hidden" not in said
     # and what is left elsewhere is told all the same
     (tmp_path / "a" / ".snapd-tmp-0123456789abcdef").touch()
-    with pytest.raises(Unwell, match=r"^a/\.snapd-tmp-0123456789abcdef: left by an operation .*; .*cannot be listed"):
+    with pytest.raises(
+        CheckFailed, match=r"^a/\.snapd-tmp-0123456789abcdef: left by an operation .*; .*cannot be listed"
+    ):
         doctor.leftovers(str(tmp_path))
 
 
@@ -56,7 +58,7 @@ def test_a_folder_that_has_just_gone_is_none(tmp_path: Path, monkeypatch: pytest
 
 def test_the_folder_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed(monkeypatch, PermissionError, tmp_path)
-    with pytest.raises(Unwell, match=r"^\.: cannot be listed"):
+    with pytest.raises(CheckFailed, match=r"^\.: cannot be listed"):
         doctor.leftovers(str(tmp_path))
 
 

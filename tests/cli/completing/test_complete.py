@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from snapd_client import Client
 
-from snapd.cli.completing import known
+from snapd.cli.completing import daemon_candidates
 from snapd.cli.parsing.parser import grouped
 from snapd.sharing.sessions import SHORTEST
 from tests.cli.steps import put, take
@@ -176,7 +176,7 @@ def test_a_daemon_that_does_not_answer_is_not_waited_for(
     home: Home, project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.track(project)
-    monkeypatch.setattr(known, "SECONDS", 0.05)
+    monkeypatch.setattr(daemon_candidates, "SECONDS", 0.05)
     path = home.at("deaf")
     with socket.socket(socket.AF_UNIX) as deaf:
         deaf.bind(path)

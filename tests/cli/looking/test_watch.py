@@ -14,7 +14,7 @@ from snapd_client import Notification
 from snapd_client.notifications import DISCONNECTED, RECONNECTED, UNREACHABLE
 
 from snapd.cli.commands import watch
-from snapd.cli.commands.watch import Happening
+from snapd.cli.commands.watch import EventLines
 from snapd.cli.terminal.layout import columns
 from snapd.cli.terminal.output import Painter
 from snapd.sharing.sessions import SHORTEST
@@ -45,7 +45,7 @@ class Told:
     """What is said of notifications, at one time and in so many columns."""
 
     def __init__(self, width: int = 100) -> None:
-        self.happening = Happening(Painter(Namespace(color="never")))
+        self.happening = EventLines(Painter(Namespace(color="never")))
         self.width = width
 
     def step(self, *args: Any, **more: Any) -> list[str]:

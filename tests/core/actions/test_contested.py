@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.undo.steps import Wanted
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.snapshot import ChangedBy, Contested, Details, Dispute, OnConflict
@@ -17,7 +17,7 @@ from tests.support.workspace import Items, outcomes, write
 
 
 def details(
-    agents: Agents, wanted: Wanted, on_conflict: OnConflict = "merge", *, dry_run: bool = True, diff: bool = False
+    agents: Agents, wanted: UndoRequest, on_conflict: OnConflict = "merge", *, dry_run: bool = True, diff: bool = False
 ) -> Details:
     options = OperationOptions(on_conflict, False, dry_run, "diff" if diff else "counts")
     found = agents.bench.workspace.undo_steps.undo(wanted, options, Call()).outcome.details
@@ -26,7 +26,7 @@ def details(
 
 
 def contested(agents: Agents, step: str, on_conflict: OnConflict = "merge") -> list[Contested]:
-    return list(details(agents, Wanted(step_id=step), on_conflict).contested)
+    return list(details(agents, UndoRequest(step_id=step), on_conflict).contested)
 
 
 def by(found: Contested) -> list[tuple[str | None, str | None]]:
@@ -109,14 +109,14 @@ def test_an_operation_that_is_undone(agents: Agents) -> None:
     agents.bench.write({"b.txt": b"2\n"})
     agents.bench.restore(tree)
     agents.bench.write({"b.txt": b"3\n"})
-    (found,) = details(agents, Wanted()).contested
+    (found,) = details(agents, UndoRequest()).contested
     assert (by(found), found.dispute) == ([(None, None)], Dispute(1, ("3",), ("1",), ("2",)))
 
 
 def test_what_all_changes_as_git_says(agents: Agents, tmp_path: Path) -> None:
     work: Items = {"a.txt": text(l2=b"A", l15=b"B"), "new/c": b"c\n", "b.txt": b"\0", "d": b"d"}
     step = agents.step("one", work)
-    found = details(agents, Wanted(step_id=step), diff=True)
+    found = details(agents, UndoRequest(step_id=step), diff=True)
     agents.bench.write({"a.txt": text(l2=b"A", l15=b"B", l8=b"U")})
     patched = tmp_path / "patched"
     patched.mkdir()
@@ -131,7 +131,7 @@ def test_what_all_changes_as_git_says(agents: Agents, tmp_path: Path) -> None:
     run_git(patched, "apply", str(patch))
     assert (patched / "a.txt").read_bytes() == TEXT
     assert sorted(path.name for path in patched.iterdir()) == [".git", "a.txt", "b.txt"]
-    done = details(agents, Wanted(step_id=step), dry_run=False)
+    done = details(agents, UndoRequest(step_id=step), dry_run=False)
     assert (found.additions, found.deletions) == (sum(added), sum(deleted))
     assert (done.additions, done.deletions, done.diff) == (found.additions, found.deletions, None)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.undo.steps import Wanted
-from snapd.core.feed import Reverted, SessionMoved
+from snapd.core.actions.undo.steps import UndoRequest
+from snapd.core.feed import RevertNotice, SessionMoved
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import (
@@ -56,7 +56,7 @@ def test_a_request_that_is_cancelled_too_late(agents: Agents) -> None:
     bench.workspace.event_log.listen(lambda _: call.cancel())
     assert sessions.finish(step, None, call).step.state == "applied"
     call = Call()
-    turning = bench.workspace.undo_steps.undo(Wanted("one"), OperationOptions("merge", False, False), call)
+    turning = bench.workspace.undo_steps.undo(UndoRequest("one"), OperationOptions("merge", False, False), call)
     assert turning.outcome.applied
     assert [view.step.state for view in turning.steps] == ["undone"]
 
@@ -71,7 +71,7 @@ def test_a_request_that_is_cancelled_in_time(agents: Agents) -> None:
     assert agents.states("one") == ["open"]
     agents.end(step)
     with pytest.raises(Cancelled):
-        agents.bench.workspace.undo_steps.undo(Wanted("one"), OperationOptions("merge", False, False), call)
+        agents.bench.workspace.undo_steps.undo(UndoRequest("one"), OperationOptions("merge", False, False), call)
     assert agents.states("one") == ["applied"]
 
 
@@ -179,7 +179,7 @@ def test_killed_while_undoing(agents: Agents, monkeypatch: pytest.MonkeyPatch, a
     step = agents.step("one", {})
     # recovery announces the operation as if nothing had happened: the files, and the step
     reverted, moved = told[:2]
-    assert isinstance(reverted, Reverted)
+    assert isinstance(reverted, RevertNotice)
     assert isinstance(moved, SessionMoved)
     assert moved.step is not None
     assert (moved.session.session.session_id, moved.step.step.state) == ("one", "undone")

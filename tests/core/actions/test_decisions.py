@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.undo.steps import Wanted
-from snapd.core.operations.editors import Changed, FileOnDisk
+from snapd.core.actions.undo.steps import UndoRequest
+from snapd.core.operations.editors import DocumentChanged, FileOnDisk
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.snapshot import Decision, Outcome
@@ -41,7 +41,7 @@ def undo(
 ) -> Outcome:
     named = {name.encode(): decision for name, decision in decisions.items()}
     options = OperationOptions("merge", False, dry_run, expect=expect, decisions=named)
-    return agents.bench.workspace.undo_steps.undo(Wanted("one", count), options, Call()).outcome
+    return agents.bench.workspace.undo_steps.undo(UndoRequest("one", count), options, Call()).outcome
 
 
 def test_each_file_becomes_what_was_decided_about_it(agents: Agents) -> None:
@@ -106,7 +106,7 @@ def test_a_decision_about_one_name_of_a_moved_file_holds_for_both(tmp_path: Path
 def test_unsaved_text_is_overwritten_only_where_that_was_decided(agents: Agents) -> None:
     for name in ("c", "d"):
         path = os.fsencode(agents.bench.path(name))
-        agents.bench.workspaces.editors.take("editor", path, [Changed(b"typed")], FileOnDisk(b"saved", 0, 0.0))
+        agents.bench.workspaces.editors.take("editor", path, [DocumentChanged(b"typed")], FileOnDisk(b"saved", 0, 0.0))
     assert outcomes(undo(agents, {"c": "overwrite"})) == {
         "a": CONFLICT,
         "b": CONFLICT,

@@ -14,13 +14,13 @@ import attrs
 import pytest
 
 from snapd.core.actions.history import HistoryQuery
-from snapd.core.actions.undo.steps import Wanted
-from snapd.core.answers import StepView, Turning
+from snapd.core.actions.undo.steps import UndoRequest
+from snapd.core.answers import StepView, UndoResult
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import SnapdError
 from snapd.model.snapshot import FileOutcome, OnConflict, Outcome
-from snapd.model.taken import TakenQuery
+from snapd.model.snapshot_records import SnapshotRecordQuery
 from snapd.model.timeline import Step
 from tests.support.amounts import amount
 from tests.support.sessions import Agents, at_work, ids
@@ -142,12 +142,16 @@ class History:
 
     def undo(self) -> Ask:
         session, count = self.dice.choice((*SESSIONS, None)), self.dice.choice((1, 1, 2, 9))
-        return lambda request: turned(self.bench.workspace.undo_steps.undo(Wanted(session, count), request, Call()))
+        return lambda request: turned(
+            self.bench.workspace.undo_steps.undo(UndoRequest(session, count), request, Call())
+        )
 
     def undo_one(self) -> Ask:
         step = self.dice.choice(self.named("open", "applied", "partly", "undone") or ["none"])
         session = next((view.step.begun.session_id for view in self.views() if view.step.step_id == step), "one")
-        return lambda request: turned(self.bench.workspace.undo_steps.undo(Wanted(session, 1, step), request, Call()))
+        return lambda request: turned(
+            self.bench.workspace.undo_steps.undo(UndoRequest(session, 1, step), request, Call())
+        )
 
     def redo(self) -> Ask:
         session, count = self.dice.choice((*SESSIONS, None)), self.dice.choice((1, 1, 2, 9))
@@ -192,7 +196,7 @@ class History:
 
     def rows(self) -> object:
         """The snapshots that were recorded."""
-        return self.bench.workspace.snapshots.taken(TakenQuery(), None, 100_000, Call(), counts=False)
+        return self.bench.workspace.snapshots.taken(SnapshotRecordQuery(), None, 100_000, Call(), counts=False)
 
     def everything(self) -> object:
         """The folder, and all that the timeline says."""
@@ -212,7 +216,7 @@ def told(outcome: Outcome) -> Said:
     return Said(outcome.files, plan=outcome.plan)
 
 
-def turned(turning: Turning) -> Said:
+def turned(turning: UndoResult) -> Said:
     operations = tuple(operation.name for operation in turning.operations)
     return Said(turning.outcome.files, (*ids(turning.steps), *operations), plan=turning.outcome.plan)
 

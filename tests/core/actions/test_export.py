@@ -11,7 +11,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from snapd.core.answers import Exported
+from snapd.core.answers import ExportOutcome
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, InvalidParams, IoError, SnapdError, StorageFull, StoreCorrupt, UnknownSnapshot
 from tests.support.failures import at_failpoint
@@ -47,7 +47,7 @@ def bench(tmp_path: Path) -> Bench:
     return bench
 
 
-def export(bench: Bench, tree: bytes, directory: str | Path, *only: str, call: Call | None = None) -> Exported:
+def export(bench: Bench, tree: bytes, directory: str | Path, *only: str, call: Call | None = None) -> ExportOutcome:
     names = [os.fsencode(name) for name in only] if only else None
     return bench.workspace.snapshots.export(tree, os.fsencode(directory), names, call or Call())
 
@@ -96,7 +96,7 @@ def test_a_build_that_writes_into_its_files_reaches_no_snapshot(bench: Bench, tm
 
 def test_an_empty_snapshot(tmp_path: Path) -> None:
     bench = make(tmp_path)
-    assert export(bench, bench.track(), tmp_path / "out") == Exported(0, 0)
+    assert export(bench, bench.track(), tmp_path / "out") == ExportOutcome(0, 0)
     assert os.listdir(tmp_path / "out") == []
 
 
@@ -112,7 +112,7 @@ def test_some_files_beside_others(bench: Bench, tmp_path: Path) -> None:
 
 def test_no_files_but_the_empty_folders(bench: Bench, tmp_path: Path) -> None:
     tree = bench.track()
-    assert bench.workspace.snapshots.export(tree, os.fsencode(tmp_path / "out"), [], Call()) == Exported(0, 0)
+    assert bench.workspace.snapshots.export(tree, os.fsencode(tmp_path / "out"), [], Call()) == ExportOutcome(0, 0)
     assert read(tmp_path / "out") == {"nil/": None, "deep/er/nil/": None}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import pytest
 
-from snapd.core.actions.undo.steps import Wanted
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import UnknownSession, UnknownStep
@@ -14,7 +14,7 @@ from tests.support.sessions import TEXT, Agents, text
 
 
 def undo_the_last(agents: Agents) -> None:
-    agents.bench.workspace.undo_steps.undo(Wanted(None), OperationOptions("merge", False, False), Call())
+    agents.bench.workspace.undo_steps.undo(UndoRequest(None), OperationOptions("merge", False, False), Call())
 
 
 def made(

@@ -8,7 +8,7 @@ import pytest
 
 from snapd.core.actions.history import HistoryQuery
 from snapd.core.actions.sessions import TEXT_LENGTH, NewStep
-from snapd.core.actions.undo.steps import Wanted
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.answers import MessageView
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
@@ -111,7 +111,7 @@ def test_what_a_subagent_did_belongs_to_the_turn(agents: Agents) -> None:
     )
     assert [delta.path for delta in deltas] == [b"b.txt"]
     # as an undo of the turn takes it back
-    agents.bench.workspace.undo_steps.undo(Wanted("one", message_id="m"), OPTIONS, Call())
+    agents.bench.workspace.undo_steps.undo(UndoRequest("one", message_id="m"), OPTIONS, Call())
     assert agents.bench.read()["b.txt"] == b"b\n"
     assert told(agents)[0][-1] == "undone"
 

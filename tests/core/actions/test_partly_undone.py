@@ -9,11 +9,11 @@ import attrs
 import pytest
 
 from snapd.core.actions.history import HistoryQuery
-from snapd.core.feed import Reverted
+from snapd.core.feed import RevertNotice
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import NothingToRedo, NothingToUndo
-from snapd.model.timeline import Operated, Turned
+from snapd.model.timeline import OperationDone, Reversal
 from tests.support.sessions import Agents, at_work
 
 OLD = {"a": b"a\n", "b": b"b\n", "c": b"c\n"}
@@ -51,7 +51,7 @@ def test_a_step_of_which_all_conflicts_stays_applied(agents: Agents, named: bool
     assert agents.counts("one") == (1, 0)
     # nothing happened, and nobody is told that anything did
     assert events(agents) == before
-    assert not any(isinstance(notice, Reverted) for notice in told)
+    assert not any(isinstance(notice, RevertNotice) for notice in told)
     with pytest.raises(NothingToRedo):
         agents.redo("one")
     if reopened:
@@ -322,9 +322,9 @@ def written_by_an_older_snapd(agents: Agents, monkeypatch: pytest.MonkeyPatch, *
     step = agents.step("one", {"a": b"agent\n", "b": b"agent\n"})
     agents.bench.write({"b": b"user\n", **({"a": b"user\n"} if all_conflict else {})})
 
-    def older(operation: Operated, _: object) -> Operated:
+    def older(operation: OperationDone, _: object) -> OperationDone:
         turned = tuple(
-            Turned(turn.step_id, "undone", turn.effects, turn.made_directories, turn.removed_directories)
+            Reversal(turn.step_id, "undone", turn.effects, turn.made_directories, turn.removed_directories)
             for turn in operation.turned
         )
         return attrs.evolve(operation, turned=turned)

@@ -9,24 +9,24 @@ from pathlib import Path
 import attrs
 import pytest
 
-from snapd.core.actions.undo.steps import Wanted
-from snapd.core.answers import Turning
+from snapd.core.actions.undo.steps import UndoRequest
+from snapd.core.answers import UndoResult
 from snapd.core.operations.runner import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
 from snapd.model.snapshot import OnConflict, Outcome
-from snapd.model.taken import TakenQuery
+from snapd.model.snapshot_records import SnapshotRecordQuery
 from tests.support.sessions import Agents, at_work, text
 
 DRY = OperationOptions("merge", False, dry_run=True)
 
 
-def undo(agents: Agents, options: OperationOptions = DRY, step: str | None = None) -> Turning:
-    return agents.bench.workspace.undo_steps.undo(Wanted(step_id=step), options, Call())
+def undo(agents: Agents, options: OperationOptions = DRY, step: str | None = None) -> UndoResult:
+    return agents.bench.workspace.undo_steps.undo(UndoRequest(step_id=step), options, Call())
 
 
-def plan(outcome: Outcome | Turning) -> str:
-    found = (outcome.outcome if isinstance(outcome, Turning) else outcome).plan
+def plan(outcome: Outcome | UndoResult) -> str:
+    found = (outcome.outcome if isinstance(outcome, UndoResult) else outcome).plan
     assert found is not None
     return found
 
@@ -37,7 +37,7 @@ def expecting(found: str) -> OperationOptions:
 
 def rows(agents: Agents) -> object:
     workspace = agents.bench.workspace
-    return workspace.snapshots.taken(TakenQuery(), None, 1000, Call(), counts=False), agents.bench.read()
+    return workspace.snapshots.taken(SnapshotRecordQuery(), None, 1000, Call(), counts=False), agents.bench.read()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from snapd.model.call import Call
-from snapd.model.taken import TakenQuery
+from snapd.model.snapshot_records import SnapshotRecordQuery
 from snapd.sharing import index
 from snapd.sharing.push import PushOptions
 from snapd.store.timeline import queries, schema
@@ -60,7 +60,7 @@ def test_ids_that_begin_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     here.bench.workspace.fetched.fetch(remote, None, Call())
     known += [
         view.taken.tree.hex()
-        for view in here.bench.workspace.snapshots.taken(TakenQuery(), None, 999, Call(), counts=False).views
+        for view in here.bench.workspace.snapshots.taken(SnapshotRecordQuery(), None, 999, Call(), counts=False).views
     ]
     for name in [*known, made()]:
         assert here.bench.workspace.readers.shortest(name) == shortest(known, name)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.cleanup import Purged
+from snapd.core.actions.cleanup import PurgeOutcome
 from snapd.core.actions.sessions import NewStep
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, FileNotInSnapshot, InvalidParams, IoError, UnknownSnapshot
@@ -25,7 +25,7 @@ SECRET = b"token = 7f3a-very-secret-and-long-enough-to-be-found\n"
 LATER = SECRET + b"and a second line of it\n"
 
 
-def purge(bench: Bench, *names: str, dry_run: bool = False, call: Call | None = None) -> Purged:
+def purge(bench: Bench, *names: str, dry_run: bool = False, call: Call | None = None) -> PurgeOutcome:
     return bench.workspace.upkeep.purge([os.fsencode(name) for name in names], dry_run, call or Call())
 
 

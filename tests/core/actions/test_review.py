@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from snapd.core.actions.undo.steps import Wanted
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.operations.runner import OperationOptions
 from snapd.core.review.choice import Choice
 from snapd.model.call import Call
@@ -51,7 +51,7 @@ def test_hunks_of_two_agents_and_the_users_own(agents: Agents, reviewer: Reviewe
     assert agents.bench.read()["a.txt"] == text(l2=b"one", l10=b"mine")
     assert reviewer.pending() == {}
     # both were the person's, and can be undone
-    agents.bench.workspace.undo_steps.undo(Wanted(None, 1), OperationOptions("merge", False, False), Call())
+    agents.bench.workspace.undo_steps.undo(UndoRequest(None, 1), OperationOptions("merge", False, False), Call())
     assert agents.bench.read()["a.txt"] == shown.after
     assert reviewer.owners("a.txt") == [(two,)]
 

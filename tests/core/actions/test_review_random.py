@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from snapd.core.actions.undo.steps import Wanted
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.operations.runner import OperationOptions
 from snapd.core.review import pending as remembered
 from snapd.core.review.choice import Choice
@@ -121,11 +121,11 @@ class History:
         if self.steps:
             step = self.chance.choice(self.steps)
             with suppress(NothingToUndo):
-                self.bench.workspace.undo_steps.undo(Wanted(None, 1, step), MERGE, Call())
+                self.bench.workspace.undo_steps.undo(UndoRequest(None, 1, step), MERGE, Call())
 
     def undo_the_last(self) -> None:
         with suppress(NothingToUndo):
-            self.bench.workspace.undo_steps.undo(Wanted(None, 1), MERGE, Call())
+            self.bench.workspace.undo_steps.undo(UndoRequest(None, 1), MERGE, Call())
 
     def redo(self) -> None:
         with suppress(NothingToRedo):

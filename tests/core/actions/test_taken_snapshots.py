@@ -12,7 +12,7 @@ from snapd.core.answers import TakenView
 from snapd.core.operations import writer
 from snapd.model.call import Call
 from snapd.model.snapshot import ObjectId
-from snapd.model.taken import TakenQuery
+from snapd.model.snapshot_records import SnapshotRecordQuery
 from snapd.store import store
 from tests.support.amounts import amount
 from tests.support.failures import at_failpoint
@@ -52,12 +52,12 @@ def told(view: TakenView) -> Told:
     return Told(taken.tree, taken.milliseconds // 1000, kind, taken.step_id, taken.session_id)
 
 
-def listed(agents: Agents, wanted: TakenQuery | None = None, size: int = 100) -> list[TakenView]:
+def listed(agents: Agents, wanted: SnapshotRecordQuery | None = None, size: int = 100) -> list[TakenView]:
     """All pages."""
     found: list[TakenView] = []
     below: int | None = None
     while True:
-        page = agents.bench.workspace.snapshots.taken(wanted or TakenQuery(), below, size, Call(), counts=True)
+        page = agents.bench.workspace.snapshots.taken(wanted or SnapshotRecordQuery(), below, size, Call(), counts=True)
         assert page.views or below is None
         found += page.views
         below = page.after
@@ -107,11 +107,11 @@ def test_it_is_what_was_done(agents: Agents, monkeypatch: pytest.MonkeyPatch, se
     for one in model:
         for until in (one.seconds - 1, one.seconds):
             wanted = [other for other in model if other.seconds <= until]
-            assert [told(view) for view in listed(agents, TakenQuery(until=until), 2)] == wanted
+            assert [told(view) for view in listed(agents, SnapshotRecordQuery(until=until), 2)] == wanted
         prefix = one.tree.hex()[: source.randrange(6, 41)]
         newest = {other.tree: other for other in reversed(model)}
         same = [other for other in model if newest[other.tree] is other and other.tree.hex().startswith(prefix)]
-        assert [told(view) for view in listed(agents, TakenQuery(prefix), 1)] == same
+        assert [told(view) for view in listed(agents, SnapshotRecordQuery(prefix), 1)] == same
 
 
 def test_operations_of_one_second(agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_the_files_are_those_that_differ_from_the_snapshot_before(agents: Agents
     assert [view.changed for view in views] == [1, 3, None]
     # a page of its own knows what was before it, too
     assert [view.changed for view in listed(agents, size=1)] == [1, 3, None]
-    page = bench.workspace.snapshots.taken(TakenQuery(), None, 2, Call(), counts=False)
+    page = bench.workspace.snapshots.taken(SnapshotRecordQuery(), None, 2, Call(), counts=False)
     assert [view.changed for view in page.views] == [None, None]
 
 
@@ -190,5 +190,5 @@ def test_a_page_costs_what_is_on_it(agents: Agents, monkeypatch: pytest.MonkeyPa
     plain = store.differing
     monkeypatch.setattr(store, "differing", lambda old, new: read.append(old) or plain(old, new))
     monkeypatch.setattr(store.repository, "read_commit", lambda _: pytest.fail("the log is in memory"))
-    assert len(bench.workspace.snapshots.taken(TakenQuery(), 20, 4, Call(), counts=True).views) == 4
+    assert len(bench.workspace.snapshots.taken(SnapshotRecordQuery(), 20, 4, Call(), counts=True).views) == 4
     assert len(read) == 4

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from snapd.core.actions.review.blame import GivenText
+from snapd.core.actions.review.blame import DatedText
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams
 from tests.support.amounts import amount
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 def blamed(agents: Agents, name: str, data: bytes, when: int | None = None) -> list[tuple[str, int]]:
     """Who wrote the lines of a text, as a step or a word, and how many."""
-    found = agents.bench.workspace.text_blame.lines(os.fsencode(name), GivenText(data, when), None, Call())
+    found = agents.bench.workspace.text_blame.lines(os.fsencode(name), DatedText(data, when), None, Call())
     return [(each.writer.steps[0] if each.writer.steps else each.writer.kind, each.count) for each in found]
 
 
@@ -155,7 +155,7 @@ def test_only_some_lines(agents: Agents) -> None:
     step = agents.step("one", {"a.txt": text(l2=b"one", l3=b"one")})
 
     def asked(first: int, count: int) -> list[tuple[int, int, str]]:
-        given = GivenText(text(l2=b"one", l3=b"one"), None)
+        given = DatedText(text(l2=b"one", l3=b"one"), None)
         found = agents.bench.workspace.text_blame.lines(b"a.txt", given, (first, count), Call())
         return [(each.start, each.count, "".join(each.writer.steps)) for each in found]
 

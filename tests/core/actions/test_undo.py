@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.feed import KEPT_FILES
-from snapd.core.operations.editors import Changed, FileOnDisk
+from snapd.core.operations.editors import DocumentChanged, FileOnDisk
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownSession, UnknownStep
 from tests.support.sessions import TEXT, Agents, at_work, refused, stats, text
@@ -309,7 +309,7 @@ def unsaved(agents: Agents, *names: str) -> object:
     editor = object()
     for name in names:
         path = os.fsencode(agents.bench.path(name))
-        agents.bench.workspaces.editors.take(editor, path, [Changed(b"typed")], FileOnDisk(b"saved", 0, 0.0))
+        agents.bench.workspaces.editors.take(editor, path, [DocumentChanged(b"typed")], FileOnDisk(b"saved", 0, 0.0))
     return editor
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from snapd.core.actions.history import HistoryQuery
-from snapd.core.actions.undo.steps import Wanted
+from snapd.core.actions.undo.steps import UndoRequest
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
@@ -22,10 +22,10 @@ from .test_restore import SWAPS, plain
 pytestmark = pytest.mark.slow
 
 OPTIONS = OperationOptions("merge", False, False)
-LAST = Wanted()
+LAST = UndoRequest()
 
 
-def undo(agents: Agents, wanted: Wanted = LAST, on_conflict: OnConflict = "merge") -> tuple[list[str], list[str]]:
+def undo(agents: Agents, wanted: UndoRequest = LAST, on_conflict: OnConflict = "merge") -> tuple[list[str], list[str]]:
     """The steps that this undid, and the kinds of operations."""
     options = OperationOptions(on_conflict, False, False)
     turning = agents.bench.workspace.undo_steps.undo(wanted, options, Call())
@@ -70,7 +70,7 @@ def test_each_time_one_further_back(agents: Agents) -> None:
     with pytest.raises(NothingToRedo):
         redo(agents)
     # as one, with a count
-    assert undo(agents, Wanted(count=5)) == ([third, second, first], ["revert", "restore"])
+    assert undo(agents, UndoRequest(count=5)) == ([third, second, first], ["revert", "restore"])
     assert bench.read() == {"a.txt": TEXT, "b.txt": b"b\n"}
     bench.reopen()
     assert redo(agents, 9) == ([first, second, third], ["restore", "revert"])
@@ -197,19 +197,19 @@ def test_all_steps_of_a_message(agents: Agents) -> None:
     agents.end(whole)
     agents.step("one", {"a.txt": text(l2=b"1", l6=b"2", l12=b"4")}, message="m3")
     before = agents.bench.read()
-    assert undo(agents, Wanted(message_id="m1"))[0] == [part, first]
+    assert undo(agents, UndoRequest(message_id="m1"))[0] == [part, first]
     assert agents.bench.read() == {"a.txt": text(l6=b"2", l12=b"4"), "b.txt": b"b\n"}
     with pytest.raises(NothingToUndo, match="already undone"):
-        undo(agents, Wanted("one", message_id="m1"))
+        undo(agents, UndoRequest("one", message_id="m1"))
     redo(agents, 2)
     assert agents.bench.read() == before
     with pytest.raises(UnknownStep):
-        undo(agents, Wanted(message_id="m9"))
+        undo(agents, UndoRequest(message_id="m9"))
     agents.start("two")
     agents.step("two", {"b.txt": b"other"}, message="m1")
     with pytest.raises(InvalidParams, match="several sessions"):
-        undo(agents, Wanted(message_id="m1"))
-    undo(agents, Wanted("two", message_id="m1"))
+        undo(agents, UndoRequest(message_id="m1"))
+    undo(agents, UndoRequest("two", message_id="m1"))
     assert agents.bench.read() == before
 
 
@@ -223,17 +223,17 @@ def test_back_to_right_after_a_step(agents: Agents) -> None:
     third = agents.step("one", {"a.txt": text(l2=b"1", l6=b"3")})
     agents.step("two", {"other": b"o"})
     fourth = agents.step("one", {"d": b"4"})
-    assert undo(agents, Wanted(after=whole))[0] == [fourth, third]
+    assert undo(agents, UndoRequest(after=whole))[0] == [fourth, third]
     assert agents.bench.read() == {**state, "other": b"o"}
     with pytest.raises(NothingToUndo):
-        undo(agents, Wanted("one", after=whole))
+        undo(agents, UndoRequest("one", after=whole))
 
 
 def test_a_step_that_is_undone_already_says_so(agents: Agents) -> None:
     step = agents.step("one", {"a.txt": b"1"})
-    undo(agents, Wanted(step_id=step))
+    undo(agents, UndoRequest(step_id=step))
     with pytest.raises(NothingToUndo, match="already undone") as raised:
-        undo(agents, Wanted(step_id=step))
+        undo(agents, UndoRequest(step_id=step))
     assert "snapd redo" in raised.value.hint
 
 
@@ -266,7 +266,7 @@ def test_all_that_was_done_is_undone_in_its_order(seed: int, tmp_path: Path) -> 
     for _ in range(30):
         if at and (at == len(done) or dice.random() < 0.6):
             count = dice.randint(1, min(3, at))
-            undone = undo(agents, Wanted(count=count))
+            undone = undo(agents, UndoRequest(count=count))
             assert (len(undone[0]), undone[1]) == (
                 done[at - count : at].count("step"),
                 [kind for kind in reversed(done[at - count : at]) if kind != "step"],
@@ -285,7 +285,7 @@ def test_what_became_of_files_is_said(agents: Agents) -> None:
     tree = agents.bench.track()
     agents.bench.write({"a.txt": b"1", "c": b"2"})
     agents.bench.restore(tree)
-    turning = agents.bench.workspace.undo_steps.undo(Wanted(), OPTIONS, Call())
+    turning = agents.bench.workspace.undo_steps.undo(UndoRequest(), OPTIONS, Call())
     assert outcomes(turning.outcome) == {"a.txt": "restored", "c": "restored"}
     assert [found.state for found in turning.operations] == ["undone"]
     entries = agents.bench.workspace.history.page(HistoryQuery(), None, 10, Call()).entries

@@ -11,7 +11,7 @@ import attrs
 import pygit2
 
 from snapd.core.attribution import Delta, own_moves
-from snapd.core.compare.threeway import Overlay, TakenBack, take_back
+from snapd.core.compare.threeway import Overlay, StepReversal, take_back
 from snapd.core.compare.threeway import merge as merge_files
 from snapd.model.snapshot import EXECUTABLE, NO_COVERAGE, REGULAR, SYMLINK, Entry, ObjectId, OnConflict, RelPath
 from snapd.model.timeline import Effect, SnapshotId, Span
@@ -157,7 +157,7 @@ class Story:
 
 def take(
     objects: Objects, story: Story, on_conflict: OnConflict = "merge", overlay: Overlay | None = None
-) -> TakenBack:
+) -> StepReversal:
     deltas = story.deltas(objects)
     return take_back(
         objects.overlay(story.now) if overlay is None else overlay,
@@ -169,13 +169,13 @@ def take(
     )
 
 
-def told(taken: TakenBack) -> str:
+def told(taken: StepReversal) -> str:
     return ", ".join(
         f"{one.path.decode()} {one.outcome}" + (f":{one.reason}" if one.reason else "") for one in taken.outcomes
     )
 
 
-def undo(objects: Objects, overlay: Overlay, states: Sequence[State], steps: Sequence[int]) -> list[TakenBack]:
+def undo(objects: Objects, overlay: Overlay, states: Sequence[State], steps: Sequence[int]) -> list[StepReversal]:
     """Takes steps back, each from a state to the next."""
     return [
         take_back(

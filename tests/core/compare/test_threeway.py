@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from snapd.core.attribution import Delta
-from snapd.core.compare.threeway import Overlap, TakenBack, combined, net, take_back, three_way
+from snapd.core.compare.threeway import Overlap, StepReversal, combined, net, take_back, three_way
 from snapd.model.snapshot import Entry
 from tests.core.compare.stories import (
     BIN,
@@ -570,7 +570,7 @@ COMBINED: dict[str, tuple[list[State], list[int], str]] = {
 def test_what_is_said_of_several(objects: Objects, states: list[State], steps: list[int], wanted: str) -> None:
     overlay = objects.overlay(states[-1])
     said = combined(overlay, undo(objects, overlay, states, steps))
-    assert told(TakenBack(said, ())) == wanted
+    assert told(StepReversal(said, ())) == wanted
 
 
 # what a session's steps changed, each from a state to the next; None: that was the user

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from snapd.core import feed as feed_module
-from snapd.core.feed import INTERVAL_SECONDS, PATIENCE_SECONDS, QUIET_SECONDS, ChangeFeed, MovedAway, Pace, Tracked
+from snapd.core.feed import (
+    INTERVAL_SECONDS,
+    PATIENCE_SECONDS,
+    QUIET_SECONDS,
+    ChangeFeed,
+    DriftNotice,
+    Pace,
+    TrackNotice,
+)
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, IoError, StoreCorrupt, WorkspaceGone
 from snapd.worktree.snapshot import scanner as scan
@@ -100,7 +108,7 @@ class Told:
         self.events: list[Any] = []
         listen(bench, self.events.append)
 
-    def look(self) -> list[MovedAway]:
+    def look(self) -> list[DriftNotice]:
         """What is told by one look."""
         self.events.clear()
         self.bench.workspace.writer._drift_notifier.look(Call())
@@ -325,7 +333,7 @@ def test_a_snapshot_while_lines_are_counted(told: Told, monkeypatch: pytest.Monk
 
     with monkeypatch.context() as patched:
         patched.setattr(feed_module, "describe", slow)
-        assert [type(event) for event in told.look()] == [Tracked]
+        assert [type(event) for event in told.look()] == [TrackNotice]
     assert told.look() == []
 
 
@@ -339,7 +347,7 @@ def test_trouble_with_a_snapshot_that_is_past_is_none(told: Told, monkeypatch: p
         raise StoreCorrupt("expired")
 
     monkeypatch.setattr(feed_module, "describe", failing)
-    assert [type(event) for event in told.look()] == [Tracked]
+    assert [type(event) for event in told.look()] == [TrackNotice]
     is_past = False
     told.bench.write({"a.txt": b"again\n"})
     with pytest.raises(StoreCorrupt):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from snapd.core.feed import EventLog, Tracked
+from snapd.core.feed import EventLog, TrackNotice
 from snapd.model.errors import StorageFull
 
-NEWS = Tracked(b"t" * 20, None, ())
+NEWS = TrackNotice(b"t" * 20, None, ())
 
 
 class Numbers:

@@ -12,11 +12,11 @@ import attrs
 import pytest
 
 from snapd.model.call import Call
-from snapd.model.check_report import CheckReport, Leftovers, Problem, TouchedFile, TouchedStep
+from snapd.model.check_report import AffectedFile, AffectedStep, CheckReport, Leftovers, Problem
 from snapd.model.errors import Cancelled, IoError, StoreCorrupt
 from snapd.store.fsck import checkers
 from snapd.store.fsck.checkers import check, check_apart
-from snapd.store.fsck.holdings import Holdings
+from snapd.store.fsck.inventory import ObjectInventory
 from snapd.store.fsck.walk import in_order
 from snapd.store.objects.pack_index import PackIndex
 from snapd.workers import processes
@@ -129,9 +129,9 @@ def test_a_report_arrives_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
         "damagedObject",
         "ab",
         "text \U0001f600",
-        (TouchedFile(b"a\xff", (b"x" * 20,)),),
+        (AffectedFile(b"a\xff", (b"x" * 20,)),),
         (b"y" * 20,),
-        (TouchedStep("s", None, "o"),),
+        (AffectedStep("s", None, "o"),),
     )
     report = CheckReport("/s", False, 1, 2, 3, 4, (problem,), (problem,), (b"z" * 20,), Leftovers(5, 6), True, None)
     line = processes.as_line({"result": attrs.asdict(checkers.Checked(report, False))})
@@ -145,7 +145,7 @@ def test_an_index_is_gone_through_once(steps: Steps, monkeypatch: pytest.MonkeyP
     rounds = []
     entries = PackIndex.entries
     monkeypatch.setattr(PackIndex, "entries", lambda index: rounds.append(index) or entries(index))
-    with Holdings(str(steps.path / "objects")) as holdings:
+    with ObjectInventory(str(steps.path / "objects")) as holdings:
         (pack,) = holdings.packs.values()
         found = list(in_order(pack))
         assert rounds == [pack.index]

@@ -102,9 +102,9 @@ def killed_at(number: int, store: Path, sources: Path) -> bool:
 
 
 def readable(store: Path, ids: set[ObjectId]) -> set[ObjectId]:
-    from snapd.store.fsck.holdings import Holdings
+    from snapd.store.fsck.inventory import ObjectInventory
 
-    with Holdings(str(store / "objects")) as holdings:
+    with ObjectInventory(str(store / "objects")) as holdings:
         holdings.rebuild_indexes(Call())
         return {oid for oid in ids if holdings.read(oid) is not None}
 

@@ -18,8 +18,8 @@ from snapd.model.errors import SnapdError, StoreCorrupt
 from snapd.store.maintenance import packing, scheduler
 from snapd.store.maintenance import repack as module
 from snapd.store.maintenance import repack as packer
-from snapd.store.maintenance.packing import NOW, Due, survey
-from snapd.store.maintenance.repack import CancelToken, Revoked, repack
+from snapd.store.maintenance.packing import NOW, RepackNeed, survey
+from snapd.store.maintenance.repack import CancelToken, TokenRevoked, repack
 from snapd.store.objects.loose import object_path
 from snapd.store.repository import ShadowRepository
 from tests.store.steps import Steps, expire_nothing, read_files
@@ -138,7 +138,7 @@ def test_nothing_happens_below_the_limits(steps: Steps) -> None:
     pack_steps(steps, 3)
     before = {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]}
     assert steps.store.scheduler.thread is None
-    steps.store.scheduler._run(CancelToken(), Due(scheduler.LOOSE_LIMIT, scheduler.PACK_LIMIT))
+    steps.store.scheduler._run(CancelToken(), RepackNeed(scheduler.LOOSE_LIMIT, scheduler.PACK_LIMIT))
     assert {path: path.stat().st_ino for path in [*loose(steps), *packs(steps)]} == before
 
 
@@ -171,7 +171,7 @@ def test_objects_are_packed_again_seldom(steps: Steps, monkeypatch: pytest.Monke
     for at in range(rounds):
         for inner in range(2):
             steps.take({f"{name}": b"%d %d %d\n" % (at, inner, name) * 3 for name in range(40)})
-        packed += repack(repository(steps), Due(), CancelToken()).count
+        packed += repack(repository(steps), RepackNeed(), CancelToken()).count
         counts = [index.count for index in survey(str(steps.path)).packs.values()]
         for place, count in enumerate(counts):
             assert place == 0 or count >= 2 * sum(counts[:place])
@@ -394,7 +394,7 @@ def test_a_revoked_one_changes_nothing(steps: Steps, monkeypatch: pytest.MonkeyP
         token.revoke()
 
     monkeypatch.setattr(packing.PathPackBuilder, "write", write)
-    with pytest.raises(Revoked):
+    with pytest.raises(TokenRevoked):
         run(steps, token)
     assert [*loose(steps), *packs(steps)] == before
     assert list((steps.path / module.PACKING).iterdir()) == []

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from snapd.store.maintenance.repack import CancelToken, Revoked
+from snapd.store.maintenance.repack import CancelToken, TokenRevoked
 from snapd.store.maintenance.scheduler import OneAtATime
 
 PATIENCE = 60.0
@@ -27,7 +27,7 @@ class Waiting:
             with self._queue.turn(self.token):
                 self.has_it.set()
                 assert self.give_back.wait(PATIENCE)
-        except Revoked:
+        except TokenRevoked:
             self.called_off.set()
 
     def end(self) -> None:

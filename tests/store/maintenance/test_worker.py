@@ -15,15 +15,15 @@ import pytest
 from snapd.model.errors import IoError, StoreCorrupt
 from snapd.store.maintenance import packing, scheduler
 from snapd.store.maintenance import repack as module
-from snapd.store.maintenance.packing import NOW, Due
-from snapd.store.maintenance.repack import CancelToken, Revoked, repack
+from snapd.store.maintenance.packing import NOW, RepackNeed
+from snapd.store.maintenance.repack import CancelToken, TokenRevoked, repack
 from snapd.workers import processes
 from snapd.workers.processes import ChildProcess
 from tests.store.gate import Gate
 from tests.store.steps import Steps, expire_nothing
 
 ROOT = Path(__file__).parents[3]
-ALWAYS = Due()
+ALWAYS = RepackNeed()
 
 
 @pytest.fixture(autouse=True)
@@ -75,13 +75,13 @@ class Behind:
         return self.raised
 
 
-def consolidated(steps: Steps, due: Due = NOW, token: CancelToken | None = None) -> Behind:
+def consolidated(steps: Steps, due: RepackNeed = NOW, token: CancelToken | None = None) -> Behind:
     return Behind(lambda: repack(steps.store.repository, due, token or CancelToken()))
 
 
 @pytest.mark.parametrize("due", [NOW, ALWAYS])
 def test_this_process_packs_nothing(
-    steps: Steps, monkeypatch: pytest.MonkeyPatch, children: list[ChildProcess], due: Due
+    steps: Steps, monkeypatch: pytest.MonkeyPatch, children: list[ChildProcess], due: RepackNeed
 ) -> None:
     def never(*_: object) -> None:
         raise AssertionError
@@ -98,7 +98,7 @@ def test_this_process_packs_nothing(
 
 def test_nothing_is_done_below_the_limits(steps: Steps, children: list[ChildProcess]) -> None:
     before = files(steps)
-    done = repack(steps.store.repository, Due(len(before), 1), CancelToken())
+    done = repack(steps.store.repository, RepackNeed(len(before), 1), CancelToken())
     assert (done.count, done.loose_left, done.packs_left) == (0, len(before), 0)
     assert files(steps) == before
     assert leftovers(steps) == []
@@ -107,7 +107,7 @@ def test_nothing_is_done_below_the_limits(steps: Steps, children: list[ChildProc
 
 @pytest.mark.parametrize(("due", "nicer"), [(NOW, 0), (ALWAYS, 10)])
 def test_it_gives_way_where_nobody_waits_for_it(
-    steps: Steps, gate: Gate, children: list[ChildProcess], due: Due, nicer: int
+    steps: Steps, gate: Gate, children: list[ChildProcess], due: RepackNeed, nicer: int
 ) -> None:
     behind = consolidated(steps, due)
     waits = gate.wait()
@@ -189,7 +189,7 @@ def test_to_revoke_ends_the_process(steps: Steps, gate: Gate, children: list[Chi
     behind = consolidated(steps, NOW, token)
     waits = gate.wait()
     token.revoke()
-    assert isinstance(behind.end(), Revoked)
+    assert isinstance(behind.end(), TokenRevoked)
     assert is_gone(children[0])
     os.close(waits)
     assert files(steps) == before
@@ -209,7 +209,7 @@ def test_who_is_revoked_before_ends_it_too(
 
     monkeypatch.setattr(processes, "ChildProcess", late)
     before = files(steps)
-    assert isinstance(consolidated(steps, NOW, token).end(), Revoked)
+    assert isinstance(consolidated(steps, NOW, token).end(), TokenRevoked)
     assert is_gone(children[0])
     assert files(steps) == before
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.durable import Damaged
+from snapd.store.files.durable import DamagedData
 from snapd.store.objects import pack_reader
 from snapd.store.objects.codec import object_id
 from snapd.store.objects.pack_entry import packed_blob, read_head
@@ -43,7 +43,7 @@ def test_each_object_is_checked(pack: str, monkeypatch: pytest.MonkeyPatch, stre
         oid = object_id("blob", content)
         assert reader.check(oid, offsets[oid], offsets.get) == ("blob", len(content), b"")
         assert reader.object_at(offsets[oid], offsets.get) == ("blob", content)
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedData):
             reader.check(object_id("tree", content), offsets[oid], offsets.get)
 
 
@@ -72,7 +72,7 @@ def test_no_damage_is_taken_for_an_object(pack: str, monkeypatch: pytest.MonkeyP
         path.write_bytes(data)
         reader = PackReader(str(path), object_cache(1 << 20, 1 << 20))
         assert reader.read(oid, offsets[oid], offsets.get) is None
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedData):
             reader.check(oid, offsets[oid], offsets.get)
 
 
@@ -86,5 +86,5 @@ def test_a_file_that_is_a_pipe_has_no_objects(tmp_path: Path) -> None:
 @pytest.mark.parametrize("start", [b"\xb5", b"\xe5\x0a"], ids=["size", "distance"])
 def test_a_number_without_end_is_not_read(start: bytes) -> None:
     """It would be made digit by digit: a mebibyte of them took half a minute."""
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedData):
         read_head(start + b"\xff" * 40 + b"\x01")

@@ -8,7 +8,8 @@ import attrs
 
 from snapd.model.timeline import (
     Event,
-    Operated,
+    OperationDone,
+    Reversal,
     Session,
     SessionEnded,
     SessionStarted,
@@ -18,8 +19,7 @@ from snapd.model.timeline import (
     StepBegun,
     StepEnded,
     Summary,
-    Turned,
-    Undone,
+    UndoneShare,
 )
 from snapd.store.store import Store
 
@@ -91,14 +91,14 @@ class Model:
                     state="applied",
                     claims=what.claims,
                 )
-            elif isinstance(what, Operated):
+            elif isinstance(what, OperationDone):
                 for turned in what.turned:
                     if turned.step_id is not None and not is_void(turned):
                         found[turned.name] = attrs.evolve(found[turned.name], state=turned.state)
         return found
 
-    def operations(self) -> dict[str, Operated]:
-        return {event.what.operation_id: event.what for event in self.events if isinstance(event.what, Operated)}
+    def operations(self) -> dict[str, OperationDone]:
+        return {event.what.operation_id: event.what for event in self.events if isinstance(event.what, OperationDone)}
 
     def left_with(self, step_id: str, ended: Event) -> SnapshotId | None:
         """What was there when the client of a step went; where it did not, when the step ended."""
@@ -149,9 +149,9 @@ class Model:
         groups = [(*span.steps, *span.left) for span in spans if step_id in (*span.steps, *span.left)]
         return [other for other in dict.fromkeys(itertools.chain.from_iterable(groups)) if other != step_id]
 
-    def taken_back(self) -> list[tuple[Undone, bool]]:
+    def taken_back(self) -> list[tuple[UndoneShare, bool]]:
         """What was taken back and not done again, in the order of time; and whether it can be done again."""
-        found: list[tuple[Undone, bool]] = []
+        found: list[tuple[UndoneShare, bool]] = []
         session_of: dict[str, str] = {}
         for event in self.events:
             what = event.what
@@ -160,7 +160,7 @@ class Model:
             elif isinstance(what, StepEnded) and what.changed:
                 session = session_of[what.step_id]
                 found = [(one, can and session_of.get(one.name, session) != session) for one, can in found]
-            elif isinstance(what, Operated):
+            elif isinstance(what, OperationDone):
                 if what.is_own:
                     found = [(one, can and one.name in session_of) for one, can in found]
                 for turned in what.turned:
@@ -176,7 +176,7 @@ class Model:
                     if turned.left is None:
                         found = [(one, can) for one, can in found if one.name != turned.name]
                     if turned.state != "applied":
-                        found.append((Undone(turned.name, what.operation_id), True))
+                        found.append((UndoneShare(turned.name, what.operation_id), True))
         return found
 
     def states(self) -> dict[str, str]:
@@ -196,7 +196,7 @@ class Model:
         seen = [(event.seq, event.seen) for event in self.events if event.seen is not None]
         return max((seq for seq, span in seen if step_id in span.steps or (heard and step_id in span.left)), default=0)
 
-    def redoable(self, session_id: str) -> list[Undone]:
+    def redoable(self, session_id: str) -> list[UndoneShare]:
         steps = self.steps()
         taken = [one for one, can in reversed(self.taken_back()) if can and one.name in steps]
         return [one for one in taken if steps[one.name].begun.session_id == session_id]
@@ -257,7 +257,7 @@ class Model:
             assert (None if unit is None else unit.state) == states.get(operation_id)
             assert unit is None or unit.to == next(event.head for event in self.events if event.what == operation)
         changed = {name: self.last_change(name) for name, step in self.steps().items() if step.state != "undone"}
-        seqs = {event.what.operation_id: event.seq for event in self.events if isinstance(event.what, Operated)}
+        seqs = {event.what.operation_id: event.seq for event in self.events if isinstance(event.what, OperationDone)}
         changed |= {name: seqs[name] for name, state in states.items() if state != "undone"}
         begun = {event.what.step_id: event.seq for event in self.events if isinstance(event.what, StepBegun)} | seqs
         dropped = {name for name, summary in self.summaries.items() if summaries and summary.is_empty}
@@ -273,7 +273,7 @@ class Model:
             assert timeline.events(middle, 3) == tuple([event for event in newest if event.seq < middle][:3])
 
 
-def is_void(turned: Turned) -> bool:
+def is_void(turned: Reversal) -> bool:
     """Whether an older snapd called a step undone of which it took back nothing."""
     anything = turned.effects or turned.made_directories or turned.removed_directories
     return turned.left is None and turned.again is None and turned.state == "undone" and not anything

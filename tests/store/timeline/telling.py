@@ -14,7 +14,8 @@ from snapd.model.timeline import (
     Event,
     EventPayload,
     FileSummary,
-    Operated,
+    OperationDone,
+    Reversal,
     SessionEnded,
     SessionStarted,
     SnapshotId,
@@ -23,7 +24,6 @@ from snapd.model.timeline import (
     StepEnded,
     StepsLeft,
     Summary,
-    Turned,
 )
 from snapd.store.store import Store
 from tests.store.steps import write_tree
@@ -107,7 +107,7 @@ class Telling:
         found = self.store.identify(self._snapshot)
         before = self.model.head
         seen = None
-        if before is not None and before != found and not isinstance(what, Operated):
+        if before is not None and before != found and not isinstance(what, OperationDone):
             seen = Span(before, found, self.working(), self.left())
         return Event(self.store.timeline.next_seq, self.now, found, seen, what)
 
@@ -184,12 +184,12 @@ class Telling:
             Effect(b"a.txt", None, Entry(REGULAR, merged)),
             Effect(b'raw \xff\n"', Entry(REGULAR, merged), None),
         )
-        turns: list[Turned] = []
+        turns: list[Reversal] = []
         for step, undone in turned.items():
-            made = Turned(step, "undone" if undone else "applied", effects, (b"made",), (b"gone\xfe",))
+            made = Reversal(step, "undone" if undone else "applied", effects, (b"made",), (b"gone\xfe",))
             taken = [one for one, _ in self.model.taken_back() if one.name == step]
             if older:
-                turns.append(made if not rest else Turned(step, made.state, ()))
+                turns.append(made if not rest else Reversal(step, made.state, ()))
             elif undone:
                 left = (b"left\xff",) if rest else ()
                 turns.append(attrs.evolve(made, left=left, state="partly" if rest else "undone", moved=((b"n", b"o"),)))
@@ -198,7 +198,7 @@ class Telling:
                 state: Literal["applied", "partly"] = "partly" if partly else "applied"
                 turns.append(attrs.evolve(made, again=each.operation_id, rest=(b"a.txt",) if rest else (), state=state))
         if other is not None:
-            made = Turned(
+            made = Reversal(
                 None, "partly" if rest else "undone", effects, left=(b"left",) if rest else (), operation_id=other
             )
             taken = [one for one, _ in self.model.taken_back() if one.name == other]
@@ -208,7 +208,7 @@ class Telling:
                 made = attrs.evolve(made, rest=(b"a.txt",) if rest else ())
             turns.append(made)
         kind = "undo" if session is not None or other is not None else "restore"
-        return self.tell(Operated(name, kind, session, before, tuple(turns), undoes, "message", "part", root))
+        return self.tell(OperationDone(name, kind, session, before, tuple(turns), undoes, "message", "part", root))
 
     def summarize(self, step: str) -> None:
         """Keeps a summary."""

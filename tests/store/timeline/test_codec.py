@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from snapd.model.errors import InvalidParams, StoreCorrupt
 from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, Entry, UncapturedChange
 from snapd.model.timeline import (
-    Edited,
+    ChangesKept,
     Effect,
     Event,
     FileSummary,
     Intent,
-    Kept,
     MessageSent,
-    Operated,
+    OperationDone,
+    Reversal,
     SessionEnded,
     SessionStarted,
     SnapshotId,
@@ -29,7 +29,7 @@ from snapd.model.timeline import (
     StepEnded,
     StepsLeft,
     Summary,
-    Turned,
+    TextEdited,
 )
 from snapd.store.timeline.codec import (
     VERSION,
@@ -57,7 +57,7 @@ effects = st.builds(Effect, paths, entries, entries)
 lists = st.lists(paths, max_size=3).map(tuple)
 uncaptured = st.lists(st.builds(UncapturedChange, paths, st.booleans()), max_size=3).map(tuple)
 turned = st.builds(
-    Turned,
+    Reversal,
     maybe,
     st.sampled_from(["applied", "partly", "undone"]),
     st.lists(effects, max_size=3).map(tuple),
@@ -70,14 +70,14 @@ turned = st.builds(
     maybe,
 )
 operated = st.builds(
-    Operated,
+    OperationDone,
     operation_id=texts,
     kind=st.sampled_from(["restore", "revert", "undo", "redo", "unrevert", "hunks"]),
     session_id=maybe,
     before=snapshots,
     turned=st.lists(turned, max_size=3).map(tuple),
     effects=st.none() | st.lists(effects, max_size=3).map(tuple),
-    **{name: maybe for name in attrs.fields_dict(Operated) if name in ("undoes", "message_id", "part_id", "root")},
+    **{name: maybe for name in attrs.fields_dict(OperationDone) if name in ("undoes", "message_id", "part_id", "root")},
 )
 happenings = st.one_of(
     st.builds(SessionStarted, texts, maybe, maybe),
@@ -85,10 +85,12 @@ happenings = st.one_of(
     st.builds(MessageSent, texts, texts, maybe),
     st.builds(StepBegun, texts, texts, numbers, maybe, maybe, maybe, maybe, maybe, st.booleans(), st.none() | numbers),
     st.builds(StepsLeft, st.lists(texts, max_size=3).map(tuple)),
-    st.builds(Edited, lists, st.lists(texts, max_size=3).map(tuple), st.booleans()),
+    st.builds(TextEdited, lists, st.lists(texts, max_size=3).map(tuple), st.booleans()),
     st.builds(StepEnded, texts, st.none() | lists, st.booleans(), st.booleans(), uncaptured, maybe),
     operated,
-    st.builds(Kept, st.lists(st.tuples(paths, entries), max_size=3).map(tuple), st.lists(texts, max_size=3).map(tuple)),
+    st.builds(
+        ChangesKept, st.lists(st.tuples(paths, entries), max_size=3).map(tuple), st.lists(texts, max_size=3).map(tuple)
+    ),
 )
 events = st.builds(
     Event,
@@ -106,13 +108,13 @@ EXAMPLE = Event(
     milliseconds=5,
     head=SnapshotId(b"h" * 20, b"c" * 20),
     seen=Span(SnapshotId(b"b" * 20, b"c" * 20), SnapshotId(b"h" * 20, b"c" * 20), ("one",), ("two",)),
-    what=Operated(
+    what=OperationDone(
         "operation",
         "undo",
         "session",
         SnapshotId(b"b" * 20, b"c" * 20),
         (
-            Turned(
+            Reversal(
                 "one",
                 "undone",
                 (Effect(b"p", Entry(REGULAR, b"o" * 20), None),),
@@ -250,7 +252,7 @@ def test_an_operation_of_the_second_version() -> None:
     for name in ("left", "again", "rest", "moved", "operation"):
         document["what"]["turned"][0].pop(name, None)
     event, _ = decode_event(json.dumps(document), COMMIT)
-    assert isinstance(event.what, Operated)
+    assert isinstance(event.what, OperationDone)
     (turn,) = event.what.turned
     assert (turn.left, turn.again, turn.rest, turn.moved) == (None, None, (), ())
 

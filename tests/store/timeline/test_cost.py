@@ -11,7 +11,7 @@ from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import StepBegun
 from snapd.store.objects.loose import prepare
 from snapd.store.timeline import chain
-from snapd.store.timeline.chain import Chains, Link
+from snapd.store.timeline.chain import ChainLink, Chains
 from tests.support.system_calls import counted, traced
 
 from .telling import Telling
@@ -75,7 +75,7 @@ def test_after_a_kill_only_the_last_events_are_read(telling: Telling, monkeypatc
     real = chain.decode_link
     numbers: list[int] = []
 
-    def decode(name: str, commit: ObjectId, data: bytes) -> tuple[Link, ObjectId | None]:
+    def decode(name: str, commit: ObjectId, data: bytes) -> tuple[ChainLink, ObjectId | None]:
         found = real(name, commit, data)
         numbers.append(found[0].event.seq)
         return found

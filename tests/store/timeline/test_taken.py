@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from snapd.model.snapshot import Coverage, ObjectId, Snapshot
-from snapd.model.taken import Taken, TakenQuery
-from snapd.model.timeline import Event, Recorded, RecordKind, SnapshotId
+from snapd.model.snapshot_records import SnapshotRecord, SnapshotRecordQuery
+from snapd.model.timeline import Event, RecordKind, SnapshotId, TreeRecorded
 from snapd.store.store import Store
 from tests.support.amounts import amount
 
@@ -36,7 +36,7 @@ def trees(store: Store) -> list[ObjectId]:
     return [tree for alike in found.values() if len(alike) > 4 for tree in alike][:9]
 
 
-def filled(store: Store, source: random.Random) -> list[Taken]:
+def filled(store: Store, source: random.Random) -> list[SnapshotRecord]:
     """Records snapshots, now and then by a clock that went back; gives all of them, oldest first."""
     coverage = store.store_blob(b'{"prefix":"","emptyDirs":[],"skipped":[],"rules":[],"forced":[]}')
     some, milliseconds, model = trees(store), 1_000_000, []
@@ -44,8 +44,8 @@ def filled(store: Store, source: random.Random) -> list[Taken]:
         milliseconds += source.choice((0, 1000, 5000, 5200, -7000))
         snapshot, kind = SnapshotId(source.choice(some), coverage), source.choice(KINDS)
         is_base, seq = source.random() < 0.5, store.timeline.next_seq
-        store.append(Event(seq, milliseconds, None, None, Recorded(kind, snapshot, is_base)))
-        model.append(Taken(2 * seq, seq, kind, snapshot, milliseconds, is_base))
+        store.append(Event(seq, milliseconds, None, None, TreeRecorded(kind, snapshot, is_base)))
+        model.append(SnapshotRecord(2 * seq, seq, kind, snapshot, milliseconds, is_base))
     return model
 
 
@@ -60,8 +60,8 @@ def test_it_finds_what_is_there(store: Store, seed: int) -> None:
                 for taken in newest
                 if (below is None or taken.place < below) and (until is None or taken.milliseconds // 1000 <= until)
             ]
-            assert list(timeline.taken(TakenQuery(until=until), below, 100)) == wanted
-            assert list(timeline.taken(TakenQuery(until=until), below, 2)) == wanted[:2]
+            assert list(timeline.taken(SnapshotRecordQuery(until=until), below, 100)) == wanted
+            assert list(timeline.taken(SnapshotRecordQuery(until=until), below, 2)) == wanted[:2]
     known = {taken.tree for taken in model}
     for tree in trees(store):
         of_it = [taken for taken in newest if taken.tree == tree]
@@ -73,7 +73,7 @@ def test_it_finds_what_is_there(store: Store, seed: int) -> None:
             prefix = tree.hex()[:digits]
             last = {taken.tree: taken for taken in model}.values()
             same = [taken for taken in newest if taken in last and taken.tree.hex().startswith(prefix)]
-            assert list(timeline.taken(TakenQuery(prefix), None, 100)) == same
+            assert list(timeline.taken(SnapshotRecordQuery(prefix), None, 100)) == same
         for name in (tree.hex(), tree.hex()[:3], f"{tree.hex()[:3]}-x", "no hash"):
             others = [other.hex() for other in known if other.hex() != name]
             assert longest(name, timeline.neighbours(name)) == longest(name, others)
@@ -95,17 +95,17 @@ def test_rows_are_made_again_from_the_events(store: Store) -> None:
     model = filled(store, random.Random(3))
     assert model
     store.timeline.forget()
-    assert store.timeline.taken(TakenQuery(), None, 100) == tuple(model[::-1])
+    assert store.timeline.taken(SnapshotRecordQuery(), None, 100) == tuple(model[::-1])
     assert store.timeline.agrees()
     going = {taken.seq for taken in model[:2]}
     store.settle()
     store.timeline.drop([], going)
     staying = tuple([taken for taken in model[::-1] if taken.seq not in going])
-    assert store.timeline.taken(TakenQuery(), None, 100) == staying
+    assert store.timeline.taken(SnapshotRecordQuery(), None, 100) == staying
     assert store.timeline.agrees()
     store.close()
     again = Store(store.path, None)
-    assert again.timeline.taken(TakenQuery(), None, 100) == staying
+    assert again.timeline.taken(SnapshotRecordQuery(), None, 100) == staying
     again.close()
 
 

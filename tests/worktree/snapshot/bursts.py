@@ -21,7 +21,7 @@ from unittest import mock
 
 import attrs
 
-from snapd.core.feed import Tracked
+from snapd.core.feed import TrackNotice
 from snapd.model.call import Call
 from snapd.model.errors import Cancelled, PathOutsideWorkspace, SnapdError
 from snapd.model.snapshot import CaptureSettings, DriftQuery
@@ -290,7 +290,7 @@ class Run:
         for editor in self._editors:
             editor.make(("unmap_all",))
 
-    def _track(self, call: Call | None = None) -> Tracked:
+    def _track(self, call: Call | None = None) -> TrackNotice:
         try:
             return self.bench.workspace.snapshots.track(self._forced, call or Call())
         except PathOutsideWorkspace:

@@ -9,7 +9,7 @@ from itertools import chain, groupby
 import attrs
 
 from snapd.core.actions.history import newest_first
-from snapd.core.actions.review.review import Look, Looking
+from snapd.core.actions.review.review import ReviewView, ReviewViews
 from snapd.core.compare.edits import equal_lines, split_lines
 from snapd.core.compare.text import TextDiffer, is_binary
 from snapd.core.operations.writer import Writer
@@ -18,8 +18,8 @@ from snapd.core.review.changes import (
     BEFORE,
     Attributor,
     FileChange,
-    Lineage,
     LineWriter,
+    NameHistory,
     Texts,
     came_from_elsewhere,
     lineage_of,
@@ -32,7 +32,7 @@ from snapd.model.call import Call
 from snapd.model.errors import FileNotInSnapshot, InvalidParams, IoError, StorageFull
 from snapd.model.paths import shown
 from snapd.model.snapshot import TEN_MIB, Entry, ObjectId, RelPath, Snapshot
-from snapd.model.timeline import Event, Span, Touched
+from snapd.model.timeline import Event, FileChangeRow, Span
 from snapd.model.trees import file_at
 from snapd.store.store import Store
 
@@ -60,7 +60,7 @@ class BlamedLines:
 
 
 @attrs.frozen
-class Blamed:
+class BlameReport:
     """Who wrote the lines of a file, without gaps; and what the project's git could not say."""
 
     lines: tuple[BlamedLines, ...]
@@ -103,7 +103,7 @@ def with_commits(blamed: Iterable[BlamedLines], noted: NotedLines) -> Iterator[B
 
 
 @attrs.frozen
-class GivenText:
+class DatedText:
     """A text that a file had, or may have had; and when, milliseconds since 1970, None if nobody knows."""
 
     data: bytes
@@ -116,7 +116,7 @@ class _LineHistory:
 
     _writer: Writer
     _store: Store
-    _looking: Looking
+    _looking: ReviewViews
     _attributor: Attributor
     _texts: TextDiffer
     _history: FileHistory = attrs.field(init=False)
@@ -135,7 +135,7 @@ class TextBlame(_LineHistory):
     """Says who wrote the lines of texts of files of one workspace."""
 
     def lines(
-        self, path: RelPath, text: GivenText, lines: tuple[int, int] | None, call: Call
+        self, path: RelPath, text: DatedText, lines: tuple[int, int] | None, call: Call
     ) -> tuple[BlamedLines, ...]:
         """Says who wrote the lines of a text, by all that the file was: see `writers_of` and `blamed_lines`.
 
@@ -154,7 +154,7 @@ class TextBlame(_LineHistory):
         writers = writers_of(text.data, text.milliseconds, lambda: self._versions(path, look, texts), texts)
         return blamed_lines(path, writers, lines)
 
-    def _versions(self, path: RelPath, look: Look, texts: Texts) -> Iterator[Version]:
+    def _versions(self, path: RelPath, look: ReviewView, texts: Texts) -> Iterator[Version]:
         """All that was at a path, and what these files were before they came there."""
         unrecorded = [change for change in look.unrecorded if change.path == path]
         source = next((change.source for change in unrecorded if change.source is not None), None)
@@ -231,7 +231,7 @@ _FILES = 16
 
 
 @attrs.frozen
-class _Asked:
+class _BlameTarget:
     """The file that a request is about.
 
     Attributes:
@@ -261,7 +261,7 @@ class _Beginning:
 
 
 @attrs.frozen
-class _Known:
+class _FoldedFile:
     """A file as events up to `seq` made it, which will not become somebody else's; `epoch` is the timeline's."""
 
     epoch: int
@@ -274,10 +274,10 @@ class _Known:
 class Blame(_LineHistory):
     """Says who wrote the lines of files of one workspace, and what the project's git knows of lines from before."""
 
-    _attesting: Attesting
-    _known: dict[RelPath, _Known] = attrs.field(factory=dict, init=False)
+    _attesting: NoteAttribution
+    _known: dict[RelPath, _FoldedFile] = attrs.field(factory=dict, init=False)
 
-    def lines(self, path: RelPath, tree: ObjectId | None, lines: tuple[int, int] | None, call: Call) -> Blamed:
+    def lines(self, path: RelPath, tree: ObjectId | None, lines: tuple[int, int] | None, call: Call) -> BlameReport:
         """Says who wrote the lines of a file, in a snapshot or as it is in the work tree; see `blamed_lines`.
 
         A line that an undo, a redo or a restore brought back is still of whoever wrote it first. What changed while
@@ -307,18 +307,18 @@ class Blame(_LineHistory):
         blamed = blamed_lines(path, fold.writers, lines)
         before = [range(each.start - 1, each.start - 1 + each.count) for each in blamed if each.is_before]
         if not before:
-            return Blamed(blamed)
+            return BlameReport(blamed)
         names = tuple(dict.fromkeys((path, *beginning.names)))
         noted = self._attesting.noted(names, fold.lines, before, beginning.milliseconds, texts)
-        return Blamed(tuple(with_commits(blamed, noted)), noted.problems)
+        return BlameReport(tuple(with_commits(blamed, noted)), noted.problems)
 
-    def _now(self, path: RelPath, call: Call) -> _Asked:
+    def _now(self, path: RelPath, call: Call) -> _BlameTarget:
         with self._writer.turn(call):
             look = self._looking.look(call)
         unrecorded = [each for each in look.unrecorded if each.path == path]
-        return _Asked(look.last + 1, self._entry(look.snapshot, path), unrecorded)
+        return _BlameTarget(look.last + 1, self._entry(look.snapshot, path), unrecorded)
 
-    def _then(self, path: RelPath, tree: ObjectId) -> _Asked:
+    def _then(self, path: RelPath, tree: ObjectId) -> _BlameTarget:
         timeline = self._store.timeline
         snapshot = self._store.find(tree)
         entry = self._entry(snapshot, path)
@@ -326,31 +326,31 @@ class Blame(_LineHistory):
         assert taken is not None
         recorded = timeline.event(taken.seq)
         if recorded is not None and recorded.head is not None and recorded.head.tree == tree:
-            return _Asked(taken.seq + 1, entry, (), taken.milliseconds)
+            return _BlameTarget(taken.seq + 1, entry, (), taken.milliseconds)
         after: Event | None = None
         for event in newest_first(timeline):
             if event.seq < taken.seq:
                 break
             after = event
         else:
-            return _Asked(0, entry, (), taken.milliseconds)
+            return _BlameTarget(0, entry, (), taken.milliseconds)
         if event.head is None:
-            return _Asked(event.seq + 1, entry, (), taken.milliseconds)
+            return _BlameTarget(event.seq + 1, entry, (), taken.milliseconds)
         # whoever was at work until the next event was so by then
         span = Span(event.head, taken.snapshot, () if after is None or after.seen is None else after.seen.steps)
         files = touched(self._store, event.seq + 1, "seen", span.before.tree, span.after.tree)
         unrecorded = [each for each in self._attributor.unrecorded(files, span) if each.path == path]
-        return _Asked(event.seq + 1, entry, unrecorded, taken.milliseconds)
+        return _BlameTarget(event.seq + 1, entry, unrecorded, taken.milliseconds)
 
     def _entry(self, snapshot: Snapshot, path: RelPath) -> Entry | None:
         return file_at(self._store.entry_in, snapshot.tree, path)
 
-    def _fold(self, path: RelPath, asked: _Asked, texts: Texts) -> tuple[FileFold | None, _Beginning]:
+    def _fold(self, path: RelPath, asked: _BlameTarget, texts: Texts) -> tuple[FileFold | None, _Beginning]:
         """A file as the events before a request's made it, None if none of them did anything to it; how it began."""
         timeline = self._store.timeline
         before = asked.before
         known = self._known.pop(path, None)
-        newer: Sequence[Touched] = ()
+        newer: Sequence[FileChangeRow] = ()
         if known is not None and known.epoch == timeline.epoch and known.seq < before:
             newer = timeline.touched_of(path, before, known.seq)
         else:
@@ -359,7 +359,7 @@ class Blame(_LineHistory):
             line = lineage_of(timeline, path, before)
             known = None
         else:
-            line = Lineage(newer, [])
+            line = NameHistory(newer, [])
         fold = None if known is None else known.fold.copy()
         beginning = self._beginning(path, asked, line) if known is None else known.beginning
         opened = {step.step_id for step in timeline.open_steps()}
@@ -369,17 +369,19 @@ class Blame(_LineHistory):
             if is_settled and seen is not None and not opened.isdisjoint((*seen.steps, *seen.left)):
                 # once these steps end, the change may be somebody else's
                 is_settled = False
-                settled = _Known(timeline.epoch, event.seq - 1, fold.copy(), beginning) if fold is not None else None
+                settled = (
+                    _FoldedFile(timeline.epoch, event.seq - 1, fold.copy(), beginning) if fold is not None else None
+                )
             fold = self._history.added(fold, changes, line.replaced, texts)
         if is_settled and fold is not None:
-            settled = _Known(timeline.epoch, before - 1, fold.copy(), beginning)
+            settled = _FoldedFile(timeline.epoch, before - 1, fold.copy(), beginning)
         if settled is not None:
             self._known[path] = settled
             if len(self._known) > _FILES:
                 del self._known[next(iter(self._known))]
         return fold, beginning
 
-    def _beginning(self, path: RelPath, asked: _Asked, line: Lineage) -> _Beginning:
+    def _beginning(self, path: RelPath, asked: _BlameTarget, line: NameHistory) -> _Beginning:
         names = tuple(dict.fromkeys((path, *(row.path for row in reversed(line.rows)))))
         if not line.rows and not asked.unrecorded:
             return _Beginning(names, asked.milliseconds)
@@ -394,7 +396,7 @@ _NAMES = 4
 
 
 @attrs.frozen
-class Attesting:
+class NoteAttribution:
     """Says what the project's git says about lines from before."""
 
     _notes: Notes

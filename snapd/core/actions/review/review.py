@@ -8,27 +8,27 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import attrs
 
 from snapd.core.compare.text import TextDiffer
-from snapd.core.feed import EventLog, NumberedNotice, PacedThread, Reviewed
+from snapd.core.feed import EventLog, NumberedNotice, PacedThread, ReviewNotice
 from snapd.core.operations.patch import FileGoal, Patch, Target
 from snapd.core.operations.runner import OperationOptions, Request, Runner
 from snapd.core.operations.writer import Writer
 from snapd.core.review.baseline import Baseline
 from snapd.core.review.changes import Attributor, FileChange, Texts, touched
-from snapd.core.review.choice import Choice, Reverted, kept, reverted
-from snapd.core.review.fold import FileFold, PendingFile, PendingTexts, Rested
+from snapd.core.review.choice import Choice, FileRevert, kept, reverted
+from snapd.core.review.fold import FileFold, FoldSummary, PendingFile, PendingTexts
 from snapd.core.review.pending import PendingFiles, listed, view
 from snapd.model.call import Call
 from snapd.model.errors import FileChanged
 from snapd.model.paths import shown
 from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
-from snapd.model.timeline import Kept, SessionId, StepId
+from snapd.model.timeline import ChangesKept, SessionId, StepId
 from snapd.model.trees import file_at
 from snapd.store.store import Store
 
 
 @attrs.frozen
-class Look:
+class ReviewView:
     """The work tree at one time.
 
     Attributes:
@@ -43,7 +43,7 @@ class Look:
 
 
 @attrs.frozen(eq=False)
-class Looking:
+class ReviewViews:
     """Looks at the work tree of one workspace.
 
     Args:
@@ -56,7 +56,7 @@ class Looking:
     _store: Store
     _attributor: Attributor
 
-    def look(self, call: Call, *, records: bool = True) -> Look:
+    def look(self, call: Call, *, records: bool = True) -> ReviewView:
         """Captures the work tree. The caller has the right to write.
 
         Args:
@@ -72,13 +72,13 @@ class Looking:
         last = self._store.timeline.next_seq - 1
         span = self._writer.span(self._store.identify(snapshot))
         if span is None:
-            return Look(snapshot, last, ())
+            return ReviewView(snapshot, last, ())
         files = touched(self._store, last + 1, "seen", span.before.tree, span.after.tree)
-        return Look(snapshot, last, self._attributor.unrecorded(files, span))
+        return ReviewView(snapshot, last, self._attributor.unrecorded(files, span))
 
 
 @attrs.define(eq=False)
-class Reverting:
+class ReviewReverts:
     """What becomes of the files whose pending changes are reverted.
 
     Args:
@@ -94,7 +94,7 @@ class Reverting:
     # files that moved, by their new names
     _moves: dict[RelPath, tuple[FileFold, Baseline]] = attrs.field(factory=dict, init=False)
 
-    def add(self, fold: FileFold, found: Reverted) -> None:
+    def add(self, fold: FileFold, found: FileRevert) -> None:
         """Adds a file with pending changes.
 
         Args:
@@ -207,7 +207,7 @@ class Review:
 
     _writer: Writer
     _store: Store
-    _looking: Looking
+    _looking: ReviewViews
     _pending_files: PendingFiles
     _texts: TextDiffer
     _runner: Runner
@@ -289,7 +289,7 @@ class Review:
             if chosen:
                 files = [(file.path, self._kept(choice, folds[file.path], call)) for file in chosen]
                 steps = {step for file in chosen for step in file.owners}
-                self._writer.track(look.snapshot, Kept(tuple(files), tuple(sorted(steps))), call)
+                self._writer.track(look.snapshot, ChangesKept(tuple(files), tuple(sorted(steps))), call)
                 folds = self._folds(self._looking.look(call), call)
             return _page(choice.among(self._views(folds, call)), None, None)
 
@@ -312,7 +312,7 @@ class Review:
             look = self._looking.look(call, records=options.expect is None)
             seen, folds = look.snapshot, self._folds(look, call)
             reading = self._reading(call)
-            reverting = Reverting(self._store, seen)
+            reverting = ReviewReverts(self._store, seen)
             for file in self._chosen(choice, folds, call):
                 fold, shown_file = self._texts_of(folds[file.path], call)
                 overwrites = options.on_conflict_of(file.path) == "overwrite"
@@ -332,10 +332,10 @@ class Review:
     def _reading(self, call: Call) -> Texts:
         return Texts(self._store, self._texts, call)
 
-    def _folds(self, look: Look, call: Call) -> Mapping[RelPath, FileFold | Rested]:
+    def _folds(self, look: ReviewView, call: Call) -> Mapping[RelPath, FileFold | FoldSummary]:
         return self._pending_files.at(look.last, look.unrecorded, self._reading(call))
 
-    def _views(self, files: Mapping[RelPath, FileFold | Rested], call: Call) -> list[PendingFile]:
+    def _views(self, files: Mapping[RelPath, FileFold | FoldSummary], call: Call) -> list[PendingFile]:
         """Shows files, ordered by path."""
         shown_files = []
         for path in sorted(files):
@@ -343,7 +343,7 @@ class Review:
             shown_files.append(listed(files[path], self._reading(call)))
         return shown_files
 
-    def _texts_of(self, file: FileFold | Rested, call: Call) -> tuple[FileFold, PendingTexts]:
+    def _texts_of(self, file: FileFold | FoldSummary, call: Call) -> tuple[FileFold, PendingTexts]:
         reading = self._reading(call)
         fold = self._pending_files.fold(file, reading)
         return fold, view(fold, reading)
@@ -352,7 +352,7 @@ class Review:
         """Follows the history so far without the right to write: the first time, that takes a while."""
         self._pending_files.at(self._store.timeline.next_seq - 1, (), self._reading(call))
 
-    def _chosen(self, choice: Choice, folds: Mapping[RelPath, FileFold | Rested], call: Call) -> list[PendingFile]:
+    def _chosen(self, choice: Choice, folds: Mapping[RelPath, FileFold | FoldSummary], call: Call) -> list[PendingFile]:
         views = self._views(folds, call)
         shown_now = {file.path: file.id for file in views}
         for path, id_ in choice.expect.items():
@@ -365,7 +365,7 @@ class Review:
                 )
         return choice.named(views)
 
-    def _kept(self, choice: Choice, file: FileFold | Rested, call: Call) -> Entry | None:
+    def _kept(self, choice: Choice, file: FileFold | FoldSummary, call: Call) -> Entry | None:
         """What the baseline of a file becomes."""
         fold, shown_file = self._texts_of(file, call)
         text = kept(choice, fold, shown_file, self._reading(call))
@@ -404,7 +404,7 @@ class PendingFeed:
         self._switching = threading.Lock()
         self._running: PacedThread | None = None
         self._closed = False
-        self._announced: Reviewed | None = None
+        self._announced: ReviewNotice | None = None
         event_log.listen(self._hear)
 
     def begin(self) -> None:
@@ -429,12 +429,12 @@ class PendingFeed:
 
     def _hear(self, notice: NumberedNotice) -> None:
         running = self._running
-        if running is not None and not isinstance(notice.event, Reviewed):
+        if running is not None and not isinstance(notice.event, ReviewNotice):
             running.hear()
 
     def _look(self, call: Call) -> bool:
         page = self._review.page(Choice(), call, limit=0)
-        now = Reviewed(page.count, page.additions, page.deletions)
+        now = ReviewNotice(page.count, page.additions, page.deletions)
         if now != self._announced:
             self._announced = now
             self._event_log.publish(now)

@@ -18,7 +18,7 @@ from snapd.core.compare.threeway import (
     NO_DECISIONS,
     Overlap,
     Overlay,
-    TakenBack,
+    StepReversal,
     combined,
     deltas_of,
     merge,
@@ -27,12 +27,22 @@ from snapd.core.compare.threeway import (
 )
 from snapd.core.operations.directory_moves import moved_contents
 from snapd.core.operations.patch import FileGoal, Patch, Target
-from snapd.core.operations.runner import Prepared
+from snapd.core.operations.runner import StartState
 from snapd.model.call import Call
 from snapd.model.paths import parents
 from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Decision, Entry, FileOutcome, OnConflict, RelPath, Snapshot
-from snapd.model.timeline import Operated, Operation, OperationId, SessionId, SnapshotId, Step, Turned, Undone, UndoUnit
+from snapd.model.timeline import (
+    Operation,
+    OperationDone,
+    OperationId,
+    Reversal,
+    SessionId,
+    SnapshotId,
+    Step,
+    UndoneShare,
+    UndoUnit,
+)
 from snapd.store.adopt import ProjectBlobs
 from snapd.store.store import Store
 from snapd.worktree.git.repository import files_of_other_branches
@@ -78,13 +88,13 @@ class UndoTask:
 
     def turned(
         self,
-        taken: TakenBack,
+        taken: StepReversal,
         made: tuple[RelPath, ...],
         removed: tuple[RelPath, ...],
         blocked: set[RelPath],
         *,
         settled: bool,
-    ) -> Turned:
+    ) -> Reversal:
         """Makes the record of the timeline.
 
         Args:
@@ -96,7 +106,7 @@ class UndoTask:
         """
         missed = set() if settled else {*taken.conflicting, *blocked.intersection(self.made)}
         is_step = isinstance(self.unit, Step)
-        turned = Turned(
+        turned = Reversal(
             self.unit.name if is_step else None,
             self.state,
             taken.effects,
@@ -145,7 +155,7 @@ class DirectoryOverlay:
         self._emptied: dict[RelPath, Target] = {}
         self.blocked: set[RelPath] = set()
 
-    def take_back(self, task: UndoTask, taken: TakenBack) -> tuple[tuple[RelPath, ...], tuple[RelPath, ...]]:
+    def take_back(self, task: UndoTask, taken: StepReversal) -> tuple[tuple[RelPath, ...], tuple[RelPath, ...]]:
         """Takes back what a step did to directories.
 
         Args:
@@ -270,7 +280,9 @@ class UndoPlanner:
             is_change=bool(own.files or own.directories),
         )
 
-    def to_redo(self, session_id: SessionId | None, undone: Sequence[Undone], count: int, call: Call) -> list[UndoTask]:
+    def to_redo(
+        self, session_id: SessionId | None, undone: Sequence[UndoneShare], count: int, call: Call
+    ) -> list[UndoTask]:
         """Finds what there is to do again.
 
         Args:
@@ -283,10 +295,10 @@ class UndoPlanner:
         Returns:
             The tasks in order, the last taken back first.
         """
-        chosen: dict[Undone, UndoTask] = {}
+        chosen: dict[UndoneShare, UndoTask] = {}
         names: set[str] = set()
         # an operation may have taken back a thousand steps: read it once
-        operations: dict[OperationId, Operated] = {}
+        operations: dict[OperationId, OperationDone] = {}
         for one in undone:
             if one in chosen:
                 continue
@@ -302,13 +314,13 @@ class UndoPlanner:
                         chosen[each] = self._again(each, operations.get(each.operation_id), call)
         return list(chosen.values())
 
-    def _down_to(self, name: str, operation_id: OperationId) -> list[Undone]:
+    def _down_to(self, name: str, operation_id: OperationId) -> list[UndoneShare]:
         """Lists what was taken back of a unit since an operation, newest first, and with it; none if it was redone."""
         undone = list(reversed(self._store.timeline.undone(name)))
         at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
         return undone[: at + 1] if at is not None else []
 
-    def _again(self, undone: Undone, operation: Operated | None, call: Call) -> UndoTask:
+    def _again(self, undone: UndoneShare, operation: OperationDone | None, call: Call) -> UndoTask:
         call.check()
         operation = operation or self._step_changes.operation(undone)
         turn = next(turn for turn in operation.turned if turn.name == undone.name)
@@ -343,7 +355,7 @@ class UndoPlanner:
         found = own_moves(self._step_changes.spans(unit), self._store.renames)
         return {new: old for new, old in found.items() if new in files and old in files}
 
-    def reverted(self, undone: Sequence[Undone]) -> list[Undone]:
+    def reverted(self, undone: Sequence[UndoneShare]) -> list[UndoneShare]:
         """Filters what was taken back for what `session/revert` took back."""
         # an operation may have taken back a thousand steps: read it once
         operations = {one.operation_id: one for one in undone}
@@ -352,7 +364,7 @@ class UndoPlanner:
 
     # -- the plan
 
-    def patch(self, tasks: Sequence[UndoTask], prepared: Prepared, recorded: Collection[str], call: Call) -> Patch:
+    def patch(self, tasks: Sequence[UndoTask], prepared: StartState, recorded: Collection[str], call: Call) -> Patch:
         """Says what some tasks make, one after the other, of the files as they are.
 
         Args:
@@ -366,10 +378,10 @@ class UndoPlanner:
         """
         on_conflict, decisions = prepared.options.on_conflict, prepared.options.decisions
         overlay = self._overlay(call)
-        done: list[TakenBack] = []
+        done: list[StepReversal] = []
         targets: dict[RelPath, Target] = {}
         pairs: list[tuple[RelPath, RelPath]] = []
-        turned: list[Turned] = []
+        turned: list[Reversal] = []
         directories = DirectoryOverlay(self._work_tree, overlay)
         for task in tasks:
             taken = self._take_back(overlay, task, prepared.seen, on_conflict, decisions, call)
@@ -430,7 +442,7 @@ class UndoPlanner:
                 if _is_conflict(outcome):
                     yield task, outcome, overlay.get(outcome.path)
 
-    def _where_absent(self, task: UndoTask, taken: TakenBack, call: Call) -> TakenBack:
+    def _where_absent(self, task: UndoTask, taken: StepReversal, call: Call) -> StepReversal:
         """Says where the changes of a step are that the files lack; those that another branch has stay in force."""
         places: dict[RelPath, tuple[str, bytes | None]] = {}
         left = {path: task.files[path][-1].new for path in taken.absent}
@@ -474,7 +486,7 @@ class UndoPlanner:
         on_conflict: OnConflict,
         decisions: Mapping[RelPath, Decision],
         call: Call,
-    ) -> TakenBack:
+    ) -> StepReversal:
         def merge_checked(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
             call.check()
             return merge(self._store, base, ours, theirs)
@@ -495,8 +507,8 @@ def _is_conflict(outcome: FileOutcome | None) -> bool:
 
 
 def _of_which_anything_was_done(
-    tasks: Sequence[UndoTask], turned: Sequence[Turned], done: Sequence[TakenBack]
-) -> list[Turned]:
+    tasks: Sequence[UndoTask], turned: Sequence[Reversal], done: Sequence[StepReversal]
+) -> list[Reversal]:
     """Drops the records of units of which nothing is taken back, or done again: these stay as they are."""
     did = {
         turn.name

@@ -12,12 +12,12 @@ from snapd.core.actions.sessions import OTHER_NOTICES, WITH_OTHERS, Sessions
 from snapd.core.actions.step_changes import IN_FORCE, StepChanges
 from snapd.core.actions.undo.contested import ContestedFiles
 from snapd.core.actions.undo.planner import UndoPlanner, UndoTask, wanted_by_tasks
-from snapd.core.answers import Turning
+from snapd.core.answers import UndoResult
 from snapd.core.attribution import Delta
 from snapd.core.compare.edits import Hunk, hunks, without
 from snapd.core.compare.text import TextDiffer, is_binary
 from snapd.core.operations.patch import Patch
-from snapd.core.operations.runner import OperationOptions, Prepared, Request, Runner
+from snapd.core.operations.runner import OperationOptions, Request, Runner, StartState
 from snapd.core.operations.writer import Writer
 from snapd.model.call import Call
 from snapd.model.errors import InvalidParams, NothingToRedo, NothingToUndo, UnknownStep
@@ -30,7 +30,7 @@ _REDO = "'snapd redo' does again what was undone last"
 
 
 @attrs.frozen
-class Wanted:
+class UndoRequest:
     """What to take back: the first of these that is given decides.
 
     Attributes:
@@ -84,7 +84,7 @@ class UndoSteps:
 
     # -- steps
 
-    def undo(self, wanted: Wanted, options: OperationOptions, call: Call) -> Turning:
+    def undo(self, wanted: UndoRequest, options: OperationOptions, call: Call) -> UndoResult:
         """Takes back steps, and operations such as a restore.
 
         Of what was taken back before, this takes back what conflicted then. Among the last, an open step whose client
@@ -96,7 +96,7 @@ class UndoSteps:
             NothingToUndo: nothing is left to take back.
         """
 
-        def undo(options: OperationOptions) -> Turning:
+        def undo(options: OperationOptions) -> UndoResult:
             tasks = self._tasks(wanted, options, call)
             session_id = wanted.session_id or _common(tasks)
             return self._carry_out("undo", session_id, tasks, options, call, root=wanted.step_id)
@@ -107,7 +107,7 @@ class UndoSteps:
                 self._sessions.known(wanted.session_id)
             return self._as_expected(undo, options)
 
-    def redo(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> Turning:
+    def redo(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> UndoResult:
         """Does up to `count` steps again, the last one taken back first.
 
         Args:
@@ -152,7 +152,7 @@ class UndoSteps:
                     "no step of the session belongs to that message or part", messageId=message_id, partId=part_id
                 )
 
-            def revert(options: OperationOptions) -> Turning:
+            def revert(options: OperationOptions) -> UndoResult:
                 tasks = self._since(session_id, lambda step: step.begun.index >= first, options, call)
                 return self._carry_out(
                     "revert", session_id, tasks, options, call, message_id=message_id, part_id=part_id
@@ -174,7 +174,9 @@ class UndoSteps:
             tasks = self._planner.to_redo(session_id, reverted, len(reverted), call)
             return self._carry_out("unrevert", session_id, tasks, options, call).outcome
 
-    def _as_expected(self, carry_out: Callable[[OperationOptions], Turning], options: OperationOptions) -> Turning:
+    def _as_expected(
+        self, carry_out: Callable[[OperationOptions], UndoResult], options: OperationOptions
+    ) -> UndoResult:
         """Carries out what may have to end steps first: that is an event, so the plan is compared before."""
         if options.expect is not None and self._store.timeline.open_steps():
             foretold = carry_out(attrs.evolve(options, dry_run=True, expect=""))
@@ -184,7 +186,7 @@ class UndoSteps:
 
     # -- resolving
 
-    def _tasks(self, wanted: Wanted, options: OperationOptions, call: Call) -> list[UndoTask]:
+    def _tasks(self, wanted: UndoRequest, options: OperationOptions, call: Call) -> list[UndoTask]:
         """Finds what there is to take back, the last first; raises as `undo`."""
         session_id = wanted.session_id
         if wanted.step_id is not None:
@@ -444,7 +446,7 @@ class UndoSteps:
         root: StepId | None = None,
         message_id: str | None = None,
         part_id: str | None = None,
-    ) -> Turning:
+    ) -> UndoResult:
         """Takes back, or does again, what some tasks name, in that order; the caller has the right to write.
 
         The timeline records of it what has one of the names `recorded`; None for all.
@@ -458,7 +460,7 @@ class UndoSteps:
         # each step gets a notification, which must be possible even if the disk is full by then
         writer.event_log.prepare(len(tasks) + OTHER_NOTICES)
 
-        def patch(prepared: Prepared) -> Patch:
+        def patch(prepared: StartState) -> Patch:
             contested = () if options.details is None else self._contested.of(tasks, prepared.seen, call)
             return attrs.evolve(self._planner.patch(tasks, prepared, names, call), contested=contested)
 
@@ -478,7 +480,7 @@ class UndoSteps:
         steps = tuple(self._sessions.shown(unit, call) for unit in units if isinstance(unit, Step))
         if outcome.applied:
             self._sessions.notify_steps(steps)
-        return Turning(outcome, steps, tuple(unit for unit in units if isinstance(unit, Operation)))
+        return UndoResult(outcome, steps, tuple(unit for unit in units if isinstance(unit, Operation)))
 
 
 def _named_by(session_id: SessionId | None) -> dict[str, SessionId]:

@@ -8,19 +8,19 @@ import attrs
 
 from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import (
-    Edited,
+    ChangesKept,
     Event,
-    Kept,
     MessageSent,
-    Operated,
+    OperationDone,
     OperationId,
-    Recorded,
     SessionId,
     SnapshotId,
     StepBegun,
     StepEnded,
     StepId,
     StepsLeft,
+    TextEdited,
+    TreeRecorded,
 )
 
 TakenKind = Literal["track", "look", "begin", "end", "message", "before", "after"]
@@ -28,12 +28,12 @@ TakenKind = Literal["track", "look", "begin", "end", "message", "before", "after
 
 
 @attrs.frozen
-class Taken:
+class SnapshotRecord:
     """A snapshot as it was taken.
 
     Attributes:
         milliseconds: when, since 1970.
-        is_base: see `Recorded`.
+        is_base: see `TreeRecorded`.
         session_id: the session of the step, the message or the operation.
         step_id: the step that began on it, or ended with it.
     """
@@ -55,15 +55,15 @@ class Taken:
         return self.snapshot.tree
 
 
-def taken_by(event: Event, session_id: SessionId | None) -> tuple[Taken, ...]:
+def taken_by(event: Event, session_id: SessionId | None) -> tuple[SnapshotRecord, ...]:
     """The snapshots that an event recorded, in their order; the session is that of its step, if it has one."""
     what, head = event.what, event.head
 
-    def took(kind: TakenKind, snapshot: SnapshotId, is_base: bool, **names: str | None) -> tuple[Taken, ...]:
+    def took(kind: TakenKind, snapshot: SnapshotId, is_base: bool, **names: str | None) -> tuple[SnapshotRecord, ...]:
         names["session_id"] = session_id
-        return (Taken(event.seq * 2, event.seq, kind, snapshot, event.milliseconds, is_base, **names),)
+        return (SnapshotRecord(event.seq * 2, event.seq, kind, snapshot, event.milliseconds, is_base, **names),)
 
-    if isinstance(what, Recorded):
+    if isinstance(what, TreeRecorded):
         return took(what.kind, what.snapshot, what.is_base, operation_id=what.operation_id)
     if head is None:
         return ()
@@ -74,22 +74,22 @@ def taken_by(event: Event, session_id: SessionId | None) -> tuple[Taken, ...]:
             return took("end", head, True, step_id=step_id)
         case MessageSent(_, message_id):
             return took("message", head, True, message_id=message_id)
-        case Operated(operation_id):
+        case OperationDone(operation_id):
             left = took("after", what.after or head, what.is_base, operation_id=operation_id)
             if what.after is None:
                 return left
             # what it did without what others did: steps and the history name it
             return (*took("look", head, False), attrs.evolve(left[0], place=left[0].place + 1))
-        case Kept():
+        case ChangesKept():
             return took("look", head, True)
-        case StepsLeft() | Edited() if event.seen is not None:
+        case StepsLeft() | TextEdited() if event.seen is not None:
             return took("look", head, isinstance(what, StepsLeft))
         case _:
             return ()
 
 
 @attrs.frozen
-class TakenQuery:
+class SnapshotRecordQuery:
     """Which snapshots are asked for: at most one of the two may be given.
 
     Attributes:

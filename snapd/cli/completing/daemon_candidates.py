@@ -34,7 +34,7 @@ Candidate = tuple[str, str]
 """A word, which ends with a blank if it is whole, and its description, which may be empty."""
 
 
-class Known:
+class DaemonCandidates:
     """Asks the daemon, if it runs and knows the folder; gives nothing otherwise, or where it fails.
 
     Args:

@@ -22,7 +22,7 @@ _MOST_PATHS = 1_000
 
 
 @attrs.frozen
-class Weighing:
+class SizeEstimate:
     """Asks git about a repository with copies of sessions.
 
     Args:

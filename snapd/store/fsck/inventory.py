@@ -14,7 +14,7 @@ from typing import TypeVar
 from snapd.model.call import Call
 from snapd.model.errors import os_errors
 from snapd.model.snapshot import ObjectId
-from snapd.store.files.durable import Damaged, ignoring_unreadable, is_there, reading, twice
+from snapd.store.files.durable import DamagedData, ignoring_unreadable, is_there, reading, twice
 from snapd.store.objects.codec import ID_BYTES, ObjectKind, object_id
 from snapd.store.objects.compression import CHUNK_BYTES
 from snapd.store.objects.loose import check_loose, expand_loose, object_path, read_loose
@@ -61,7 +61,7 @@ class Pack:
                 self.file = PackReader(f"{path}.pack", object_cache(CACHED_BYTES, CACHED_BYTES))
         except FileNotFoundError:
             self.flaw = WITHOUT_PACK
-        except Damaged as error:
+        except DamagedData as error:
             self.flaw = str(error)
 
     def has(self, oid: ObjectId) -> bool:
@@ -78,7 +78,7 @@ class Pack:
         def read() -> tuple[ObjectKind, bytes]:
             kind, data = file.object_at(offset, self.index.offset_of)
             if object_id(kind, data) != oid:
-                raise Damaged("its bytes are those of another object")
+                raise DamagedData("its bytes are those of another object")
             return kind, data
 
         return self._remembering_damage(file, oid, read)
@@ -94,18 +94,18 @@ class Pack:
             try:
                 with reading(f"{self.path}.pack"):
                     return read()
-            except Damaged:
+            except DamagedData:
                 file.forget()
                 raise
 
         try:
             return twice(read_again)
-        except Damaged:
+        except DamagedData:
             self.damaged.add(oid)
             return None
 
 
-class Holdings:
+class ObjectInventory:
     """The objects in one `objects` directory; a context manager that closes their files.
 
     Args:
@@ -158,7 +158,7 @@ class Holdings:
         with contextlib.nullcontext() if self._is_ours else ignoring_unreadable():
             yield
 
-    def __enter__(self) -> Holdings:
+    def __enter__(self) -> ObjectInventory:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -209,7 +209,7 @@ class Holdings:
         if oid not in self.damaged_loose:
             try:
                 found = twice(lambda: read_loose(object_path(self.directory, oid), oid))
-            except Damaged as error:
+            except DamagedData as error:
                 self.damaged_loose[oid] = str(error)
             else:
                 if found is not None:
@@ -220,7 +220,7 @@ class Holdings:
         """As `loose.check_loose`. None if the file is missing, or damaged, which is remembered."""
         try:
             return twice(lambda: check_loose(path, oid))
-        except Damaged as error:
+        except DamagedData as error:
             self.damaged_loose[oid] = str(error)
             return None
 
@@ -253,7 +253,7 @@ class RebuiltIndex(PackIndex):
         super().__init__(encode_index(((oid, 0, offset) for oid, offset in self._found.items()), checksum), path)
 
     def lines(self) -> list[tuple[ObjectId, int, int]]:
-        """The lines of an index, see `encode_index`, with CRC-32; raises `Damaged`, `IoError`."""
+        """The lines of an index, see `encode_index`, with CRC-32; raises `DamagedData`, `IoError`."""
         found = []
         with reading(self._path), open(self._path, "rb") as pack:
             for oid, offset in self._found.items():
@@ -272,7 +272,7 @@ class RebuiltIndex(PackIndex):
             try:
                 with reading(self._path):
                     self._lengths[at] = file.length_at(at)
-            except Damaged:
+            except DamagedData:
                 return False
             at += self._lengths[at]
             call.progress("listing a pack", at, file.end)
@@ -288,7 +288,7 @@ class RebuiltIndex(PackIndex):
                 try:
                     with reading(self._path):
                         kind, data = file.object_at(offset, self._found.get)
-                except Damaged:
+                except DamagedData:
                     left.append(offset)
                     continue
                 self._found[object_id(kind, data)] = offset

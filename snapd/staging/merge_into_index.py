@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from snapd.model.snapshot import Entry
 
-    from .changes import Chain, Change, Merging
+    from .changes import Chain, Change, FileMerge
 
 _STARTS = 50
 """How many of the times when others changed a file are looked at."""
 
 
 @attrs.frozen
-class Placed:
+class MergedEntry:
     """A file of the index with the changes.
 
     Attributes:
@@ -35,7 +35,9 @@ class Placed:
     overtaken: bool = False
 
 
-def place(ours: Entry | None, changes: Chain, texts: Merging, now: Callable[[], Entry | None]) -> Placed | Overlap:
+def place(
+    ours: Entry | None, changes: Chain, texts: FileMerge, now: Callable[[], Entry | None]
+) -> MergedEntry | Overlap:
     """Puts changes into a file of the index, where it does not have them yet.
 
     The index may have some of them: those that were committed or staged before, with what others made of them since.
@@ -58,7 +60,7 @@ def place(ours: Entry | None, changes: Chain, texts: Merging, now: Callable[[], 
         return kept
     first: Overlap | None = None
     for placed in _ways(ours, kept, texts, now):
-        if isinstance(placed, Placed):
+        if isinstance(placed, MergedEntry):
             return placed
         first = first or placed
     assert first is not None
@@ -66,8 +68,8 @@ def place(ours: Entry | None, changes: Chain, texts: Merging, now: Callable[[], 
 
 
 def _ways(
-    ours: Entry | None, changes: Chain, texts: Merging, now: Callable[[], Entry | None]
-) -> Iterator[Placed | Overlap]:
+    ours: Entry | None, changes: Chain, texts: FileMerge, now: Callable[[], Entry | None]
+) -> Iterator[MergedEntry | Overlap]:
     """The ways to put changes in, those first that rest on the least."""
     rest = _after(ours, changes, texts)
     if rest is not None:
@@ -83,16 +85,16 @@ def _ways(
 
 
 def _beyond(
-    ours: Entry | None, begun: Entry | Overlap | None, changes: Chain, number: int, texts: Merging
-) -> Placed | Overlap:
+    ours: Entry | None, begun: Entry | Overlap | None, changes: Chain, number: int, texts: FileMerge
+) -> MergedEntry | Overlap:
     """Puts the later changes into a file that has the first ones."""
     found = begun if isinstance(begun, Overlap) else _fold(begun, changes[number:], texts)
     if isinstance(found, Overlap) or begun == ours:
         return found
-    return Placed(found.entry, (*changes[:number], *found.by))
+    return MergedEntry(found.entry, (*changes[:number], *found.by))
 
 
-def _settled(placed: Placed, changes: Chain, texts: Merging) -> Placed:
+def _settled(placed: MergedEntry, changes: Chain, texts: FileMerge) -> MergedEntry:
     """Puts later changes in again, where the index had the lines of an earlier one.
 
     First changes that were taken for one do not say what they did in between: if lines came and went, and the index has
@@ -100,12 +102,12 @@ def _settled(placed: Placed, changes: Chain, texts: Merging) -> Placed:
     """
     for at in range(1, len(changes)):
         again = _fold(placed.entry, changes[at:], texts)
-        if isinstance(again, Placed):
-            placed = Placed(again.entry, tuple(dict.fromkeys((*placed.by, *again.by))))
+        if isinstance(again, MergedEntry):
+            placed = MergedEntry(again.entry, tuple(dict.fromkeys((*placed.by, *again.by))))
     return placed
 
 
-def _with_rest(ours: Entry | None, changes: Chain, later: Entry | None, texts: Merging) -> Entry | Overlap | None:
+def _with_rest(ours: Entry | None, changes: Chain, later: Entry | None, texts: FileMerge) -> Entry | Overlap | None:
     """Puts in what is left of changes in a later version of the file.
 
     Where they made the file, its lines have to be there already: nobody could say where to put them.
@@ -123,7 +125,7 @@ def _with_rest(ours: Entry | None, changes: Chain, later: Entry | None, texts: M
     return ours if texts.has_added(ours, before, later) else Overlap("occupied")
 
 
-def in_force(changes: Chain, texts: Merging) -> Chain | Overlap:
+def in_force(changes: Chain, texts: FileMerge) -> Chain | Overlap:
     """Leaves out what operations took back of changes.
 
     Args:
@@ -151,14 +153,14 @@ def in_force(changes: Chain, texts: Merging) -> Chain | Overlap:
     return tuple(change for change in kept if change.old != change.new)
 
 
-def _without(side: Entry | None, operation: Change, texts: Merging) -> Entry | Overlap | None:
+def _without(side: Entry | None, operation: Change, texts: FileMerge) -> Entry | Overlap | None:
     """Does to a file before or after a change what an operation did later; nothing to one that was not there."""
     if side is None and operation.old is not None:
         return None
     return three_way(operation.old, side, operation.new, texts.merge)
 
 
-def _after(ours: Entry | None, changes: Chain, texts: Merging) -> Chain | None:
+def _after(ours: Entry | None, changes: Chain, texts: FileMerge) -> Chain | None:
     """The changes that came after the file was what the index has; None if it never was.
 
     The index has the file as it was before or after a change, or such a file with more of the changes: what an earlier
@@ -186,7 +188,7 @@ def _after(ours: Entry | None, changes: Chain, texts: Merging) -> Chain | None:
     return None
 
 
-def _fold(ours: Entry | None, changes: Sequence[Change], texts: Merging) -> Placed | Overlap:
+def _fold(ours: Entry | None, changes: Sequence[Change], texts: FileMerge) -> MergedEntry | Overlap:
     """Puts changes in, one after the other."""
     by = []
     for change in changes:
@@ -196,10 +198,10 @@ def _fold(ours: Entry | None, changes: Sequence[Change], texts: Merging) -> Plac
         if found != ours:
             by.append(change)
         ours = found
-    return Placed(ours, tuple(by))
+    return MergedEntry(ours, tuple(by))
 
 
-def _joined(changes: Chain, texts: Merging) -> list[Delta]:
+def _joined(changes: Chain, texts: FileMerge) -> list[Delta]:
     """The first change, the first two as one, and so on, without what others did in between."""
     found: list[Delta] = []
     for change in changes:
