@@ -131,7 +131,7 @@ class _Split(argparse.Action):
     "try and commit",
     _arguments,
     usage="snapd bisect [options] [SESSION] -- COMMAND ...",
-    answer="Bisected",
+    answer="BisectResult",
     example="bisect -- grep -q sum.=.0 src/basket.py",
 )
 def bisect(options: argparse.Namespace) -> int:

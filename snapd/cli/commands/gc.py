@@ -89,7 +89,7 @@ def _adopt_arguments(parser: Parser) -> None:
     parser.argument("old", "OLD", "the former path, or the directory of the store (default: the only one)", nargs="?")
 
 
-@Command("adopt", "space and secrets", _adopt_arguments, answer="Adopted", example="adopt ~/old-name", plays=False)
+@Command("adopt", "space and secrets", _adopt_arguments, answer="AdoptResult", example="adopt ~/old-name", plays=False)
 def adopt(options: argparse.Namespace) -> int:
     """Take the history of a folder that was renamed, or that was here before.
 

@@ -65,7 +65,7 @@ def _begin_arguments(parser: Parser) -> None:
     "step begin",
     "connect agents",
     _begin_arguments,
-    answer="BegunStep",
+    answer="StepStart",
     example="step begin --session s1 --agent bot --tool Write",
 )
 def begin(options: argparse.Namespace) -> int:

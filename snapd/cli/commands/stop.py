@@ -96,7 +96,7 @@ def _stop_arguments(parser: Parser) -> None:
     parser.flag("--json", help="print the answer as JSON")
 
 
-@Command("stop", "snapd itself", _stop_arguments, answer="Stopped", example="stop")
+@Command("stop", "snapd itself", _stop_arguments, answer="StopResult", example="stop")
 def stop(options: argparse.Namespace) -> int:
     """End the daemon."""
     stopped = end_daemon(daemon_at(options.socket)[1])

@@ -107,7 +107,7 @@ def _arguments(parser: Parser) -> None:
     parser.flag("--json", help="print the answer as JSON")
 
 
-@Command("uninstall", "snapd itself", _arguments, answer="Uninstalled", example="uninstall --dry-run", plays=False)
+@Command("uninstall", "snapd itself", _arguments, answer="UninstallResult", example="uninstall --dry-run", plays=False)
 def uninstall(options: argparse.Namespace) -> int:
     """Remove hooks, the daemon and all data from this machine.
 
