@@ -8,19 +8,19 @@ import attrs
 
 from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import (
-    ChangesKept,
+    Edited,
     Event,
+    Kept,
     MessageSent,
-    OperationDone,
+    Operated,
     OperationId,
+    Recorded,
     SessionId,
     SnapshotId,
     StepBegun,
     StepEnded,
     StepId,
     StepsLeft,
-    TextEdited,
-    TreeRecorded,
 )
 
 TakenKind = Literal["track", "look", "begin", "end", "message", "before", "after"]
@@ -33,7 +33,7 @@ class SnapshotRecord:
 
     Attributes:
         milliseconds: when, since 1970.
-        is_base: see `TreeRecorded`.
+        is_base: see `Recorded`.
         session_id: the session of the step, the message or the operation.
         step_id: the step that began on it, or ended with it.
     """
@@ -63,7 +63,7 @@ def taken_by(event: Event, session_id: SessionId | None) -> tuple[SnapshotRecord
         names["session_id"] = session_id
         return (SnapshotRecord(event.seq * 2, event.seq, kind, snapshot, event.milliseconds, is_base, **names),)
 
-    if isinstance(what, TreeRecorded):
+    if isinstance(what, Recorded):
         return took(what.kind, what.snapshot, what.is_base, operation_id=what.operation_id)
     if head is None:
         return ()
@@ -74,15 +74,15 @@ def taken_by(event: Event, session_id: SessionId | None) -> tuple[SnapshotRecord
             return took("end", head, True, step_id=step_id)
         case MessageSent(_, message_id):
             return took("message", head, True, message_id=message_id)
-        case OperationDone(operation_id):
+        case Operated(operation_id):
             left = took("after", what.after or head, what.is_base, operation_id=operation_id)
             if what.after is None:
                 return left
             # what it did without what others did: steps and the history name it
             return (*took("look", head, False), attrs.evolve(left[0], place=left[0].place + 1))
-        case ChangesKept():
+        case Kept():
             return took("look", head, True)
-        case StepsLeft() | TextEdited() if event.seen is not None:
+        case StepsLeft() | Edited() if event.seen is not None:
             return took("look", head, isinstance(what, StepsLeft))
         case _:
             return ()

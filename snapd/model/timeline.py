@@ -62,7 +62,7 @@ RecordKind = Literal["track", "look", "before", "after"]
 
 
 @attrs.frozen
-class TreeRecorded:
+class Recorded:
     """The work tree was recorded as it was, and nothing else is said of it: it does not say who changed what.
 
     Where no event has a head yet, one that was asked for is the head: what changes afterwards has an author.
@@ -144,7 +144,7 @@ class StepsLeft:
 
 
 @attrs.frozen
-class TextEdited:
+class Edited:
     """Somebody began to type into files, or saved them, in an editor, while steps were open.
 
     Or the files changed in the moment after steps ended that claim them, as by a formatter: `Event.seen` names these.
@@ -240,7 +240,7 @@ class UndoneShare:
 
 
 @attrs.frozen
-class OperationDone:
+class Operated:
     """An operation changed the work tree; `Event.head` is the snapshot that it left.
 
     Attributes:
@@ -293,7 +293,7 @@ class Intent:
         permissions: see `Plan`.
     """
 
-    operation: OperationDone
+    operation: Operated
     files: tuple[Effect, ...]
     made_directories: tuple[RelPath, ...]
     removed_directories: tuple[RelPath, ...]
@@ -305,7 +305,7 @@ class Intent:
 
 
 @attrs.frozen
-class ChangesKept:
+class Kept:
     """Somebody accepted changes of agents; `Event.head` is the work tree that they were looking at.
 
     Attributes:
@@ -318,16 +318,16 @@ class ChangesKept:
 
 
 EventPayload = (
-    TreeRecorded
+    Recorded
     | SessionStarted
     | SessionEnded
     | MessageSent
     | StepBegun
     | StepsLeft
-    | TextEdited
+    | Edited
     | StepEnded
-    | OperationDone
-    | ChangesKept
+    | Operated
+    | Kept
 )
 
 
@@ -511,7 +511,7 @@ class Operation:
         state: "undone" if all of it was taken back, "partly" if some of it was.
     """
 
-    operated: OperationDone
+    operated: Operated
     milliseconds: int
     after: SnapshotId
     state: Literal["applied", "partly", "undone"]

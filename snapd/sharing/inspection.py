@@ -16,7 +16,7 @@ from snapd.model.call import Call
 from snapd.model.errors import StoreCorrupt, Untrusted
 from snapd.model.paths import is_restorable_name
 from snapd.model.snapshot import EMPTY_TREE, EXECUTABLE, REGULAR, SYMLINK, TREE, Coverage, ObjectId, RelPath, TreeEntry
-from snapd.model.timeline import ChangesKept, Event, OperationDone, StepBegun, StepEnded, TextEdited
+from snapd.model.timeline import Edited, Event, Kept, Operated, StepBegun, StepEnded
 from snapd.store.coverage import decode, encode
 from snapd.store.files.durable import NewerFormat
 from snapd.store.objects.codec import decode_commit, encode_tree, object_id
@@ -308,11 +308,11 @@ def _paths(event: Event) -> Iterator[RelPath]:
         case StepEnded(_, claims):
             yield from claims or ()
             yield from (change.path for change in what.uncaptured)
-        case ChangesKept(files):
+        case Kept(files):
             yield from (path for path, _ in files)
-        case TextEdited(paths):
+        case Edited(paths):
             yield from paths
-        case OperationDone():
+        case Operated():
             effects = [effect for turn in what.turned for effect in turn.effects] + list(what.effects or ())
             yield from (effect.path for effect in effects)
             for turn in what.turned:

@@ -14,10 +14,12 @@ from snapd.model.errors import os_errors
 from snapd.model.handover import Handover
 from snapd.model.snapshot import EMPTY_TREE, Coverage, ObjectId, RelPath, TreeEntry
 from snapd.model.timeline import (
-    ChangesKept,
+    Edited,
     Event,
+    Kept,
     MessageSent,
-    OperationDone,
+    Operated,
+    Recorded,
     SessionEnded,
     SessionId,
     SessionStarted,
@@ -25,8 +27,6 @@ from snapd.model.timeline import (
     StepBegun,
     StepEnded,
     StepsLeft,
-    TextEdited,
-    TreeRecorded,
 )
 from snapd.store.coverage import encode as encode_coverage
 from snapd.store.objects.codec import ObjectKind, decode_tree, object_id
@@ -55,13 +55,13 @@ def identity(event: Event) -> Identity | None:
     match event.what:
         case StepBegun() | StepEnded():
             return kind, event.what.step_id
-        case OperationDone():
+        case Operated():
             return kind, event.what.operation_id
         case MessageSent():
             return kind, f"{event.what.message_id} {event.milliseconds}"
-        case SessionStarted() | SessionEnded() | ChangesKept():
+        case SessionStarted() | SessionEnded() | Kept():
             return kind, str(event.milliseconds)
-        case StepsLeft() | TextEdited() | TreeRecorded():
+        case StepsLeft() | Edited() | Recorded():
             return None
 
 
@@ -102,14 +102,14 @@ def _about(event: Event, sessions: dict[str, set[SessionId]]) -> set[SessionId]:
             return sessions.setdefault(what.step_id, {what.session_id})
         case StepEnded():
             return sessions.get(what.step_id, set())
-        case ChangesKept():
+        case Kept():
             return {session_id for step in what.steps for session_id in sessions.get(step, ())}
-        case OperationDone():
+        case Operated():
             about = {session_id for turn in what.turned for session_id in sessions.get(turn.name, ())}
             if what.is_own and what.session_id is not None:
                 about.add(what.session_id)
             return sessions.setdefault(what.operation_id, about)
-        case StepsLeft() | TextEdited() | TreeRecorded():
+        case StepsLeft() | Edited() | Recorded():
             return set()
 
 

@@ -24,13 +24,15 @@ from snapd.model.ignore import IgnoreFile
 from snapd.model.paths import parents, shown
 from snapd.model.snapshot import EMPTY_BLOB, EMPTY_TREE, TREE, Coverage, Entry, ObjectId, RelPath, TreeEntry
 from snapd.model.timeline import (
-    ChangesKept,
+    Edited,
     Effect,
     Event,
     EventPayload,
+    Kept,
     MessageSent,
-    OperationDone,
+    Operated,
     OperationId,
+    Recorded,
     Reversal,
     SessionEnded,
     SessionId,
@@ -41,8 +43,6 @@ from snapd.model.timeline import (
     StepEnded,
     StepId,
     StepsLeft,
-    TextEdited,
-    TreeRecorded,
 )
 from snapd.model.trees import ReadTree, amended, files, lookup
 from snapd.store.object_store import ObjectStore
@@ -195,7 +195,7 @@ def _trees(event: Event) -> Iterator[ObjectId]:
         yield event.head.tree
     if event.seen is not None:
         yield from (event.seen.before.tree, event.seen.after.tree)
-    if isinstance(event.what, OperationDone):
+    if isinstance(event.what, Operated):
         yield event.what.before.tree
 
 
@@ -253,8 +253,8 @@ class Projection:
             if isinstance(what, (SessionStarted, SessionEnded)):
                 # nobody looked at the work tree: the event has the snapshot of the one before it, whosever that was
                 head = last
-            elif isinstance(what, OperationDone):
-                assert isinstance(event.what, OperationDone)
+            elif isinstance(what, Operated):
+                assert isinstance(event.what, Operated)
                 head = self._left_by(event.what, what, head)
             elif head is not None:
                 head = self._copy(head)
@@ -288,22 +288,22 @@ class Projection:
             case StepsLeft(steps):
                 left = self._of_mine(steps)
                 return StepsLeft(left) if left else None
-            case ChangesKept(files, steps):
+            case Kept(files, steps):
                 kept = self._of_mine(steps)
                 goes = (file for file in files if self._goes(file[0]) and not self._leaving_out.is_content_out(file[1]))
-                return ChangesKept(tuple(goes), kept) if kept else None
-            case TreeRecorded():
+                return Kept(tuple(goes), kept) if kept else None
+            case Recorded():
                 # it is of no session
                 return None
-            case TextEdited():
+            case Edited():
                 # what somebody typed is theirs; the span says what had been changed by then
                 return None
-            case OperationDone():
+            case Operated():
                 return self._operated(what)
             case _:
                 assert_never(what)
 
-    def _operated(self, what: OperationDone) -> OperationDone | None:
+    def _operated(self, what: Operated) -> Operated | None:
         turned = tuple(turn for turn in what.turned if turn.name in self._mine or turn.name in self._operations)
         is_about = what.session_id in self._session_ids
         if not turned and not (is_about and what.is_own):
@@ -352,7 +352,7 @@ class Projection:
     def _goes(self, path: RelPath) -> bool:
         return not self._leaving_out.is_out(path)
 
-    def _left_by(self, whole: OperationDone, part: OperationDone, head: SnapshotId | None) -> SnapshotId | None:
+    def _left_by(self, whole: Operated, part: Operated, head: SnapshotId | None) -> SnapshotId | None:
         """The snapshot that an operation left, without what it took back of others."""
         if head is None or len(part.turned) == len(whole.turned):
             return None if head is None else self._copy(head)

@@ -29,7 +29,7 @@ from snapd.model.snapshot import (
     RelPath,
     Snapshot,
 )
-from snapd.model.timeline import Event, Operation, OperationDone, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
+from snapd.model.timeline import Event, Operated, Operation, SnapshotId, Span, StepBegun, StepEnded, StepsLeft
 from snapd.model.trees import amended, changes, everything_in, file_at
 from snapd.store.store import Store
 
@@ -222,7 +222,7 @@ class TakeOver:
         moved = self._store.renames(base, folder.tree) if gone and came else {}
         start = SnapshotId(base, handover.folder.coverage)
         target = going_back(self._store, folder, files)
-        done = OperationDone(handover.handover_id, "restore", None, start)
+        done = Operated(handover.handover_id, "restore", None, start)
         return UndoTask(
             unit=Operation(done, handover.milliseconds, handover.folder, "applied"),
             state="applied",
@@ -303,7 +303,7 @@ def _named(event: Event) -> tuple[list[SnapshotId], set[ObjectId]]:
     if event.seen is not None:
         found += [event.seen.before, event.seen.after]
     what = event.what
-    if isinstance(what, OperationDone):
+    if isinstance(what, Operated):
         found.append(what.before)
         effects = [*(what.effects or ()), *(effect for turn in what.turned for effect in turn.effects)]
         blobs |= {entry.oid for effect in effects for entry in (effect.old, effect.new) if entry is not None}
@@ -315,7 +315,7 @@ def _named(event: Event) -> tuple[list[SnapshotId], set[ObjectId]]:
 def _pairs(event: Event) -> list[tuple[ObjectId, ObjectId]]:
     """The trees between which an event says that files changed."""
     found = [] if event.seen is None else [(event.seen.before.tree, event.seen.after.tree)]
-    if isinstance(event.what, OperationDone) and event.head is not None:
+    if isinstance(event.what, Operated) and event.head is not None:
         found.append((event.what.before.tree, event.head.tree))
     return found
 

@@ -13,7 +13,7 @@ from snapd.model.check_report import CheckReport
 from snapd.model.errors import SnapdError, UnknownSnapshot
 from snapd.model.snapshot import ObjectId, RelPath, Snapshot
 from snapd.model.snapshot_records import SnapshotRecord, taken_by
-from snapd.model.timeline import Event, Intent, OperationId, RecordKind, SnapshotId, State, TreeRecorded
+from snapd.model.timeline import Event, Intent, OperationId, Recorded, RecordKind, SnapshotId, State
 from snapd.store.files.lock import Ownership
 from snapd.store.files.quarantine import Quarantine
 from snapd.store.files.space import ensure_space_to_record
@@ -173,10 +173,10 @@ class Store(ObjectStore):
     def recorded(
         self, snapshot: Snapshot, kind: RecordKind, *, is_base: bool = False, operation_id: OperationId | None = None
     ) -> Event:
-        """Makes the next event, which only records a snapshot; see `TreeRecorded`."""
+        """Makes the next event, which only records a snapshot; see `Recorded`."""
         found = self.identify(snapshot)
         head = found if kind == "track" and self.timeline.head is None else None
-        what = TreeRecorded(kind, found, is_base or kind == "track", operation_id)
+        what = Recorded(kind, found, is_base or kind == "track", operation_id)
         return Event(self.timeline.next_seq, time.time_ns() // 1_000_000, head, None, what)
 
     def record(self, snapshot: Snapshot, kind: RecordKind, operation_id: OperationId | None = None) -> None:

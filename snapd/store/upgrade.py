@@ -23,16 +23,16 @@ import attrs
 from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId
 from snapd.model.timeline import (
-    ChangesKept,
+    Edited,
     Event,
+    Kept,
     MessageSent,
-    OperationDone,
+    Operated,
+    Recorded,
     SnapshotId,
     StepBegun,
     StepEnded,
     StepsLeft,
-    TextEdited,
-    TreeRecorded,
 )
 from snapd.store.files.durable import NewerFormat, read_if_there, remove_if_there, sync_directory
 from snapd.store.files.quarantine import Quarantine
@@ -54,10 +54,10 @@ _RECORD = re.compile(
     r"(?P<kind>track|before|after|partly|look)\n\ncoverage: (?P<coverage>[0-9a-f]{40})\nseq: (?P<seq>[0-9]+)\n"
 )
 _MADE: Mapping[str, tuple[type, ...]] = {
-    "track": (StepBegun, StepEnded, MessageSent, ChangesKept, StepsLeft),
-    "after": (OperationDone,),
-    "partly": (OperationDone,),
-    "look": (TextEdited, OperationDone),
+    "track": (StepBegun, StepEnded, MessageSent, Kept, StepsLeft),
+    "after": (Operated,),
+    "partly": (Operated,),
+    "look": (Edited, Operated),
 }
 """The kinds of events that made a record of a kind, besides requests."""
 _NEAR = 100
@@ -83,7 +83,7 @@ class _Record:
     def as_event(self, operation_id: str | None) -> Event:
         """The event that only records it, without its number."""
         kind: Any = "after" if self.kind == "partly" else self.kind
-        what = TreeRecorded(kind, self.snapshot, self.kind in ("track", "after"), operation_id)
+        what = Recorded(kind, self.snapshot, self.kind in ("track", "after"), operation_id)
         return Event(0, self.seconds * 1000, None, None, what)
 
 
@@ -259,7 +259,7 @@ def _begins_with(record: _Record, event: Event) -> bool:
     what = event.what
     return (
         record.kind == "before"
-        and isinstance(what, OperationDone)
+        and isinstance(what, Operated)
         and what.before.tree == record.snapshot.tree
         and event.milliseconds >= record.seconds * 1000 - 1000
     )
@@ -267,7 +267,7 @@ def _begins_with(record: _Record, event: Event) -> bool:
 
 def _with_what_was_left(event: Event, record: _Record) -> Event:
     what = event.what
-    if not isinstance(what, OperationDone) or record.kind not in ("after", "partly"):
+    if not isinstance(what, Operated) or record.kind not in ("after", "partly"):
         return event
     after = None if record.snapshot == event.head else record.snapshot
     return attrs.evolve(event, what=attrs.evolve(what, after=after, is_base=record.kind == "after"))

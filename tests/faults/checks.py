@@ -189,7 +189,7 @@ def _check_timeline(act: Act, scenario: Scenario, tree: str, names: list[str], h
             act.bench.workspace.store.load(event.head)
             act.bench.workspace.store.read_tree(event.head.tree)
     if scenario.name in ("restore", "undo", "redo"):
-        operated = [event for event in events if type(event.what).__name__ == "OperationDone"]
+        operated = [event for event in events if type(event.what).__name__ == "Operated"]
         if operated and timeline.head is not None and (scenario.name != "restore" or not history.undecided):
             holds(timeline.head.tree.hex() == tree, "the timeline's head is not what the folder has")
     if scenario.name in ("undo", "redo") and not history.partly:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from snapd.model.call import Call
 from snapd.model.errors import IoError, StorageFull
 from snapd.model.snapshot import REGULAR, Entry
-from snapd.model.timeline import Effect, Event, Intent, OperationDone, SnapshotId, StepsLeft
+from snapd.model.timeline import Effect, Event, Intent, Operated, SnapshotId, StepsLeft
 from snapd.store.fsck.checkers import check_closed
 from snapd.store.journal import journal
 from snapd.store.notes import LINEAGE, NUMBERS
@@ -30,7 +30,7 @@ from tests.store.timeline.test_model import some_history
 
 HERE = SnapshotId(b"t" * 20, b"c" * 20)
 INTENT = Intent(
-    OperationDone("operation", "undo", "one", HERE),
+    Operated("operation", "undo", "one", HERE),
     (Effect(b"raw \xff", Entry(REGULAR, b"o" * 20), None),),
     (b"made",),
     (b"gone",),
@@ -46,7 +46,7 @@ def telling(tmp_path: Path) -> Iterator[Telling]:
     teller.store.close()
 
 
-def operation(telling: Telling) -> OperationDone:
+def operation(telling: Telling) -> Operated:
     """The operation of `NEW`, as it would be recorded."""
     assert telling.model.head is not None
     return attrs.evolve(NEW.operation, before=telling.model.head)

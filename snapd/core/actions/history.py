@@ -18,8 +18,8 @@ from snapd.model.timeline import (
     FileSummary,
     Message,
     MessageSent,
+    Operated,
     Operation,
-    OperationDone,
     OperationKind,
     SessionId,
     Span,
@@ -148,7 +148,7 @@ class History:
             if query.session_id in (None, what.session_id) and not names:
                 yield from self._message(event, what)
         elif (
-            isinstance(what, OperationDone)
+            isinstance(what, Operated)
             and event.head is not None
             and query.session_id in (None, what.session_id)
             and self._touches(what.before.tree, event.head.tree, names)
@@ -172,11 +172,11 @@ class History:
                 trees = seen.before.tree, seen.after.tree
                 yield HistoryEntry(event.seq, "user", event.milliseconds, *trees, files, is_unknown=unknown)
 
-    def _state(self, what: OperationDone) -> Literal["partly", "undone"] | None:
+    def _state(self, what: Operated) -> Literal["partly", "undone"] | None:
         found = self._timeline.unit(what.operation_id)
         return found.state if isinstance(found, Operation) and found.state != "applied" else None
 
-    def _operations(self, what: OperationDone) -> Iterator[Operation]:
+    def _operations(self, what: Operated) -> Iterator[Operation]:
         for name in dict.fromkeys(turn.name for turn in what.turned if turn.step_id is None):
             found = self._timeline.unit(name)
             if isinstance(found, Operation):
@@ -334,7 +334,7 @@ class ChangeRecords:
         self, event: Event, changed: Collection[RelPath], call: Call
     ) -> Iterator[tuple[RelPath, ChangeRecord]]:
         """What an operation took back in some files and nobody did again."""
-        assert isinstance(event.what, OperationDone)
+        assert isinstance(event.what, Operated)
         operation = self._store.timeline.unit(event.what.operation_id)
         assert isinstance(operation, Operation)
         files = self._step_changes.in_force(operation).files.keys() & changed

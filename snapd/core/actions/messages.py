@@ -14,18 +14,18 @@ from snapd.core.seams import Policy
 from snapd.model.call import Call
 from snapd.model.snapshot import ObjectId, RelPath, Snapshot
 from snapd.model.timeline import (
+    Edited,
     Event,
     FileSummary,
     Message,
     MessageSent,
-    OperationDone,
+    Operated,
     SessionId,
     SessionStarted,
     Span,
     StepBegun,
     StepId,
     StepState,
-    TextEdited,
 )
 from snapd.model.trees import lookup
 from snapd.store.store import Store
@@ -226,10 +226,10 @@ class SessionNews:
         for event in events:
             if event.seen is not None:
                 # the agent does not know what a formatter did after its step
-                is_late = isinstance(event.what, TextEdited) and not event.what.steps
+                is_late = isinstance(event.what, Edited) and not event.what.steps
                 # the first span began before the agent was told
                 pairs.append((tree, event.seen.after.tree, () if is_late else event.seen.steps))
-            if isinstance(event.what, OperationDone) and event.head is not None:
+            if isinstance(event.what, Operated) and event.head is not None:
                 pairs.append((event.what.before.tree, event.head.tree, ()))
             tree = event.head.tree if event.head is not None else tree
         if latest is not None:
@@ -247,7 +247,7 @@ class SessionNews:
         """The steps of the session that were taken back, and those that were done again."""
         was_undone: dict[StepId, bool] = {}
         for event in events:
-            for turn in event.what.turned if isinstance(event.what, OperationDone) else ():
+            for turn in event.what.turned if isinstance(event.what, Operated) else ():
                 if turn.step_id is not None and self._session_of(turn.step_id) == session_id:
                     was_undone.setdefault(turn.step_id, turn.again is not None)
         undone: list[StepView] = []

@@ -19,7 +19,7 @@ from snapd.model.errors import InvalidParams, SnapdError, UnknownSession
 from snapd.model.paths import parents
 from snapd.model.snapshot import RelPath, Snapshot
 from snapd.model.timeline import (
-    OperationDone,
+    Operated,
     Session,
     SessionEnded,
     SessionId,
@@ -118,7 +118,7 @@ class SessionNotices(SessionViews):
         for session_id, views in by_session.items():
             self.notify(session_id, *views)
 
-    def _notify_recovered(self, operation: OperationDone) -> None:
+    def _notify_recovered(self, operation: Operated) -> None:
         turned = dict.fromkeys(turn.step_id for turn in operation.turned if turn.step_id is not None)
         self.notify_steps([self.shown(self.known_step(step_id), Call()) for step_id in turned])
 

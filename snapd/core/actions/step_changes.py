@@ -17,8 +17,8 @@ from snapd.model.errors import UnknownSession, UnknownStep
 from snapd.model.snapshot import Change, ObjectId, RelPath, UncapturedChange
 from snapd.model.timeline import (
     FileSummary,
+    Operated,
     Operation,
-    OperationDone,
     Reversal,
     Session,
     SessionId,
@@ -238,7 +238,7 @@ class StepChanges:
         """Looks up how something was taken back."""
         return next(turn for turn in self.operation(undone).turned if turn.name == undone.name)
 
-    def operation(self, undone: UndoneShare) -> OperationDone:
+    def operation(self, undone: UndoneShare) -> Operated:
         """Looks up the operation that took something back."""
         operation = self._timeline.operation(undone.operation_id)
         assert operation is not None

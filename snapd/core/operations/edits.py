@@ -11,7 +11,7 @@ from snapd.core.attribution import Author, owners
 from snapd.core.compare.threeway import merge
 from snapd.model.paths import parents
 from snapd.model.snapshot import SYMLINK, TREE, Change, Coverage, Entry, ObjectId, RelPath, Snapshot, file_clock_ns
-from snapd.model.timeline import Effect, EventPayload, SnapshotId, Span, StepId, TextEdited
+from snapd.model.timeline import Edited, Effect, EventPayload, SnapshotId, Span, StepId
 from snapd.model.trees import Find, amended, file_at, is_among, lookup
 from snapd.store.object_store import ObjectStore
 from snapd.store.store import Store
@@ -212,11 +212,11 @@ class Edits:
         if saved:
             paths = tuple(sorted(saved))
             earlier = with_files(self._store, now, before)
-            self._record(earlier, TextEdited(paths, steps, saved=False))
+            self._record(earlier, Edited(paths, steps, saved=False))
             later = with_files(self._store, now, saved)
             if later != earlier:
                 span = Span(self._store.identify(earlier), self._store.identify(later), ())
-                self._append(later, span, TextEdited(paths, steps, saved=True))
+                self._append(later, span, Edited(paths, steps, saved=True))
         for one in typed:
             if one.is_saved or one.path in saved:
                 self._editors.settle(one)
@@ -242,9 +242,9 @@ class Edits:
         if head is None or not steps:
             return
         if file_at(self._store.entry_in, head.tree, path) != file_at(self._store.entry_in, now.tree, path):
-            self._record(now, TextEdited((path,), steps, saved=False))
+            self._record(now, Edited((path,), steps, saved=False))
 
-    def _record(self, snapshot: Snapshot, what: TextEdited) -> None:
+    def _record(self, snapshot: Snapshot, what: Edited) -> None:
         span = self._span(self._store.identify(snapshot))
         if span is not None:
             self._append(snapshot, attrs.evolve(span, steps=(*span.steps, *self._recent)), what)
@@ -296,7 +296,7 @@ class Edits:
                     steps.update(dict.fromkeys(own))
             if found:
                 edited = with_files(self._store, self._store.load(head), found)
-                self._record(edited, TextEdited(tuple(sorted(found)), (), saved=False))
+                self._record(edited, Edited(tuple(sorted(found)), (), saved=False))
                 self.on_change(steps)
         passed = file_clock_ns()
         self._recent = {step_id: each for step_id, each in self._recent.items() if each[1] >= passed}

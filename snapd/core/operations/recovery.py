@@ -10,13 +10,13 @@ from snapd.core.feed import RevertNotice, TrackNotice
 from snapd.model.paths import folders_above, parents
 from snapd.model.plan import Delete, LinkedFiles, MoveDirectory, Plan, Write
 from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
-from snapd.model.timeline import Effect, Intent, OperationDone, Reversal, SnapshotId, Span, StepEnded, StepId
+from snapd.model.timeline import Effect, Intent, Operated, Reversal, SnapshotId, Span, StepEnded, StepId
 from snapd.worktree.worktree import WorkTree
 
 from .directory_moves import moved_contents, with_directory_moves
 
 
-def intent_of(plan: Plan, operation: OperationDone, forced: tuple[RelPath, ...], step_id: StepId | None) -> Intent:
+def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...], step_id: StepId | None) -> Intent:
     """Makes the durable note of an operation that is about to begin.
 
     Args:
@@ -141,7 +141,7 @@ def done(intent: Intent, results: Iterable[FileOutcome]) -> tuple[Effect, ...]:
     return tuple(effect for effect in intent.files if effect.path not in left)
 
 
-def finished(operation: OperationDone, results: Iterable[FileOutcome]) -> OperationDone:
+def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
     """Corrects the record of an operation: files that were not touched stay in force, unchanged steps drop out."""
     left = {result.path: result for result in results if result.is_left}
     if left:
@@ -216,8 +216,8 @@ def _as_done(turn: Reversal, left: Mapping[RelPath, FileOutcome]) -> Reversal:
 
 
 def record_of(
-    intent: Intent, operation: OperationDone, after: SnapshotId, seen: Span | None
-) -> tuple[Span | None, OperationDone | StepEnded]:
+    intent: Intent, operation: Operated, after: SnapshotId, seen: Span | None
+) -> tuple[Span | None, Operated | StepEnded]:
     """Says what the timeline records of an operation: what changed, and what happened.
 
     An operation that was the work of a step is the end of that step, which is alone in its span and so has to claim

@@ -16,7 +16,7 @@ from snapd.failpoints import failpoint
 from snapd.model.call import Call
 from snapd.model.plan import CapturedFile, Plan
 from snapd.model.snapshot import Change, Decision, Details, ObjectId, OnConflict, Outcome, RelPath, Snapshot
-from snapd.model.timeline import OperationDone, OperationKind, SessionId, StepId
+from snapd.model.timeline import Operated, OperationKind, SessionId, StepId
 from snapd.store.store import Store
 from snapd.worktree.worktree import WorkTree
 
@@ -154,7 +154,7 @@ class Runner:
         )
         patch = request.patch(StartState(request.seen, before, options, unsaved))
         plan = planner.plan(patch, call)
-        operation = OperationDone(
+        operation = Operated(
             secrets.token_hex(16),
             request.kind,
             request.session_id,
@@ -189,7 +189,7 @@ class Runner:
         """The files with unsaved text in an editor."""
         return self._editors.unsaved(self._writer.work_tree.root)
 
-    def _name_of(self, request: Request, operation: OperationDone, plan: Plan, *, is_refused: bool) -> str | None:
+    def _name_of(self, request: Request, operation: Operated, plan: Plan, *, is_refused: bool) -> str | None:
         """The name of a plan; None if nobody asks for it."""
         if not request.options.dry_run and request.options.expect is None:
             return None

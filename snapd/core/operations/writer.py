@@ -21,7 +21,7 @@ from snapd.model.timeline import (
     Event,
     EventPayload,
     Intent,
-    OperationDone,
+    Operated,
     SnapshotId,
     Span,
     StepId,
@@ -74,7 +74,7 @@ class Writer:
         self._settled = False
         self._broken_off: Interrupted | None = None
         self.trouble: Listeners[Exception] = Listeners()
-        self.recovered: Listeners[OperationDone] = Listeners()
+        self.recovered: Listeners[Operated] = Listeners()
         self._drift_notifier = DriftNotifier(
             work_tree=work_tree,
             objects=store,
@@ -229,7 +229,7 @@ class Writer:
     def carry_out(
         self,
         plan: Plan,
-        operation: OperationDone,
+        operation: Operated,
         before: Snapshot,
         forced: tuple[RelPath, ...],
         call: Call,
@@ -315,7 +315,7 @@ class Writer:
         events = [self._event(left, *record_of(intent, operation, left, seen))]
         if arriving is not None:
             events = [*arriving(self._event(operation.before, seen, StepsLeft(())), left)]
-        if not isinstance(events[-1].what, OperationDone):
+        if not isinstance(events[-1].what, Operated):
             events += _left_besides(self._store, after, is_base, events[-1].seq + 1)
         failpoint("writer.tell")
         self._store.conclude(*events)

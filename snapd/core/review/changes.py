@@ -14,10 +14,10 @@ from snapd.core.compare.text import Blobs, TextDiffer, is_binary
 from snapd.model.call import Call
 from snapd.model.snapshot import SYMLINK, TEN_MIB, Entry, RelPath
 from snapd.model.timeline import (
-    ChangesKept,
     Event,
     FileChangeRow,
-    OperationDone,
+    Kept,
+    Operated,
     OperationId,
     Part,
     SnapshotId,
@@ -131,9 +131,9 @@ def list_files(timeline: Timeline, objects: ObjectStore, call: Call) -> None:
 def _files_of(event: Event, objects: ObjectStore) -> Iterator[FileChangeRow]:
     if event.seen is not None:
         yield from touched(objects, event.seq, "seen", event.seen.before, event.seen.after)
-    if isinstance(event.what, OperationDone) and event.head is not None:
+    if isinstance(event.what, Operated) and event.head is not None:
         yield from touched(objects, event.seq, "done", event.what.before, event.head)
-    elif isinstance(event.what, ChangesKept):
+    elif isinstance(event.what, Kept):
         for path, entry in event.what.files:
             yield FileChangeRow(path, event.seq, "done", None, entry)
 
@@ -187,10 +187,10 @@ class Attributor:
             assert event.seen is not None
             at_work = self._authors(event.seen.steps)
             return _joined(files, event.seen.before, lambda path: self._in_a_span(path, at_work, event.milliseconds))
-        if isinstance(what, ChangesKept):
+        if isinstance(what, Kept):
             kept = LineWriter("user", (), event.milliseconds)
             return (FileChange(file.path, None, file.new, "keep", kept) for file in files)
-        assert isinstance(what, OperationDone)
+        assert isinstance(what, Operated)
         operation = UserOperation(what.operation_id, tuple(turn.name for turn in what.turned))
         return _joined(files, what.before, lambda path: _by_operation(path, what, event.milliseconds), operation)
 
@@ -203,7 +203,7 @@ class Attributor:
         return "person", LineWriter("unknown" if self._is_elsewhere(path) else "user", (), milliseconds)
 
 
-def _by_operation(path: RelPath, what: OperationDone, milliseconds: int) -> tuple[Nature, LineWriter]:
+def _by_operation(path: RelPath, what: Operated, milliseconds: int) -> tuple[Nature, LineWriter]:
     redone = tuple(
         turn.step_id
         for turn in what.turned

@@ -14,7 +14,7 @@ from snapd.core.review.baseline import Baseline
 from snapd.core.review.changes import Attributor, FileChange, Texts, list_files
 from snapd.core.review.fold import FileFold, FileHistory, FoldSummary, PendingFile, PendingHunk, PendingTexts
 from snapd.model.snapshot import SYMLINK, TEN_MIB, Entry, RelPath
-from snapd.model.timeline import ChangesKept, Event, FileSummary, OperationDone, StepId
+from snapd.model.timeline import Event, FileSummary, Kept, Operated, StepId
 from snapd.store.object_store import ObjectStore
 from snapd.store.timeline.timeline import Timeline
 
@@ -284,7 +284,7 @@ class PendingFiles:
         texts.call.check()
         draft = Draft(settled.files)
         # what an event did in two parts cannot be found again before both are done
-        is_found_again = event.seen is None or not isinstance(event.what, OperationDone | ChangesKept)
+        is_found_again = event.seen is None or not isinstance(event.what, Operated | Kept)
         self._add(draft, changes, event.seq, texts, may_wait=is_found_again)
         left = () if event.seen is None else event.seen.left
         settled.left.update({step_id: len(self._timeline.spans(step_id)) for step_id in left})

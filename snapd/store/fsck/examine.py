@@ -19,14 +19,14 @@ from snapd.model.errors import StoreCorrupt, os_errors
 from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.snapshot_records import taken_by
 from snapd.model.timeline import (
-    ChangesKept,
-    OperationDone,
+    Edited,
+    Kept,
+    Operated,
+    Recorded,
     SessionId,
     StepBegun,
     StepEnded,
     StepsLeft,
-    TextEdited,
-    TreeRecorded,
 )
 from snapd.store.files.durable import DamagedData, NewerFormat, files_below, reading, status_if_there, twice, walked
 from snapd.store.files.quarantine import QUARANTINE
@@ -282,12 +282,12 @@ def named_by(link: ChainLink, session_id: SessionId | None) -> list[AffectedStep
     match what:
         case StepBegun() | StepEnded():
             return [AffectedStep(session_id, what.step_id)]
-        case StepsLeft() | TextEdited() | ChangesKept():
+        case StepsLeft() | Edited() | Kept():
             return [AffectedStep(session_id, step_id) for step_id in what.steps]
-        case OperationDone():
+        case Operated():
             turned = [AffectedStep(session_id, turned.step_id, what.operation_id) for turned in what.turned]
             return turned or [AffectedStep(session_id, None, what.operation_id)]
-        case TreeRecorded():
+        case Recorded():
             return []
         case _:
             return [AffectedStep(session_id, None)]

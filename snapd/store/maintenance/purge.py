@@ -21,16 +21,16 @@ import attrs
 from snapd.model.call import Call
 from snapd.model.snapshot import EMPTY_TREE, TREE, ObjectId, RelPath, Skip, SkipReason, TreeEntry
 from snapd.model.timeline import (
-    ChangesKept,
     Effect,
     Event,
+    Kept,
     MessageSent,
-    OperationDone,
+    Operated,
+    Recorded,
     SnapshotId,
     StepBegun,
     StepEnded,
     StepId,
-    TreeRecorded,
 )
 from snapd.model.trees import files, is_among, lookup
 from snapd.store.coverage import encode
@@ -230,15 +230,15 @@ class PurgePlan:
         seen, what = event.seen, event.what
         if seen is not None:
             seen = attrs.evolve(seen, before=self._snapshot(seen.before), after=self._snapshot(seen.after))
-        if isinstance(what, OperationDone):
+        if isinstance(what, Operated):
             turned = tuple(attrs.evolve(turn, effects=self._effects(turn.effects)) for turn in what.turned)
             effects = None if what.effects is None else self._effects(what.effects)
             after = None if what.after is None else self._snapshot(what.after)
             before = self._snapshot(what.before)
             what = attrs.evolve(what, before=before, after=after, turned=turned, effects=effects)
-        elif isinstance(what, TreeRecorded):
+        elif isinstance(what, Recorded):
             what = attrs.evolve(what, snapshot=self._snapshot(what.snapshot))
-        elif isinstance(what, ChangesKept):
+        elif isinstance(what, Kept):
             kept = (file for file in what.files if file[1] is None or file[1].oid not in self.contents)
             what = attrs.evolve(what, files=tuple(kept))
         elif isinstance(what, MessageSent) and what.message_id in self._messages:

@@ -26,7 +26,7 @@ import attrs
 from snapd.failpoints import failpoint
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, TREE, ObjectId, RelPath, TreeEntry
-from snapd.model.timeline import ChangesKept, Event, OperationDone, SessionId, SnapshotId, TreeRecorded
+from snapd.model.timeline import Event, Kept, Operated, Recorded, SessionId, SnapshotId
 from snapd.store.object_store import ObjectBatch
 from snapd.store.objects.codec import encode_commit, encode_tree, object_id
 from snapd.store.objects.loose import encode_loose
@@ -77,9 +77,9 @@ def snapshots(event: Event) -> dict[bytes, SnapshotId]:
         b"head": event.head,
         b"seen.before": event.seen.before if event.seen is not None else None,
         b"seen.after": event.seen.after if event.seen is not None else None,
-        b"before": event.what.before if isinstance(event.what, OperationDone) else None,
-        b"after": event.what.after if isinstance(event.what, OperationDone) else None,
-        b"snapshot": event.what.snapshot if isinstance(event.what, TreeRecorded) else None,
+        b"before": event.what.before if isinstance(event.what, Operated) else None,
+        b"after": event.what.after if isinstance(event.what, Operated) else None,
+        b"snapshot": event.what.snapshot if isinstance(event.what, Recorded) else None,
     }
     return {role: snapshot for role, snapshot in found.items() if snapshot is not None}
 
@@ -109,11 +109,11 @@ def pins(event: Event) -> Pins:
 
 def effect_blobs(event: Event) -> Iterator[tuple[RelPath, ObjectId]]:
     """The files in the effects of an operation, with the blobs before and after; and what was kept of files."""
-    if isinstance(event.what, ChangesKept):
+    if isinstance(event.what, Kept):
         for path, entry in event.what.files:
             if entry is not None:
                 yield path, entry.oid
-    if isinstance(event.what, OperationDone):
+    if isinstance(event.what, Operated):
         for effects in (event.what.effects or (), *(turned.effects for turned in event.what.turned)):
             for effect in effects:
                 yield from ((effect.path, entry.oid) for entry in (effect.old, effect.new) if entry is not None)
@@ -149,7 +149,7 @@ def chain_of(event: Event, session_id: SessionId | None) -> str:
         return chain_of_session(session_id)
     # time.strftime would check the time zone file each time
     day = datetime.date.fromordinal(_EPOCH + event.milliseconds // 1000 // _DAY_SECONDS).isoformat()
-    return (SNAPSHOTS if isinstance(event.what, TreeRecorded) else OPERATIONS) + day
+    return (SNAPSHOTS if isinstance(event.what, Recorded) else OPERATIONS) + day
 
 
 def chain_of_session(session_id: SessionId) -> str:

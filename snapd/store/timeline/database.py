@@ -24,11 +24,13 @@ import attrs
 from snapd.failpoints import failpoint
 from snapd.model.snapshot_records import SnapshotRecord, taken_by
 from snapd.model.timeline import (
-    ChangesKept,
+    Edited,
     Event,
     FileChangeRow,
+    Kept,
     MessageSent,
-    OperationDone,
+    Operated,
+    Recorded,
     Reversal,
     SessionEnded,
     SessionId,
@@ -39,8 +41,6 @@ from snapd.model.timeline import (
     StepId,
     StepsLeft,
     Summary,
-    TextEdited,
-    TreeRecorded,
 )
 from snapd.store.files.durable import PRIVATE_FILE, remove_if_there
 
@@ -240,17 +240,17 @@ class Database(TimelineQueries):
                 _send_message(self.connection, event, what)
             case StepBegun() as what:
                 self._begin_step(event, what)
-            case TextEdited() if event.seen is not None and head is not None:
+            case Edited() if event.seen is not None and head is not None:
                 for step_id in event.seen.steps:
                     self._run(GO_ON, head.tree, head.coverage, step_id)
-            case StepsLeft() | TextEdited() | TreeRecorded():
+            case StepsLeft() | Edited() | Recorded():
                 pass  # the event only records the look at the work tree
-            case ChangesKept(_, steps):
+            case Kept(_, steps):
                 for step_id in steps:
                     self._run("INSERT INTO kept VALUES (?, ?)", event.seq, step_id)
             case StepEnded() as what:
                 self._end_step(event, what)
-            case OperationDone() as what:
+            case Operated() as what:
                 _operate(self.connection, event, what)
         for taken in taken_by(event, self.session_of(event.what)):
             self._take(taken)
@@ -467,7 +467,7 @@ def _list_files(connection: sqlite3.Connection, seq: int, files: Iterable[FileCh
     connection.execute("INSERT INTO listed VALUES (?)", (seq,))
 
 
-def _operate(connection: sqlite3.Connection, event: Event, what: OperationDone) -> None:
+def _operate(connection: sqlite3.Connection, event: Event, what: Operated) -> None:
     """Adds an operation.
 
     Args:
@@ -525,7 +525,7 @@ def _do_again(connection: sqlite3.Connection, turned: Reversal) -> None:
         _one(connection, "DELETE FROM undone WHERE name = ? AND operation_id = ?", *which)
 
 
-def _take_back(connection: sqlite3.Connection, seq: int, place: int, what: OperationDone, turned: Reversal) -> bool:
+def _take_back(connection: sqlite3.Connection, seq: int, place: int, what: Operated, turned: Reversal) -> bool:
     """An operation undid something, or an older snapd turned a step; returns whether its state is another by that."""
     if turned.left is None:
         if turned.state == "undone" and not (turned.effects or turned.made_directories or turned.removed_directories):

@@ -14,14 +14,16 @@ from snapd.model.retention import Chain, DatedSnapshot, Inventory
 from snapd.model.snapshot import ObjectId, RelPath
 from snapd.model.snapshot_records import SnapshotRecord, SnapshotRecordQuery, taken_by
 from snapd.model.timeline import (
-    ChangesKept,
+    Edited,
     Event,
     EventPayload,
     FileChangeRow,
+    Kept,
     Message,
+    Operated,
     Operation,
-    OperationDone,
     OperationId,
+    Recorded,
     Session,
     SessionId,
     SnapshotId,
@@ -33,8 +35,6 @@ from snapd.model.timeline import (
     StepQuery,
     StepsLeft,
     Tally,
-    TextEdited,
-    TreeRecorded,
     UndoneShare,
     UndoUnit,
     around,
@@ -358,7 +358,7 @@ class EventQueries(Queries):
         if isinstance(what, StepEnded):
             found: str | None = self._value("SELECT session_id FROM steps WHERE step_id = ?", what.step_id)
             return found
-        return None if isinstance(what, StepsLeft | TextEdited | ChangesKept | TreeRecorded) else what.session_id
+        return None if isinstance(what, StepsLeft | Edited | Kept | Recorded) else what.session_id
 
     def event(self, seq: int) -> Event | None:
         """The event with a number."""
@@ -460,11 +460,11 @@ class EventQueries(Queries):
 class OperationQueries(StepQueries, EventQueries):
     """Operations, and what was taken back."""
 
-    def operation(self, operation_id: OperationId) -> OperationDone | None:
+    def operation(self, operation_id: OperationId) -> Operated | None:
         """An operation by its name."""
         for payload, commit, _ in self._rows(OPERATION, operation_id):
             what = decode_event(payload, commit)[0].what
-            assert isinstance(what, OperationDone)
+            assert isinstance(what, Operated)
             return what
         return None
 
@@ -557,7 +557,7 @@ class SnapshotQueries(Queries):
 
     @property
     def base(self) -> SnapshotRecord | None:
-        """The newest snapshot that a client asked for or that an operation left; see `TreeRecorded.is_base`."""
+        """The newest snapshot that a client asked for or that an operation left; see `Recorded.is_base`."""
         return next(iter(self._taken("WHERE is_base ORDER BY place DESC LIMIT 1")), None)
 
     def taken(self, wanted: SnapshotRecordQuery, below: int | None, limit: int) -> tuple[SnapshotRecord, ...]:
@@ -610,7 +610,7 @@ def operation(row: tuple[Any, ...]) -> Operation | None:
     """The operation in a row that `OPERATION` selects; None if it cannot be taken back."""
     payload, commit, state = row
     event, _ = decode_event(payload, commit)
-    if state is None or event.head is None or not isinstance(event.what, OperationDone):
+    if state is None or event.head is None or not isinstance(event.what, Operated):
         return None
     return Operation(event.what, event.milliseconds, event.head, state)
 

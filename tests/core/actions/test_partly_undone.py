@@ -13,7 +13,7 @@ from snapd.core.feed import RevertNotice
 from snapd.core.operations.runner import OperationOptions
 from snapd.model.call import Call
 from snapd.model.errors import NothingToRedo, NothingToUndo
-from snapd.model.timeline import OperationDone, Reversal
+from snapd.model.timeline import Operated, Reversal
 from tests.support.sessions import Agents, at_work
 
 OLD = {"a": b"a\n", "b": b"b\n", "c": b"c\n"}
@@ -322,7 +322,7 @@ def written_by_an_older_snapd(agents: Agents, monkeypatch: pytest.MonkeyPatch, *
     step = agents.step("one", {"a": b"agent\n", "b": b"agent\n"})
     agents.bench.write({"b": b"user\n", **({"a": b"user\n"} if all_conflict else {})})
 
-    def older(operation: OperationDone, _: object) -> OperationDone:
+    def older(operation: Operated, _: object) -> Operated:
         turned = tuple(
             Reversal(turn.step_id, "undone", turn.effects, turn.made_directories, turn.removed_directories)
             for turn in operation.turned

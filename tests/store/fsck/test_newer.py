@@ -6,7 +6,7 @@ import pytest
 
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import Coverage, Snapshot
-from snapd.model.timeline import Event, Intent, OperationDone, SessionEnded, SnapshotId
+from snapd.model.timeline import Event, Intent, Operated, SessionEnded, SnapshotId
 from snapd.store.timeline import codec
 from tests.store.fsck import damage
 from tests.store.fsck.damage import blob_id, everything, loose
@@ -121,7 +121,7 @@ def test_a_newer_event_that_records_a_snapshot(steps: Steps, monkeypatch: pytest
 def test_the_intent_of_a_newer_snapd_stays(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = steps.take(step(3))
     here = steps.store.identify(Snapshot(tree, Coverage()))
-    intent = Intent(OperationDone("operation", "undo", None, SnapshotId(here.tree, here.coverage)), (), (), (), ())
+    intent = Intent(Operated("operation", "undo", None, SnapshotId(here.tree, here.coverage)), (), (), (), ())
     with monkeypatch.context() as patch:
         patch.setattr(codec, "VERSION", NEWER)
         steps.store.intend(steps.store.recorded(Snapshot(tree, Coverage()), "before"), intent)

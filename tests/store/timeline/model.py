@@ -8,7 +8,7 @@ import attrs
 
 from snapd.model.timeline import (
     Event,
-    OperationDone,
+    Operated,
     Reversal,
     Session,
     SessionEnded,
@@ -91,14 +91,14 @@ class Model:
                     state="applied",
                     claims=what.claims,
                 )
-            elif isinstance(what, OperationDone):
+            elif isinstance(what, Operated):
                 for turned in what.turned:
                     if turned.step_id is not None and not is_void(turned):
                         found[turned.name] = attrs.evolve(found[turned.name], state=turned.state)
         return found
 
-    def operations(self) -> dict[str, OperationDone]:
-        return {event.what.operation_id: event.what for event in self.events if isinstance(event.what, OperationDone)}
+    def operations(self) -> dict[str, Operated]:
+        return {event.what.operation_id: event.what for event in self.events if isinstance(event.what, Operated)}
 
     def left_with(self, step_id: str, ended: Event) -> SnapshotId | None:
         """What was there when the client of a step went; where it did not, when the step ended."""
@@ -160,7 +160,7 @@ class Model:
             elif isinstance(what, StepEnded) and what.changed:
                 session = session_of[what.step_id]
                 found = [(one, can and session_of.get(one.name, session) != session) for one, can in found]
-            elif isinstance(what, OperationDone):
+            elif isinstance(what, Operated):
                 if what.is_own:
                     found = [(one, can and one.name in session_of) for one, can in found]
                 for turned in what.turned:
@@ -257,7 +257,7 @@ class Model:
             assert (None if unit is None else unit.state) == states.get(operation_id)
             assert unit is None or unit.to == next(event.head for event in self.events if event.what == operation)
         changed = {name: self.last_change(name) for name, step in self.steps().items() if step.state != "undone"}
-        seqs = {event.what.operation_id: event.seq for event in self.events if isinstance(event.what, OperationDone)}
+        seqs = {event.what.operation_id: event.seq for event in self.events if isinstance(event.what, Operated)}
         changed |= {name: seqs[name] for name, state in states.items() if state != "undone"}
         begun = {event.what.step_id: event.seq for event in self.events if isinstance(event.what, StepBegun)} | seqs
         dropped = {name for name, summary in self.summaries.items() if summaries and summary.is_empty}

@@ -14,7 +14,7 @@ from snapd.model.timeline import (
     Event,
     EventPayload,
     FileSummary,
-    OperationDone,
+    Operated,
     Reversal,
     SessionEnded,
     SessionStarted,
@@ -107,7 +107,7 @@ class Telling:
         found = self.store.identify(self._snapshot)
         before = self.model.head
         seen = None
-        if before is not None and before != found and not isinstance(what, OperationDone):
+        if before is not None and before != found and not isinstance(what, Operated):
             seen = Span(before, found, self.working(), self.left())
         return Event(self.store.timeline.next_seq, self.now, found, seen, what)
 
@@ -208,7 +208,7 @@ class Telling:
                 made = attrs.evolve(made, rest=(b"a.txt",) if rest else ())
             turns.append(made)
         kind = "undo" if session is not None or other is not None else "restore"
-        return self.tell(OperationDone(name, kind, session, before, tuple(turns), undoes, "message", "part", root))
+        return self.tell(Operated(name, kind, session, before, tuple(turns), undoes, "message", "part", root))
 
     def summarize(self, step: str) -> None:
         """Keeps a summary."""

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from snapd.model.errors import InvalidParams, StoreCorrupt
 from snapd.model.snapshot import EXECUTABLE, REGULAR, SYMLINK, Entry, UncapturedChange
 from snapd.model.timeline import (
-    ChangesKept,
+    Edited,
     Effect,
     Event,
     FileSummary,
     Intent,
+    Kept,
     MessageSent,
-    OperationDone,
+    Operated,
     Reversal,
     SessionEnded,
     SessionStarted,
@@ -29,7 +30,6 @@ from snapd.model.timeline import (
     StepEnded,
     StepsLeft,
     Summary,
-    TextEdited,
 )
 from snapd.store.timeline.codec import (
     VERSION,
@@ -70,14 +70,14 @@ turned = st.builds(
     maybe,
 )
 operated = st.builds(
-    OperationDone,
+    Operated,
     operation_id=texts,
     kind=st.sampled_from(["restore", "revert", "undo", "redo", "unrevert", "hunks"]),
     session_id=maybe,
     before=snapshots,
     turned=st.lists(turned, max_size=3).map(tuple),
     effects=st.none() | st.lists(effects, max_size=3).map(tuple),
-    **{name: maybe for name in attrs.fields_dict(OperationDone) if name in ("undoes", "message_id", "part_id", "root")},
+    **{name: maybe for name in attrs.fields_dict(Operated) if name in ("undoes", "message_id", "part_id", "root")},
 )
 happenings = st.one_of(
     st.builds(SessionStarted, texts, maybe, maybe),
@@ -85,12 +85,10 @@ happenings = st.one_of(
     st.builds(MessageSent, texts, texts, maybe),
     st.builds(StepBegun, texts, texts, numbers, maybe, maybe, maybe, maybe, maybe, st.booleans(), st.none() | numbers),
     st.builds(StepsLeft, st.lists(texts, max_size=3).map(tuple)),
-    st.builds(TextEdited, lists, st.lists(texts, max_size=3).map(tuple), st.booleans()),
+    st.builds(Edited, lists, st.lists(texts, max_size=3).map(tuple), st.booleans()),
     st.builds(StepEnded, texts, st.none() | lists, st.booleans(), st.booleans(), uncaptured, maybe),
     operated,
-    st.builds(
-        ChangesKept, st.lists(st.tuples(paths, entries), max_size=3).map(tuple), st.lists(texts, max_size=3).map(tuple)
-    ),
+    st.builds(Kept, st.lists(st.tuples(paths, entries), max_size=3).map(tuple), st.lists(texts, max_size=3).map(tuple)),
 )
 events = st.builds(
     Event,
@@ -108,7 +106,7 @@ EXAMPLE = Event(
     milliseconds=5,
     head=SnapshotId(b"h" * 20, b"c" * 20),
     seen=Span(SnapshotId(b"b" * 20, b"c" * 20), SnapshotId(b"h" * 20, b"c" * 20), ("one",), ("two",)),
-    what=OperationDone(
+    what=Operated(
         "operation",
         "undo",
         "session",
@@ -252,7 +250,7 @@ def test_an_operation_of_the_second_version() -> None:
     for name in ("left", "again", "rest", "moved", "operation"):
         document["what"]["turned"][0].pop(name, None)
     event, _ = decode_event(json.dumps(document), COMMIT)
-    assert isinstance(event.what, OperationDone)
+    assert isinstance(event.what, Operated)
     (turn,) = event.what.turned
     assert (turn.left, turn.again, turn.rest, turn.moved) == (None, None, (), ())
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from snapd.model.timeline import OperationDone, StepBegun, StepEnded
+from snapd.model.timeline import Operated, StepBegun, StepEnded
 from snapd.store.timeline import codec
 
 from .telling import Telling
@@ -267,7 +267,7 @@ def test_an_event_that_cannot_follow_is_refused(telling: Telling, illegal: str) 
         "again": StepBegun("a", "one", 9, None, None, None, None, None),
         "unknown session": StepBegun("x", "nobody", 0, None, None, None, None, None),
         "ended": StepEnded("a", None, True, True),
-        "operation": OperationDone("o1", "undo", None, head),
+        "operation": Operated("o1", "undo", None, head),
     }
     event = telling.event(whats.get(illegal, StepEnded("c", None, True, True)))
     if illegal == "not next":

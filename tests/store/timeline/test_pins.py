@@ -6,7 +6,7 @@ import pytest
 
 from snapd.model.errors import StoreCorrupt
 from snapd.model.snapshot import EMPTY_TREE, REGULAR, Coverage, Entry, ObjectId, Snapshot
-from snapd.model.timeline import Effect, Event, OperationDone, Reversal, SnapshotId
+from snapd.model.timeline import Effect, Event, Operated, Reversal, SnapshotId
 from snapd.store.store import Store
 from snapd.store.timeline.chain import pins
 from tests.store.steps import read_files
@@ -21,7 +21,7 @@ def named(event: Event) -> tuple[list[SnapshotId], list[ObjectId]]:
     blobs = []
     if event.seen is not None:
         snapshots += [event.seen.before, event.seen.after]
-    if isinstance(event.what, OperationDone):
+    if isinstance(event.what, Operated):
         snapshots.append(event.what.before)
         for turned in event.what.turned:
             for effect in turned.effects:
@@ -108,9 +108,9 @@ def test_an_event_that_names_what_is_not_there_is_refused(telling: Telling) -> N
     assert head is not None
     effects = (Effect(b"x", None, Entry(REGULAR, b"\7" * 20)),)
     for what in (
-        OperationDone("o", "undo", "one", head, (Reversal("a", "undone", effects),)),
-        OperationDone("o", "undo", "one", SnapshotId(b"\7" * 20, head.coverage)),
-        OperationDone("o", "undo", "one", SnapshotId(head.tree, b"\7" * 20)),
+        Operated("o", "undo", "one", head, (Reversal("a", "undone", effects),)),
+        Operated("o", "undo", "one", SnapshotId(b"\7" * 20, head.coverage)),
+        Operated("o", "undo", "one", SnapshotId(head.tree, b"\7" * 20)),
     ):
         with pytest.raises(StoreCorrupt) as raised:
             telling.store.append(telling.event(what))

@@ -10,14 +10,16 @@ import pytest
 from snapd.model.errors import InvalidParams, StoreCorrupt
 from snapd.model.snapshot import REGULAR, Entry, UncapturedChange
 from snapd.model.timeline import (
-    ChangesKept,
+    Edited,
     Effect,
     Event,
     EventPayload,
     FileSummary,
     Intent,
+    Kept,
     MessageSent,
-    OperationDone,
+    Operated,
+    Recorded,
     Reversal,
     SessionEnded,
     SessionStarted,
@@ -27,8 +29,6 @@ from snapd.model.timeline import (
     StepEnded,
     StepsLeft,
     Summary,
-    TextEdited,
-    TreeRecorded,
 )
 from snapd.store.timeline.codec import (
     decode_claims,
@@ -72,7 +72,7 @@ STORED: list[tuple[EventPayload, str, str]] = [
         ),
     ),
     (StepsLeft(("a", "b")), "stepsLeft", '{"steps":["a","b"]}'),
-    (TextEdited((b"\xff.txt",), ("a",), True), "edited", r'{"paths":["\udcff.txt"],"steps":["a"],"saved":true}'),
+    (Edited((b"\xff.txt",), ("a",), True), "edited", r'{"paths":["\udcff.txt"],"steps":["a"],"saved":true}'),
     (StepEnded("a", None, False, True), "stepEnded", '{"stepId":"a","claims":null,"changed":false}'),
     (
         StepEnded("a", (b"f",), True, False, (UncapturedChange(b"u", True),), "done"),
@@ -80,7 +80,7 @@ STORED: list[tuple[EventPayload, str, str]] = [
         '{"stepId":"a","claims":["f"],"changed":true,"spokenFor":false,"uncaptured":[["u",true]],"description":"done"}',
     ),
     (
-        OperationDone(
+        Operated(
             "o",
             "undo",
             "s",
@@ -109,7 +109,7 @@ STORED: list[tuple[EventPayload, str, str]] = [
         ),
     ),
     (
-        OperationDone("o", "revert", None, SNAPSHOT, (), "p", "m", "n", "a", (Effect(b"f", None, FILE),)),
+        Operated("o", "revert", None, SNAPSHOT, (), "p", "m", "n", "a", (Effect(b"f", None, FILE),)),
         "operated",
         (
             f'{{"operationId":"o","kind":"revert","sessionId":null,"before":{IDS},"turned":[],"undoes":"p",'
@@ -117,20 +117,20 @@ STORED: list[tuple[EventPayload, str, str]] = [
         ),
     ),
     (
-        OperationDone("o", "restore", None, SNAPSHOT, after=SNAPSHOT, is_base=False),
+        Operated("o", "restore", None, SNAPSHOT, after=SNAPSHOT, is_base=False),
         "operated",
         (
             f'{{"operationId":"o","kind":"restore","sessionId":null,"before":{IDS},"turned":[],"undoes":null,'
             f'"messageId":null,"partId":null,"root":null,"after":{IDS},"isBase":false}}'
         ),
     ),
-    (TreeRecorded("look", SNAPSHOT), "recorded", f'{{"kind":"look","snapshot":{IDS}}}'),
+    (Recorded("look", SNAPSHOT), "recorded", f'{{"kind":"look","snapshot":{IDS}}}'),
     (
-        TreeRecorded("after", SNAPSHOT, True, "o"),
+        Recorded("after", SNAPSHOT, True, "o"),
         "recorded",
         f'{{"kind":"after","snapshot":{IDS},"isBase":true,"operationId":"o"}}',
     ),
-    (ChangesKept(((b"f", FILE), (b"g", None)), ("a",)), "kept", f'{{"files":[["f",{BLOB}],["g",null]],"steps":["a"]}}'),
+    (Kept(((b"f", FILE), (b"g", None)), ("a",)), "kept", f'{{"files":[["f",{BLOB}],["g",null]],"steps":["a"]}}'),
 ]
 
 
@@ -164,7 +164,7 @@ def test_an_intent() -> None:
         f'{{"operationId":"o","kind":"restore","sessionId":null,"before":{IDS},"turned":[],"undoes":null,'
         '"messageId":null,"partId":null,"root":null}'
     )
-    least = Intent(OperationDone("o", "restore", None, SNAPSHOT), (), (), (), ())
+    least = Intent(Operated("o", "restore", None, SNAPSHOT), (), (), (), ())
     assert encode_intent(least).decode() == (
         f'{{"version":10,"operation":{operation},"files":[],"made":[],"removed":[],"forced":[]}}'
     )
@@ -217,7 +217,7 @@ def test_what_the_database_has() -> None:
 )
 def test_what_is_close_to_an_event_is_an_error(old: str, new: str) -> None:
     payload = encode_event(
-        Event(7, 5, None, None, OperationDone("op", "revert", None, SNAPSHOT, effects=(Effect(b"path", FILE, None),))),
+        Event(7, 5, None, None, Operated("op", "revert", None, SNAPSHOT, effects=(Effect(b"path", FILE, None),))),
         None,
     )
     assert old in payload
@@ -270,12 +270,12 @@ def test_no_summary(summary: str) -> None:
         (attrs.evolve(STORED[3][0], tool=BARE), "tool"),
         (StepsLeft(("a", BARE)), "stepId"),
         (StepEnded("a", None, False, True, description=BARE), "description"),
-        (OperationDone(BARE, "undo", None, SNAPSHOT), "operationId"),
-        (OperationDone("o", "undo", None, SNAPSHOT, undoes=BARE), "undoes"),
-        (OperationDone("o", "undo", None, SNAPSHOT, root=BARE), "stepId"),
-        (OperationDone("o", "undo", None, SNAPSHOT, (Reversal("a", "applied", (), again=BARE),)), "operationId"),
+        (Operated(BARE, "undo", None, SNAPSHOT), "operationId"),
+        (Operated("o", "undo", None, SNAPSHOT, undoes=BARE), "undoes"),
+        (Operated("o", "undo", None, SNAPSHOT, root=BARE), "stepId"),
+        (Operated("o", "undo", None, SNAPSHOT, (Reversal("a", "applied", (), again=BARE),)), "operationId"),
         (
-            OperationDone("o", "undo", None, SNAPSHOT, (Reversal(None, "applied", (), operation_id=BARE),)),
+            Operated("o", "undo", None, SNAPSHOT, (Reversal(None, "applied", (), operation_id=BARE),)),
             "operationId",
         ),
     ],

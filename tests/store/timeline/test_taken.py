@@ -11,7 +11,7 @@ import pytest
 
 from snapd.model.snapshot import Coverage, ObjectId, Snapshot
 from snapd.model.snapshot_records import SnapshotRecord, SnapshotRecordQuery
-from snapd.model.timeline import Event, RecordKind, SnapshotId, TreeRecorded
+from snapd.model.timeline import Event, Recorded, RecordKind, SnapshotId
 from snapd.store.store import Store
 from tests.support.amounts import amount
 
@@ -44,7 +44,7 @@ def filled(store: Store, source: random.Random) -> list[SnapshotRecord]:
         milliseconds += source.choice((0, 1000, 5000, 5200, -7000))
         snapshot, kind = SnapshotId(source.choice(some), coverage), source.choice(KINDS)
         is_base, seq = source.random() < 0.5, store.timeline.next_seq
-        store.append(Event(seq, milliseconds, None, None, TreeRecorded(kind, snapshot, is_base)))
+        store.append(Event(seq, milliseconds, None, None, Recorded(kind, snapshot, is_base)))
         model.append(SnapshotRecord(2 * seq, seq, kind, snapshot, milliseconds, is_base))
     return model
 

@@ -22,7 +22,7 @@ from snapd.model.errors import FileChanged
 from snapd.model.paths import shown
 from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Entry, FileOutcome, Outcome, RelPath, Snapshot
-from snapd.model.timeline import ChangesKept, SessionId, StepId
+from snapd.model.timeline import Kept, SessionId, StepId
 from snapd.model.trees import file_at
 from snapd.store.store import Store
 
@@ -289,7 +289,7 @@ class Review:
             if chosen:
                 files = [(file.path, self._kept(choice, folds[file.path], call)) for file in chosen]
                 steps = {step for file in chosen for step in file.owners}
-                self._writer.track(look.snapshot, ChangesKept(tuple(files), tuple(sorted(steps))), call)
+                self._writer.track(look.snapshot, Kept(tuple(files), tuple(sorted(steps))), call)
                 folds = self._folds(self._looking.look(call), call)
             return _page(choice.among(self._views(folds, call)), None, None)
 

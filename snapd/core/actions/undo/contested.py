@@ -25,7 +25,7 @@ from snapd.model.snapshot import (
     RelPath,
     Snapshot,
 )
-from snapd.model.timeline import OperationDone, SnapshotId, StepBegun, StepId, UndoUnit
+from snapd.model.timeline import Operated, SnapshotId, StepBegun, StepId, UndoUnit
 from snapd.model.trees import file_at
 from snapd.store.store import Store
 
@@ -195,7 +195,7 @@ class ContestedFiles:
             what, seen = event.what, event.seen
             if isinstance(what, StepBegun) and what.step_id == unit.name:
                 return
-            if isinstance(what, OperationDone) and event.head is not None:
+            if isinstance(what, Operated) and event.head is not None:
                 if what.operation_id == unit.name:
                     return
                 old, new = at(what.before), at(event.head)

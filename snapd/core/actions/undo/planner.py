@@ -33,8 +33,8 @@ from snapd.model.paths import parents
 from snapd.model.plan import LinkedFiles
 from snapd.model.snapshot import Decision, Entry, FileOutcome, OnConflict, RelPath, Snapshot
 from snapd.model.timeline import (
+    Operated,
     Operation,
-    OperationDone,
     OperationId,
     Reversal,
     SessionId,
@@ -298,7 +298,7 @@ class UndoPlanner:
         chosen: dict[UndoneShare, UndoTask] = {}
         names: set[str] = set()
         # an operation may have taken back a thousand steps: read it once
-        operations: dict[OperationId, OperationDone] = {}
+        operations: dict[OperationId, Operated] = {}
         for one in undone:
             if one in chosen:
                 continue
@@ -320,7 +320,7 @@ class UndoPlanner:
         at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
         return undone[: at + 1] if at is not None else []
 
-    def _again(self, undone: UndoneShare, operation: OperationDone | None, call: Call) -> UndoTask:
+    def _again(self, undone: UndoneShare, operation: Operated | None, call: Call) -> UndoTask:
         call.check()
         operation = operation or self._step_changes.operation(undone)
         turn = next(turn for turn in operation.turned if turn.name == undone.name)
