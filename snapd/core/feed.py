@@ -73,7 +73,7 @@ class SessionMoved:
 
 @attrs.frozen
 class ReviewNotice:
-    """The amount of pending changes is different than before; `files` have any, and the lines are totals."""
+    """The amount of pending changes changed; `additions` and `deletions` are lines in all `files` together."""
 
     files: int
     additions: int
