@@ -210,7 +210,7 @@ class Status:
         last: the tree of the newest snapshot; None if there is none.
         folder_excludes: patterns that the folder's own file adds to those of the settings.
         folder_problem: what is wrong with that file, while the last valid patterns stay in force; None if it is valid.
-        unreadable_rules: ignore files that had no effect on the last capture because they were unreadable.
+        unreadable_rules: files with ignore rules, and of the project's git, that the last capture could not read.
     """
 
     files: int

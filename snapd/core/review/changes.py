@@ -68,7 +68,8 @@ class LineWriter:
     """Who wrote or removed a line.
 
     Attributes:
-        kind: an agent in a step, a person, an unknown writer before snapd watched, or one unknown to snapd.
+        kind: "step" for an agent in a step, "user" for a person, "before" for lines from before snapd watched,
+            "unknown" for all others.
         steps: the steps that may have written it: several if they were open together.
         milliseconds: when it was noticed, since 1970; None if unknown.
     """
