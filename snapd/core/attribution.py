@@ -151,7 +151,7 @@ def own_moves(
     found: dict[RelPath, RelPath] = {}
     for span in spans:
         moved = renames(span.before, span.after)
-        # all at once, because two files may have swapped their names
+        # all at once, because two files may have swapped names
         first = {new: found.pop(old, old) for new, old in moved.items()}
         found |= first
     return {new: old for new, old in found.items() if new != old}
@@ -197,7 +197,7 @@ def joined(*others: tuple[StepId, ...]) -> tuple[StepId, ...]:
 
 def _net(deltas: list[DirectoryDelta]) -> DirectoryDelta | None:
     """Merges the changes of an empty directory; None if it ends as it began."""
-    # a first change that made it says that it was absent before, and the other way round
+    # the first change implies whether it was there before: it was absent if that change made it
     if deltas[0].came != deltas[-1].came:
         return None
     return DirectoryDelta(deltas[-1].came, any(delta.shared for delta in deltas))
@@ -261,16 +261,15 @@ class Attendance:
 
     def _is_attended(self, step: Step) -> bool:
         if step.begun.detached:
-            # nobody outlives the machine
+            # no client survives a restart of the machine
             return step.step_id not in self._left and step.started >= self._booted
         return step.step_id in self._clients
 
     def split(self, open_steps: Iterable[Step]) -> tuple[tuple[StepId, ...], tuple[StepId, ...]]:
         """Returns the steps that own the changes made now; `open_steps` are in the order in which they began.
 
-        Returns:
-            The steps at work, innermost ones and those that contain them; and the steps whose client is gone but that a
-                client may still end. The latter include outer steps, because it is not yet clear which will be ended.
+        The first are the steps at work, innermost ones and those that contain them. The second are the steps whose
+        client is gone but that may still be ended by id, including outer ones: it is unknown which will be.
         """
         steps = tuple(open_steps)
         parents = {step.step_id: step.begun.parent for step in steps}

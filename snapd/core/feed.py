@@ -161,11 +161,10 @@ class EventLog:
             self._listeners.notify(numbered)
 
     def since(self, seq: int) -> tuple[tuple[NumberedNotice, ...] | None, int]:
-        """Returns the notifications after a number.
+        """Returns the notifications after a number, and the latest number.
 
-        Returns:
-            All of them, or None if some were dropped or the number was never used; and the latest number (before the
-                first notification, one below its number).
+        The notifications are None if some were dropped or the number was never used. Before the first notification, the
+        latest number is one below its number.
         """
         with self._lock:
             self._renew(0)
@@ -408,11 +407,11 @@ class DriftNotifier:
                 return True
             if notified is None or notified.base != base:
                 notified = _Difference(base, (), False)
-            # not cancelled with the rest: if this look breaks off, the next one has to read everything
+            # not cancelled with the rest: if this look is interrupted, the next one must read everything
             forced = self._store.find(base).coverage.forced
             query = DriftQuery(base, self._objects.read_tree, self._settings(), forced, MAX_FILES, MAX_READ_BYTES)
             drift = self._work_tree.drift(query, Call())
-        # count lines without the right to write
+        # count lines without the write lock
         changes, held = changes_of(drift)
         difference, blobs = _Difference(base, changes, drift.truncated), UnstoredBlobs(self._objects, held)
         if difference == notified:

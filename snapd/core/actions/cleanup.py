@@ -164,12 +164,12 @@ class Upkeep:
             # the capture that was just made belongs to no snapshot
             work_tree.scanner.forget(self._store.discard())
             previous = self._store.last
-            # first: once the store has them no longer, nobody knows which contents these are
+            # first: once the store has dropped them, it is unknown which contents these are
             self._other_machines.purge(paths, purge_plan.contents, messages, call, dry_run=False)
             try:
                 freed = self._store.purge(purge_plan if purged.files or messages else None, call)
             finally:
-                # only the store knows now which objects there are
+                # only the store knows which objects there are now
                 work_tree.scanner.forget_all()
             self._notify_if_new(previous)
             return attrs.evolve(purged, applied=True, freed=freed)
@@ -227,7 +227,7 @@ class Upkeep:
         second = self._store.check(call, quick=quick, alone=False)
         if not second.problems:
             return second
-        # only for an exact report do other requests have to wait
+        # other requests wait only for an exact report
         with self._writer.alone(call):
             return self._store.check(call, quick=quick, alone=True)
 
@@ -246,7 +246,7 @@ class Upkeep:
             )
             if not first.problems:
                 return first
-            # the work tree takes objects for stored that are gone
+            # the work tree would count on stored objects that are gone
             work_tree.scanner.forget_all()
             snapshot = self._writer.look((), call)
             self._store.identify(snapshot)

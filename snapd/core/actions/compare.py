@@ -88,7 +88,7 @@ def take_over(
     wanted.update(others)
     missing = wanted - store.adopt([fetched.directory], wanted)
     if missing:
-        # another folder goes on meanwhile: what was packed just now is in the pack, which was not there to look at
+        # the other folder is in use: an object may have been packed meanwhile, and is in a new pack
         missing -= store.adopt([fetched.directory], missing)
     if missing:
         oid = min(missing).hex()
@@ -113,7 +113,7 @@ class Comparison:
     _writer: Writer
     _known: KnownSnapshots
     texts: TextDiffer
-    # the renames of the page before: the next page needs the same
+    # the renames of the previous page: the next page needs the same
     _renames: tuple[Snapshot, Snapshot, dict[RelPath, RelPath]] | None = attrs.field(default=None, init=False)
 
     def changed(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Change, ...]:
@@ -239,7 +239,7 @@ class NetChanges:
     _step_changes: StepChanges
     _sessions: SessionViews
     _texts: TextDiffer
-    # what the page before was cut from: the next page needs the same
+    # what the previous page came from: the next page needs the same
     _kept: tuple[object, tuple[tuple[RelPath, Delta], ...]] | None = attrs.field(default=None, init=False)
 
     def page(

@@ -208,9 +208,9 @@ class SessionNews:
         tree = told.tree
         for event in events:
             if event.seen is not None:
-                # the agent does not know what a formatter did after its step
+                # the agent does not see what a formatter did after its step
                 is_late = isinstance(event.what, Edited) and not event.what.steps
-                # the first span began before the agent was told
+                # the first span began before the last notification
                 pairs.append((tree, event.seen.after.tree, () if is_late else event.seen.steps))
             if isinstance(event.what, Operated) and event.head is not None:
                 pairs.append((event.what.before.tree, event.head.tree, ()))

@@ -141,7 +141,7 @@ def decide(report: Report, open_steps: Sequence[Step], lingering: Iterable[Step]
     what is done to their files.
     """
     if report.late is not None:
-        # what began since is none of its business
+        # a late report does not concern what began since
         open_steps = [step for step in open_steps if step.started <= report.late]
     own = [step for step in open_steps if step.session_id == report.session_id]
     resting = [step for step in lingering if step.session_id == report.session_id]
@@ -179,7 +179,7 @@ def _begin_call(report: Report, own: list[Step], open_steps: Sequence[Step]) -> 
     if begun.existing is not None or not report.is_sequential or report.late is not None:
         return [begun]
     actions: list[Action] = []
-    # nobody said that these have ended: calls that were denied, for example
+    # the end of these was not reported: calls that were denied, for example
     for step in own:
         if step.begun.parent != begun.new.parent or _is(step, _SUBAGENT, _BACKGROUND):
             continue
@@ -212,7 +212,7 @@ def _take_prompt(report: Report, own: list[Step]) -> list[Action]:
         # some agents report one that is empty with the results of calls: the turn goes on
         return []
     if report.parent_session is not None:
-        # what a subagent is given to do is nobody's prompt
+        # the task of a subagent is not a person's prompt
         return _end_turn(own)
     # where a prompt is reported late, the ends of the turn before it are reported after it
     ends = [] if report.late is not None else _end_turn(own)
@@ -229,7 +229,7 @@ def _end_subagent(report: Report, own: list[Step]) -> list[Action]:
     step = _of_part(own, f"{_SUBAGENT}{report.subagent}")
     if step is None:
         return []
-    # where nobody says whose a call is, one of these may be the caller's own
+    # if the caller is not reported, one of these may be the caller's own step
     parts = [each for each in own if each.begun.parent == step.step_id and report.names_subagents]
     # its calls own what they wrote; it writes nothing beside them
     return [*map(_abandon, parts), EndStep(step, ())]

@@ -98,7 +98,7 @@ class SessionNotices(SessionViews):
 
     def notify(self, session_id: SessionId, *steps: StepView | None) -> None:
         """Notifies that a session changed: once for each step; None stands for the session as a whole."""
-        # not cancelled with the request: what was done has to be announced
+        # not cancelled with the request: the change must be announced
         session = self.view(self.known(session_id), Call())
         for step in steps:
             self._writer.event_log.publish(SessionMoved(session, step))
@@ -296,11 +296,11 @@ class Sessions(SessionNotices):
     def _begin_on(self, snapshot: Snapshot, before: Step | None, begun: StepBegun, call: Call) -> EndedStep | None:
         """Records that a step begins on a snapshot, and that the step before it ends there if it is open."""
         if before is not None and before.state == "open":
-            # that the next one begins says nothing of what happened since an agent was gone
+            # the beginning of the next step does not claim what happened since the agent disconnected
             is_left = before.begun.detached and bool(self._writer.attendance.unattended([before]))
             return self._end_on(snapshot, before, StepEnding(spoken_for=not is_left), call, begun)
         if not self._timeline.open_steps():
-            # what happened before is nobody's
+            # no step owns what happened before
             self._writer.work_tree.state.uncaptured.settle()
         self._writer.track(snapshot, begun, call)
         return None
@@ -498,4 +498,4 @@ class Sessions(SessionNotices):
         finally:
             attendance.leave(attendance.of(client))
 
-    # -- notifying
+    # -- notifications

@@ -199,7 +199,7 @@ class Snapshots:
             target = Target(self._store, self._known.here(tree, call))
             seen = self._writer.capture_now(call)
 
-            # most often, nothing is captured besides
+            # most often, nothing else is captured
             @cache
             def differing(now: ObjectId) -> list[Change]:
                 found = []
@@ -262,7 +262,7 @@ class Snapshots:
         self, objects: ObjectStore, tree: ObjectId, only: Sequence[RelPath] | None, call: Call
     ) -> Iterator[Write]:
         if only is not None and not only:
-            # to the walk, it would mean all
+            # an empty set would select everything
             return
         for change in changes(objects.read_tree, EMPTY_TREE, tree, only=only or ()):
             call.check()

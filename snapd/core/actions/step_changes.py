@@ -57,7 +57,7 @@ class StepChanges:
             return self._own((unit.step_id,), self.spans(unit), {})
         own = self._own((unit.name,), self.spans(unit), {unit.name: _OF_AN_OPERATION})
         effects = unit.operated.effects
-        # the effects also have the ignored files that it wrote over
+        # the effects include the ignored files that it overwrote
         return own if effects is None else attrs.evolve(own, files=deltas_of(effects))
 
     def spans(self, unit: UndoUnit) -> tuple[Span, ...]:
@@ -87,7 +87,7 @@ class StepChanges:
             return step.summary
         next_seq = self._timeline.next_seq
         own = self.own(step)
-        # a file that the step made and deleted is none
+        # a file that the step made and deleted does not count
         chains = {path: chain for path, chain in own.files.items() if chain[0].old or chain[-1].new}
         files = tuple(self._summary_of(path, chain, call) for path, chain in chains.items())
         summary = Summary(files, len(own.directories))
@@ -375,7 +375,7 @@ class SessionViews:
             views.append(self._step_changes.joined(view, call) if renames else view)
         return tuple(views)
 
-    # -- looking up
+    # -- lookup
 
     def applied(self, session_id: SessionId, message_id: str | None, step_id: StepId | None) -> tuple[Step, ...]:
         """Returns the ended steps of a session that were not undone as a whole, oldest first.

@@ -138,7 +138,7 @@ def similarity(old: bytes, new: bytes) -> int:
 
 
 def _pieces(data: bytes) -> Counter[bytes]:
-    # in text, it is no difference how a line ends
+    # line ends do not count in text
     return Counter(_PIECE.findall(data if is_binary(data) else data.replace(b"\r\n", b"\n")))
 
 
@@ -207,7 +207,7 @@ def _move(blobs: Blobs, change: Change, source: RelPath) -> bytes:
         return b"similarity index 100%\n" + names
     sides = [blobs.read_small_blob(entry.oid, TEN_MIB) for entry in (change.old, change.new)]
     if sides[0] is None or sides[1] is None:
-        # git does not ask for the number, and to find it would take as long as to compare the files
+        # git ignores the number, and computing it would take as long as comparing the files
         return names
     return b"similarity index %d%%\n" % similarity(sides[0], sides[1]) + names
 

@@ -70,7 +70,7 @@ def with_directory_moves(plan: Plan, work_tree: WorkTree) -> Plan:
     known = set()
     for old, origins in work_tree.origins.items():
         for origin in reversed(origins):
-            # whatever was done in it since, a directory that was at a path is the one that comes there
+            # a directory that was at this path before is the same one, whatever changed in it since
             is_known = not origin.uncaptured and old in going and origin.path in coming
             if is_known and finding.has_room(origin.path) and finding.add(MoveDirectory(old, origin.path)):
                 known.add(origin.path)

@@ -139,7 +139,7 @@ class _Document:
         new = None if text is None else _kept(text)
         was_read = self.read_again is not None or (not self.is_typed and self.was_on_disk and self.text != self.shown)
         if was_read and new != self.text:
-            # had somebody saved the text before, the editor would have reported that by now: it read the file again
+            # if the text had been saved before, the editor would have reported that by now: it read the file again
             self.show(self.text)
         self.text = new
         self.was_on_disk = self._agrees(disk, text)
@@ -157,7 +157,7 @@ class _Document:
             self.is_typed = True
 
     def _save(self, disk: FileOnDisk) -> None:
-        # an editor can save what it just read, which nobody typed: if somebody had typed before, that changed the file
+        # an editor can save what it just read, which was not typed: earlier typing would have changed the file
         is_changed = self.read_again != disk.changed_at and self._agrees(disk, self.text)
         is_only_read = self.read_again is not None and (is_changed or not self.is_typed)
         if not is_only_read and (self.is_typed or self.text != self.shown):
@@ -270,7 +270,7 @@ class Editors:
             if document.saved == typed.typing:
                 document.saved = None
             elif document.saved is not None:
-                # the editor saved once more meanwhile
+                # the editor saved again meanwhile
                 document.saved = TextEdit(text, monotonic(), document.saved.text)
             elif document.text == text:
                 document.is_unsaved = False

@@ -176,7 +176,7 @@ class Edits:
         """
         if typed := self._editors.typed(self._work_tree.root):
             self._settle_saves(typed, now)
-        # without such steps, a look costs no question
+        # without such steps, this costs no query
         if self._recent:
             self._settle_recent(now)
 
@@ -242,9 +242,9 @@ class Edits:
         before = self._before(typed, head, entry)
         if not typed.is_saved and before in (None, entry):
             return None
-        # somebody wrote the file after it was saved
+        # the file was written after it was saved
         saved = self._stored(entry.mode, text, like=data)
-        # if the file has all that was typed, the editor has saved it, and has not said so yet
+        # if the file has all that was typed, the editor has saved it, but not reported that yet
         return (before, saved) if typed.is_saved or merge(self._store, before, entry, saved) == entry else None
 
     def _before(self, typed: TypedText, head: SnapshotId, saved: Entry) -> Entry | None:

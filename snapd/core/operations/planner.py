@@ -153,7 +153,7 @@ class Planner:
         elif goal.wanted is None and (why := goal.target.protection(path)) is not None:
             return FileOutcome(path, "kept", why)
         final = goal.wanted if is_decided else self._merged(goal, ours)
-        # a file that is to come or to go is not just kept
+        # a file to write or delete is not merely kept
         if isinstance(final, Overlap) or (final == ours and None in (ours, goal.wanted)):
             return FileOutcome(path, "conflict", "deletedSince" if ours is None else "changedSince")
         if final == ours:

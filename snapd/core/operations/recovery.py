@@ -140,7 +140,7 @@ def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
         left |= _passed_through(operation.turned, left)
     turned = [_as_done(turn, left) for turn in operation.turned]
     changed = {turn.name for turn in turned if _is_anything(turn)}
-    # a redo of the other pieces of a step has to say what is left of this one
+    # a redo of the other pieces of a step must report what is left of this one
     turned = [turn for turn in turned if _is_anything(turn) or (turn.again is not None and turn.name in changed)]
     partly = {turn.name for turn in turned if turn.rest}
     return attrs.evolve(
@@ -186,7 +186,7 @@ def _as_done(turn: Reversal, left: Mapping[RelPath, FileOutcome]) -> Reversal:
     names = dict(turn.moved)
     missed = {names.get(effect.path, effect.path): effect.path for effect in turn.effects if effect.path in left}
     missed |= {path: path for path in turn.made_directories if path in left}
-    # protected files are left for good, and do not keep the step from being done
+    # protected files are left for good, and do not prevent the step from being done
     unsettled = {name for name, path in missed.items() if left[path].can_be_tried_again}
     done = attrs.evolve(
         turn,

@@ -156,13 +156,13 @@ class Runner:
         details = self._details(plan, patch, options, call)
         if options.dry_run or is_refused or not is_expected:
             if is_expected:
-                # recorded as a look only: asked again, the operation has to be refused again
+                # recorded as a look only: if requested again, the operation must be refused again
                 writer.record_look(before)
             results = plan.refused() if is_refused else plan.foretold()
             return Outcome(False, before.tree, before.tree, results, details, name)
         step_id = request.begin() if request.begin is not None and not plan.is_empty else None
         failpoint("writer.before")
-        # if nothing can be taken back of any step, nothing happened
+        # if nothing of any step can be undone, nothing happened
         is_recorded = step_id is not None or request.arriving is not None
         if plan.is_empty and not is_recorded and not finished(operation, plan.foretold()).turned:
             writer.record_look(before)

@@ -87,7 +87,7 @@ class Obstacles:
         return _inherited(path, self._links, lambda above, link: above if self._is_link(above) else link)
 
     def _is_link(self, path: RelPath) -> bool:
-        # the disk may not let us look at what the capture skipped, and nothing below that is touched
+        # what the capture skipped may be unreadable, and nothing below it is touched
         if self._work_tree.is_directory(path) or self.skipped(path) is not None:
             return False
         captured = self._work_tree.captured(path)

@@ -56,11 +56,11 @@ class WriteLock:
 
     @contextmanager
     def _locked(self, call: Call) -> Iterator[None]:
-        # every holder comes through here, so that nobody writes to a closed workspace
+        # every holder passes here, so that no request writes to a closed workspace
         try:
             call.check()
             if self._is_closed:
-                # another folder may have the descriptor by now, and another process the store
+                # the descriptor may have been reused by now, and another process may have the store
                 raise WorkspaceNotOpen(
                     "the workspace was closed while the request waited", hint="open the folder again"
                 )

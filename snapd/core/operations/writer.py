@@ -88,7 +88,7 @@ class Writer:
         # first, because its thread may be waiting for its turn to write
         self.feed.close()
         with self.write_lock.closing() as is_first:
-            # later, the descriptors may belong to somebody else
+            # later, the descriptors may have been reused
             if is_first:
                 self.work_tree.close()
                 self._store.close()
@@ -130,7 +130,7 @@ class Writer:
             except BaseException as error:
                 if isinstance(error, Interrupted):
                     self._broken_off = error
-                # objects that were not made durable may never be needed, and must not be in the way next time
+                # objects that are not durable may never be needed, and must not get in the way next time
                 self.work_tree.scanner.forget(self._store.discard())
                 raise
 
@@ -168,7 +168,7 @@ class Writer:
             with self._store.batch() as batch:
                 snapshot = self.work_tree.capture(self.settings, forced, batch, call)
         except BaseException:
-            # the changes that this look was to find are noted again, but the clock will not announce them twice
+            # the changes meant for this look are recorded again, but the clock does not report them twice
             self.feed.hear()
             raise
         self.files = self.work_tree.state.count
@@ -240,7 +240,7 @@ class Writer:
         self.notify_snapshot(notice_of(intent, outcome, after))
         return outcome
 
-    # -- notifying
+    # -- notifications
 
     def notify_snapshot(self, notice: TrackNotice | RevertNotice) -> None:
         """Notifies of a snapshot, which later notifications of changes compare with."""
@@ -251,7 +251,7 @@ class Writer:
 
     def _apply(self, plan: Plan, before: Event, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
         failpoint("writer.intend")
-        # if anything fails from here on, the next turn looks whether there is something to finish
+        # if anything fails from here on, the next turn checks for something to finish
         self._settled = False
         self._store.intend(before, intent)
         failpoint("writer.apply")
@@ -280,7 +280,7 @@ class Writer:
         before = self._store.load(operation.before)
         head = without_concurrent_edits(self._store, self.work_tree, before, plain, effects, intent.forced)
         call.check()
-        # a file that keeps what somebody changed since the last snapshot must not pass for what an agent left
+        # a file that keeps changes since the last snapshot must not count as left by an agent
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         is_base = head == plain and not left_alone
         operation = attrs.evolve(

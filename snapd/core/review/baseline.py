@@ -229,7 +229,7 @@ class Baseline:
         lines: list[bytes] = []
         gone: list[LineWriter | None] = []
         equal: list[int | None] = []
-        # what is accepted takes the place of what it replaces
+        # what is accepted replaces its counterpart
         follows_equal = edit.start == 0 or self.equal[edit.start - 1] is not None
         is_right_before_a_change = follows_equal and edit.end < len(self.equal) and self.equal[edit.end] is None
         pivot = min(removed) if removed else first if is_right_before_a_change else last

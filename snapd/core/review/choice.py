@@ -71,7 +71,7 @@ def kept(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts) -> by
     """
     if choice.hunks is not None:
         left = [hunk.hunk.index for hunk in file.hunks if hunk.hunk.index not in choice.hunks]
-        # says so if there is no such hunk
+        # raises if there is no such hunk
         without(file.before, file.after, choice.hunks, texts.differ, texts.call)
         return without(file.before, file.after, left, texts.differ, texts.call) if left else None
     if choice.is_owner is None or not file.hunks:

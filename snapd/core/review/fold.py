@@ -192,7 +192,7 @@ class FileFold:
         self._change(change, texts)
         self.path = change.path
         if change.went:
-            # what was pending in it went with it
+            # what was pending in it is gone with it
             self.pending = None
         self._settle()
         if before is not None and change.operation is not None:
@@ -204,7 +204,7 @@ class FileFold:
     def _note(self, operation: UserOperation, before: _State) -> None:
         """Remembers an operation; if it undoes an earlier one, what was pending before that is pending again."""
         for name, earlier, later in reversed(self._operations):
-            # a restore may take back an operation without naming it
+            # a restore may undo an operation without naming it
             is_meant = not operation.turned or name in operation.turned
             if is_meant and later == before and (earlier.path, earlier.entry) == (self.path, self.now):
                 self.pending = None if earlier.pending is None else earlier.pending.copy()
@@ -305,7 +305,7 @@ class FileHistory:
             if here not in lines:
                 lines[here] = lineage_of(self._timeline, *here)
                 waiting += lines[here].replaced
-        # what a file replaced went before it came
+        # the files that it replaced come first
         for here in sorted(lines, key=lambda here: here[1]):
             fold = None
             for _, changes in self._attributor.attributed(lines[here].rows):

@@ -248,7 +248,7 @@ class PendingFiles:
         """
         with texts.call.holding(self._lock):
             list_files(self._timeline, self._objects, texts.call)
-            # once somebody has spoken for a step that was left, more is its own
+            # once a client ends an abandoned step by id, the step owns more
             if self._settled.epoch != self._timeline.epoch or any(
                 len(self._timeline.spans(step_id)) != count for step_id, count in self._settled.left.items()
             ):
@@ -323,7 +323,7 @@ class PendingFiles:
         former = self._folded(draft.pop(change.path), seq, texts)
         away = draft.away_from(name)
         if away is not None:
-            # an agent moved it, and somebody brings it back with other contents
+            # an agent moved it, and it comes back with other contents
             moved = self._folded(away, seq, texts)
             assert moved is not None
             is_free = change.old is None and (found is None or found.pending is None)

@@ -198,7 +198,7 @@ class TextBlame(_LineHistory):
                 if change.nature == "keep":
                     continue
                 if fold is None or change.old != fold.now:
-                    # what led to it has expired, or nobody watched
+                    # the events before it have expired, or snapd did not watch
                     where = change.source or change.path
                     came = FileChange(where, None if fold is None else fold.now, change.old, "person", BEFORE)
                     noticed = None if fold is None else milliseconds
@@ -330,7 +330,7 @@ class Blame(_LineHistory):
             return _BlameTarget(0, entry, (), taken.milliseconds)
         if event.head is None:
             return _BlameTarget(event.seq + 1, entry, (), taken.milliseconds)
-        # whoever was at work until the next event was so by then
+        # the steps at work until the next event were so by then
         span = Span(event.head, taken.snapshot, () if after is None or after.seen is None else after.seen.steps)
         files = touched(self._store, event.seq + 1, "seen", span.before.tree, span.after.tree)
         unrecorded = [each for each in self._attributor.unrecorded(files, span) if each.path == path]
@@ -361,7 +361,7 @@ class Blame(_LineHistory):
         for event, changes in self._attributor.attributed(line.rows):
             seen = event.seen
             if is_settled and seen is not None and not opened.isdisjoint((*seen.steps, *seen.left)):
-                # once these steps end, the change may be somebody else's
+                # once these steps end, the change may belong to another step
                 is_settled = False
                 settled = (
                     _FoldedFile(timeline.epoch, event.seq - 1, fold.copy(), beginning) if fold is not None else None
@@ -379,7 +379,7 @@ class Blame(_LineHistory):
         names = tuple(dict.fromkeys((path, *(row.path for row in reversed(line.rows)))))
         if not line.rows and not asked.unrecorded:
             return _Beginning(names, asked.milliseconds)
-        # what changed first had not changed yet at the event before
+        # at the event before the first change, the file was still the old one
         first = line.rows[0].seq if line.rows else asked.before
         found = self._store.timeline.events(first, 1) or self._store.timeline.events(first + 1, 1)
         return _Beginning(names, found[0].milliseconds if found else None)
@@ -416,7 +416,7 @@ class NoteAttribution:
             file = self._notes.of(names[:_NAMES], texts.call)
             return NotedLines({}) if file is None else _noted(file, lines, before, milliseconds, texts)
         except (IoError, StorageFull) as error:
-            # what snapd itself knows is no less true
+            # what snapd itself knows stays valid
             return NotedLines({}, problems=(NoteProblem(None, error.message),))
 
 

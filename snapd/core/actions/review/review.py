@@ -255,7 +255,7 @@ class Review:
         """
         self._catch_up(call)
         with self._writer.turn(call):
-            # if the plan is another one than is expected, nothing may be recorded
+            # if the plan is not the expected one, nothing may be recorded
             look = self._looking.look(call, records=options.expect is None)
             seen, folds = look.snapshot, self._folds(look, call)
             reading = self._reading(call)
@@ -274,7 +274,7 @@ class Review:
             )
             return self._runner.carry_out(request, call)
 
-    # -- inside
+    # -- internals
 
     def _reading(self, call: Call) -> Texts:
         return Texts(self._store, self._texts, call)

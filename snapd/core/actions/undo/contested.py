@@ -144,7 +144,7 @@ class ContestedFiles:
         return list(found.values())
 
     def _is_cause(self, chain: Sequence[Delta], change: _Change, call: Call) -> bool:
-        """Whether a change affects the lines in question; otherwise it is unrelated to the conflict."""
+        """Whether a change altered the lines that conflict."""
         before, after = (self._dispute(chain, entry, call) for entry in (change.old, change.new))
         return (before and before.now) != (after and after.now)
 
@@ -182,7 +182,7 @@ class ContestedFiles:
                 if old != new:
                     if unit.name in owners(path, self._step_changes.authors(seen.steps)):
                         return
-                    # a file that nobody touched since says itself when it was saved
+                    # the mtime of a file untouched since is the time of the save
                     when = event.milliseconds if saved is None else min(saved, event.milliseconds)
                     yield _Change(old, new, self._owners(path, seen.steps, when))
                     saved = None

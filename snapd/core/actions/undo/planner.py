@@ -142,7 +142,7 @@ class DirectoryOverlay:
     def __init__(self, work_tree: WorkTree, files: Overlay) -> None:
         self._work_tree = work_tree
         self._files = files
-        # None for a directory to make; for one to remove, the snapshot that says that it was really absent
+        # None for a directory to make; for one to remove, the snapshot that shows that it was really absent
         self._changed: dict[RelPath, Target | None] = {}
         self._displaced: set[RelPath] = set()
         self._emptied: dict[RelPath, Target] = {}
@@ -235,7 +235,7 @@ class UndoPlanner:
     def whole(self, unit: UndoUnit) -> UndoTask:
         """Makes a task of all that a step or an operation changed, even if it was undone. Raises `StoreCorrupt`."""
         own = self._step_changes.own(unit)
-        # nobody knows of the files that a step made whether something ignored was there
+        # it is unknown whether something ignored was at the paths of files that a step made
         is_known = isinstance(unit, Operation) and unit.operated.effects is not None
         target = going_back(self._store, self._store.load(unit.from_), own.files if is_known else {})
         # an empty directory that another session may have made or removed stays as it is
@@ -268,7 +268,7 @@ class UndoPlanner:
         """
         chosen: dict[UndoneShare, UndoTask] = {}
         names: set[str] = set()
-        # an operation may have taken back a thousand steps: read it once
+        # an operation may have undone a thousand steps: read it once
         operations: dict[OperationId, Operated] = {}
         for one in undone:
             if one in chosen:
@@ -310,7 +310,7 @@ class UndoPlanner:
             renames={old: new for new, old in moved.items()},
             end=operation.before,
             target=target,
-            # steps that were taken back together may be done again together, or one after the other
+            # steps that were undone together may be redone together, or one after the other
             stages=(Target(self._store, self._store.load(unit.to or operation.before)), target),
             is_change=True,
             again=undone.operation_id,
@@ -328,7 +328,7 @@ class UndoPlanner:
 
     def reverted(self, undone: Sequence[UndoneShare]) -> list[UndoneShare]:
         """Returns those of the undone shares that `session/revert` undid."""
-        # an operation may have taken back a thousand steps: read it once
+        # an operation may have undone a thousand steps: read it once
         operations = {one.operation_id: one for one in undone}
         kinds = {operation_id: self._step_changes.operation(one).kind for operation_id, one in operations.items()}
         return [one for one in undone if kinds[one.operation_id] == "revert"]
@@ -399,7 +399,7 @@ class UndoPlanner:
                     yield task, outcome, overlay.get(outcome.path)
 
     def _where_absent(self, task: UndoTask, taken: StepReversal, call: Call) -> StepReversal:
-        """Marks which missing changes of a step are on another branch; these stay in force."""
+        """Reports where a step's missing changes are: those on another branch or stashed stay in force."""
         places: dict[RelPath, tuple[str, bytes | None]] = {}
         left = {path: task.files[path][-1].new for path in taken.absent}
         wanted = {path: entry for path, entry in left.items() if entry is not None and task.again is None}
@@ -475,7 +475,7 @@ def _of_which_anything_was_done(
         or taken.kept
         or (task.is_any and not task.files)
     }
-    # one that changed nothing goes with its parts
+    # a unit that changed nothing is recorded together with its parts
     goes = bool(did) or not any(task.is_any for task in tasks)
     idle = {task.unit.name for task in tasks if goes and not task.is_any}
     return [turn for turn in turned if turn.name in did | idle]

@@ -195,7 +195,7 @@ class UndoSteps:
             for unit in units
             if unit is not None and (unit.state in IN_FORCE or unit.name in unattended) and self._is_change(unit, call)
         )
-        # all steps of a session get a summary that is kept: where one ends, it tells which others changed by that
+        # summarize all steps of the session: when one ends, the stored summaries show which others changed
         last = list(meant)[:count] if session_id is not None else list(islice(meant, count))
         return self._ending(last, options, call)
 
@@ -268,7 +268,7 @@ class UndoSteps:
 
     def _whole(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> list[UndoTask]:
         """Makes the tasks of some steps, given the last first, and of their parts; ends open ones."""
-        # if an older snapd took a step back, only the files as they are show what is left of it
+        # if an older snapd undid a step, only the current files show what is left of it
         self._writer.capture_now(call)
         parts = [part for step in reversed(steps) for part in self._step_changes.with_parts(step)]
         # a part may belong to the same message as its step
@@ -304,10 +304,10 @@ class UndoSteps:
     # -- hunks
 
     def hunks(self, step_id: StepId, path: RelPath, call: Call) -> tuple[tuple[Hunk, ...], bool]:
-        """Returns the hunks of what a step itself changed in a file. Raises `InvalidParams` if it changed nothing there.
+        """Returns the hunks of what a step itself changed in a file.
 
         A binary file has none. The second value says whether there are none because others changed the same lines while
-        the step was open.
+        the step was open. Raises `InvalidParams` if the step did not change the file.
         """
         change = self._change(self._sessions.known_step(step_id), path, call)
         sides = None if change.is_mixed else self._sides(change)
@@ -357,10 +357,10 @@ class UndoSteps:
         with self._writer.turn(call):
             step = self._sessions.known_step(step_id)
             wanted = set(paths)
-            # if an older snapd took a step back, only the files as they are show what is left of it
+            # if an older snapd undid a step, only the current files show what is left of it
             self._writer.capture_now(call)
             opened = [part for part in self._step_changes.with_parts(step) if part.state == "open"]
-            # an open step goes on; what it changed so far is what it would own if it ended now
+            # an open step continues; its changes so far are what it would own if it ended now
             with self._sessions.supposing_ended(reversed(opened), call):
                 parts = self._step_changes.with_parts(self._sessions.known_step(step_id))
                 whole = [self._planner.whole(part) for part in parts]
@@ -372,13 +372,13 @@ class UndoSteps:
                 )
             wanted = _with_moves(whole, wanted)
             tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
-            # an applied step stays applied; if some of a step was taken back before, this takes back more of it
+            # an applied step stays applied; if some of a step was undone before, this undoes more of it
             recorded = {task.unit.name for task in tasks if task.unit.state in TAKEN_BACK}
             root = step_id if recorded else None
             outcome = self._carry_out(
                 "revert", step.begun.session_id, tasks, options, call, recorded=recorded, root=root
             ).outcome
-            # files that were taken back before stay as they are
+            # files that were undone before stay as they are
             reported = {file.path for file in outcome.files}
             rest = [FileOutcome(path, "unchanged") for path in wanted & changed - reported]
             return attrs.evolve(outcome, files=tuple(sorted([*outcome.files, *rest], key=lambda file: file.path)))
@@ -421,7 +421,7 @@ class UndoSteps:
         The timeline records the units whose ids are in `recorded`; None for all.
         """
         writer = self._writer
-        # if no task changes anything, nothing is recorded: there is nothing to do again
+        # if no task changes anything, nothing is recorded: there is nothing to redo
         tasks = tasks if any(task.is_change for task in tasks) else ()
         names = dict.fromkeys(task.unit.name for task in tasks)
         if recorded is not None:
