@@ -27,7 +27,7 @@ class Author:
     """What separates a step's changes from those of other steps that were open at the same time.
 
     Attributes:
-        claims: see `StepEnded`; None while the step is open, or if its agent claimed nothing.
+        claims: see `StepEnded`; None while the step is open, or if its agent does not report them.
         parent: the step that contains it.
     """
 

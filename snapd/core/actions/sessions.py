@@ -50,7 +50,7 @@ class StepEnding:
 
     Attributes:
         spoken_for: whether the client named the step; see `StepEnded`.
-        claims: the files that its agent reports to have written; None if it does not report any.
+        claims: the files that its agent reports to have written; None if it does not report them.
         description: for display, instead of the one from the beginning; None keeps that.
     """
 

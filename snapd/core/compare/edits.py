@@ -148,7 +148,7 @@ def hunks(old: bytes, new: bytes, texts: TextDiffer, call: Call) -> tuple[Hunk, 
 def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer, call: Call) -> bytes:
     """Removes some of the hunks of a change, counted from 0, from the new text; other arguments as in `hunks`.
 
-    Raises `InvalidParams` if there is no such hunk or one is given twice, `IoError` and `Cancelled`.
+    Raises `IoError`, `Cancelled`, and `InvalidParams` if there is no such hunk or one is given twice.
     """
     pieces = _pieces(texts.hunks(old, new, call))
     for index in indexes:

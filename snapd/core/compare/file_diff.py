@@ -74,8 +74,8 @@ def describe(
 ) -> FileDelta:
     """Describes one changed file; reads each of its blobs once.
 
-    `old` and `new` are None for no file. `contents` says whether to include the texts. Raises `StoreCorrupt` if a blob
-    is missing or damaged, `IoError` and `Cancelled`.
+    `old` and `new` are None for no file. `contents` says whether to include the texts. Raises `IoError`, `Cancelled`,
+    and `StoreCorrupt` if a blob is missing or damaged.
     """
     binary, too_large = False, False
     before = _bytes(blobs, old)
@@ -163,8 +163,8 @@ def unified(
     """Writes the part of a unified diff about one file. A file over 10 MB is shown like a binary one without `binary`.
 
     `source` is where the file was if it was moved; `change.old` is the file there. With `binary`, a binary file becomes
-    a patch that `git apply` accepts, as with `git diff --binary`. Raises `StoreCorrupt` if a blob is missing or
-    damaged, `IoError` and `Cancelled`.
+    a patch that `git apply` accepts, as with `git diff --binary`. Raises `IoError`, `Cancelled`, and `StoreCorrupt` if
+    a blob is missing or damaged.
     """
     old, new = change.old, change.new
     if old is not None and new is not None and stat.S_IFMT(old.mode) != stat.S_IFMT(new.mode):

@@ -76,7 +76,7 @@ class TextEdit:
 
     Attributes:
         before: the text before the typing; None if unknown.
-        before_at: when the editor last showed that text, by `time.monotonic`.
+        before_at: when the editor was last known to show that text, by `time.monotonic`.
         text: the text afterwards; None if unknown.
     """
 
@@ -90,7 +90,7 @@ class _Document:
     """An open document.
 
     Attributes:
-        shown: its text when the editor last showed the file as on disk; None if it never did.
+        shown: its text when the editor was last known to show the file as on disk; None if never.
         shown_at: when that was, by `time.monotonic`.
         text: its current text; None if unknown.
         was_on_disk: whether the file had this text when the editor reported it.

@@ -115,7 +115,7 @@ class Baseline:
     Attributes:
         path: where the baseline has the file: another path if an agent moved it.
         entry: the file, if it is still the one before the first change, or the one that was kept.
-        is_text: whether it is text; no file counts as text.
+        is_text: whether it is text; an absent file counts as text.
         gone: for each line, who removed it; None if the file has it.
         equal: for each line of the file, its line in the baseline; None for a line that the baseline lacks.
         began: the work tree before the first change; None if unknown.
@@ -229,7 +229,7 @@ class Baseline:
         lines: list[bytes] = []
         gone: list[LineWriter | None] = []
         equal: list[int | None] = []
-        # what is accepted replaces its counterpart
+        # accepted lines take the place of those that they replace
         follows_equal = edit.start == 0 or self.equal[edit.start - 1] is not None
         is_right_before_a_change = follows_equal and edit.end < len(self.equal) and self.equal[edit.end] is None
         pivot = min(removed) if removed else first if is_right_before_a_change else last

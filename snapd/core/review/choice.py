@@ -67,7 +67,7 @@ def _names(file: PendingFile, there: Collection[RelPath]) -> tuple[RelPath, ...]
 def kept(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts) -> bytes | None:
     """Returns the baseline's text once the selected changes are kept; None if all of them are.
 
-    Raises `InvalidParams` if there are no such hunks, `IoError` and `Cancelled`.
+    Raises `IoError`, `Cancelled`, and `InvalidParams` if there are no such hunks.
     """
     if choice.hunks is not None:
         left = [hunk.hunk.index for hunk in file.hunks if hunk.hunk.index not in choice.hunks]
@@ -103,8 +103,8 @@ class FileRevert:
 def reverted(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts, *, overwrites: bool) -> FileRevert:
     """Returns what a file becomes once the selected changes are reverted.
 
-    `overwrites` says whether to revert changes in which steps outside the selection took part. Raises `InvalidParams`
-    if there are no such hunks, `IoError` and `Cancelled`.
+    `overwrites` says whether to revert changes in which steps outside the selection took part. Raises `IoError`,
+    `Cancelled`, and `InvalidParams` if there are no such hunks.
     """
     if choice.hunks is not None:
         text = without(file.before, file.after, choice.hunks, texts.differ, texts.call)

@@ -105,7 +105,7 @@ class FileFold:
         now: the file; None for no file.
         lines: its lines; none if it is not text.
         removers: for each line that an operation brought back, the agent that had removed it.
-        is_text: whether it is text; no file counts as text.
+        is_text: whether it is text; an absent file counts as text.
         pending: what a person has accepted, if that differs from the file; None if all of it is accepted.
         is_reviewed: whether to track what is accepted; otherwise `pending` stays None.
         is_own: whether the file's own changes alone give the same fold: not if it met another file at one of its names.

@@ -139,8 +139,8 @@ class TextBlame(_LineHistory):
     ) -> tuple[BlamedLines, ...]:
         """Returns who wrote the lines of a text, from all versions of the file: see `writers_of` and `blamed_lines`.
 
-        The file may have been deleted since. Raises `InvalidParams` if it is not text or has no such lines,
-        `StoreCorrupt`, `StorageFull`, `IoError` and `Cancelled`.
+        The file may have been deleted since. Raises `StoreCorrupt`, `StorageFull`, `IoError`, `Cancelled`, and
+        `InvalidParams` if it is not text or has no such lines.
         """
         if len(text.data) > TEN_MIB or is_binary(text.data):
             raise InvalidParams(f"content: this is no text of {shown(path)}, or over 10 MB", field="content")
