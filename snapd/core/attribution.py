@@ -103,9 +103,9 @@ def own_changes(
 ) -> OwnChanges:
     """Decides what a step, or several steps together, changed.
 
-    A file belongs to those of the innermost open steps that claim it; if none does, to those that claim nothing at all;
-    if there is none of these either, in the same way to the steps that they are parts of. If there is no such step, it
-    was the user.
+    A file belongs to those of the innermost open steps that claim it; if none does, to those whose claims are None; if
+    there are none of these either, in the same way to the steps that contain them. If there is no such step, the change
+    is the user's.
 
     `spans` are those in which any of the steps was open, oldest first; `authors` has every step at work in them. Raises
     `StoreCorrupt` from `changes` and `empty_directories`.

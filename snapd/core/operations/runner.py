@@ -63,7 +63,8 @@ class StartState:
     """What an operation starts from.
 
     Attributes:
-        seen: the work tree, without the ignored files that are captured for the operation: they are nobody's change.
+        seen: the work tree, without the ignored files that are captured for the operation, which are not changes of
+            anyone.
         before: the work tree with these files.
         unsaved: files with unsaved text in an editor, which are not touched.
     """
