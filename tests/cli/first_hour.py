@@ -146,6 +146,8 @@ $ rm ~/.config/snapd/config.toml
 """,
 }
 
+_BEGUN = "2026-01-05T12:00:00Z"
+
 
 def replay() -> dict[str, str]:
     """The transcript of each act, by its name."""
@@ -161,7 +163,10 @@ def replay() -> dict[str, str]:
         home.env["PATH"] = os.pathsep.join([home.at("bin"), os.path.dirname(sys.executable), home.env["PATH"]])
         run_git(Path(project), "init", "-q")
         run_git(Path(project), "add", ".")
-        run_git(Path(project), "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "-m", "Begin")
+        # at a time of its own, so that it is the same commit each time
+        when = {"GIT_AUTHOR_DATE": _BEGUN, "GIT_COMMITTER_DATE": _BEGUN}
+        words = ["-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "-m", "Begin"]
+        subprocess.run(["git", *words], cwd=project, env={**home.env, **when}, check=True)
         names: dict[str, str] = {}
         return {act: "".join(_played(home, project, script, names)) for act, script in ACTS.items()}
     finally:

@@ -288,7 +288,7 @@ def test_lines_from_before_are_of_the_commits_that_git_blame_shows(tmp_path: Pat
     def write() -> None:
         lines = (project.top / name).read_bytes().splitlines(keepends=True)
         at = chance.randint(0, len(lines))
-        lines[at : at + chance.randint(0, 3)] = [b"%d\n" % chance.randrange(9) for _ in range(chance.randint(1, 4))]
+        lines[at : at + chance.randint(0, 3)] = [b"%d\n" % chance.randrange(10**9) for _ in range(chance.randint(1, 4))]
         (project.top / name).write_bytes(b"".join(lines))
 
     for number in range(chance.randint(2, 6)):

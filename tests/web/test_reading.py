@@ -213,7 +213,7 @@ def test_an_ignored_file_is_not_read(web: Web, world: World) -> None:
         ("/blame", "file"),
         ("/blame?file=a.txt&hash=ABC", "hash"),
         ("/blame?file=a.txt&start=0&count=1", "start"),
-        ("/diff?from=" + "0" * 39, "from"),
+        ("/diff?from=" + "0" * 5, "from"),
         ("/search?q=x&in=everywhere", "in[0]"),
         ("/events?since=-1", "since"),
     ],

@@ -31,6 +31,15 @@ def flip(path: Path) -> None:
     replace(path, bytes(data))
 
 
+def flip_packed(pack: Path, oid: bytes) -> None:
+    """Flips a bit in the middle of the entry of an object in a pack."""
+    listed = subprocess.check_output([GIT, "verify-pack", "-v", pack], text=True).splitlines()
+    (entry,) = (line.split() for line in listed if line.startswith(oid.hex()))
+    data = bytearray(pack.read_bytes())
+    data[int(entry[4]) + int(entry[3]) // 2] ^= 4
+    replace(pack, bytes(data))
+
+
 def flip_end(path: Path) -> None:
     """Flips a bit of the last byte."""
     data = bytearray(path.read_bytes())

@@ -37,7 +37,7 @@ def damaged_pack(steps: Steps) -> None:
     steps.take(step(0))
     steps.store.close()
     (pack,) = steps.path.glob("objects/pack/*.pack")
-    damage.flip(pack)
+    damage.flip_packed(pack, blob_id(many(0)["m0/f0"]))
 
 
 def damaged_index(steps: Steps) -> None:
