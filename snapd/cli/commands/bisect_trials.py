@@ -93,9 +93,8 @@ def _ends(last: int) -> tuple[tuple[int, Verdict, Outcome], ...]:
 class Search:
     """Searches for the change after which something is bad, in a sequence of states from a good one to a bad one.
 
-    If a bad state can become good again on the way, it finds one of the changes that made one bad. `changes` is at
-    least
-    1: change N leads from state N to state N + 1.
+    If a bad state can become good again on the way, it finds one of the changes that made one bad. There is at
+    least one change: change N leads from state N to state N + 1.
     """
 
     def __init__(self, changes: int) -> None:
