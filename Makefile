@@ -134,7 +134,7 @@ $(WEB)/node_modules/.installed: $(STAMP) $(WEB)/package-lock.json
 # the page of `snapd web`, which is in no commit
 page: $(PAGE)
 
-$(PAGE): $(WEB)/node_modules/.installed $(shell find $(WEB)/src $(WEB)/static $(WEB)/scripts -type f)
+$(PAGE): $(CLIENT)/dist/.built $(WEB)/node_modules/.installed $(shell find $(WEB)/src $(WEB)/static $(WEB)/scripts -type f)
 	$(IN_WEB) npm run --silent build
 	touch $@
 

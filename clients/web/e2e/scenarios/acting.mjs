@@ -16,7 +16,7 @@ export const ACTING = [
       await agent.step("Change the ninth", { "a.txt": ONE.replace("two", "TWO").replace("nine", "NINE") });
       await stage.row("Change the second").filter({ hasText: "2 files" }).click();
       await stage.press("Undo step");
-      await stage.dialog.getByText("1 file will be deleted, 1 merged").waitFor();
+      await stage.dialog.getByText("1 file will be merged, 1 deleted").waitFor();
       assert.match((await stage.dialog.textContent()) ?? "", /merge\s*a\.txt.*delete\s*b\.txt/s);
       await stage.dialog.getByText("-TWO").waitFor();
       await stage.checkAccess();
@@ -29,7 +29,7 @@ export const ACTING = [
       await stage.carryOut();
       await untilEqual("a.txt", () => world.read("a.txt"), ONE.replace("nine", "NINE"));
       assert.equal(world.exists("b.txt"), false);
-      await page.getByText("Undid 1 step: 1 file deleted, 1 merged.").waitFor();
+      await page.getByText("Undid 1 step: 1 file merged, 1 deleted.").waitFor();
       await stage.row("Change the second").filter({ hasText: "undone" }).waitFor();
       await stage.row("Undid 1 step").waitFor();
       await untilEqual(

@@ -10,7 +10,7 @@ export const STATE = [
     name: "the-token",
     async run(stage) {
       const { page, server, browser } = stage;
-      assert.equal(page.url(), `${server.origin}/`);
+      assert.equal(page.url(), `${server.origin}/#/all`);
       assert.equal(await page.evaluate(() => document.cookie), "");
       await page.reload();
       await page.locator(".page").waitFor();
