@@ -70,7 +70,7 @@ class Review:
         session_id: str | None = None,
         expect: Mapping[str, str] | None = None,
     ) -> list[PendingFile]:
-        """Keeps pending changes; returns the named files that still have some.
+        """Keeps pending changes; returns what is still pending among those named.
 
         Raises:
             FileChanged: a file is not as it was shown, or has unsaved text in an editor.

@@ -36,7 +36,7 @@ class ConnectionLost(ClientError, ConnectionError):
 
 
 class RequestTimeout(ClientError, TimeoutError):
-    """No answer came in time. The request was cancelled."""
+    """No answer came in time. The client asked the daemon to cancel the request."""
 
 
 class SnapdError(ClientError):

@@ -143,7 +143,7 @@ def _described(taken: TakenSnapshot, now: datetime) -> str:
 
 
 def _steps(found: Backend, name: str) -> list[Step]:
-    """Returns steps whose ids begin with `name`, one more than an error lists; only the step with exactly that id."""
+    """Returns steps whose ids begin with `name`, one more than an error lists; but only one if that is its whole id."""
     if len(name) > _STEP:
         return []
     return ask(found, "step/find", {"prefix": name, "limit": _NAMED + 1})["steps"]
