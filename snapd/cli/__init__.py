@@ -1,1 +1,1 @@
-"""The command line. What a command needs is imported by that command: a warm `snapd track` answers at once."""
+"""The command line. Each command imports what it needs itself, so that a warm `snapd track` answers at once."""

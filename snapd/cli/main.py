@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command.
-
-    Args:
-        arguments: without the program's name; default: those of the process.
-    """
+    """Runs one command. `arguments` come without the program's name; default: those of the process."""
     output = take_over()
     # help and completion are for showing too
     output.stops = True
@@ -55,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(words: Sequence[str]) -> argparse.Namespace | int:
-    """The options that the words give; an exit code where they asked for help or the version, which is printed."""
+    """Returns the parsed options, or an exit code if the help or the version was requested and printed."""
     parser = build_parser()
     try:
         options: argparse.Namespace = parser.parse_args(words)
@@ -68,7 +64,7 @@ def _parse(words: Sequence[str]) -> argparse.Namespace | int:
 
 
 def _failed(error: Exception, output: Output, *, as_json: bool) -> int:
-    """Tells an error; gives its exit code, which stands wherever the words go."""
+    """Prints an error; returns its exit code, even if the output fails."""
     output.stops = False
     if isinstance(error, WrongUsage) and not as_json:
         print(error.in_full(), file=sys.stderr)
@@ -90,12 +86,9 @@ def _code(error: Exception) -> int:
 
 
 def _without_output(code: int, lost: OSError, *, stopped: bool) -> int:
-    """The exit code where standard output could not be written to.
+    """Returns the exit code when standard output cannot be written to.
 
-    Args:
-        code: what was done.
-        lost: why.
-        stopped: whether the command was about nothing but its output.
+    `code` is for what was done, `lost` is why; `stopped`: the command's only purpose was its output.
     """
     if lost.errno == errno.EPIPE:
         # the reader has seen enough

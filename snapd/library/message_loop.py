@@ -1,8 +1,8 @@
 """Helpers for an agent's message loop: one `Snapshot` for each session, and the hashes that it took.
 
-It has the interface of `core/snapshots.py` in agents that keep their snapshots by session. It knows which snapshots a
-session took, but not who changed what between them; for steps that can be undone one by one, use `Snapshot.session`.
-All functions but `init_snapshot` raise `KeyError` for a session for which that was not called.
+This is the interface of `core/snapshots.py` in agents that keep their snapshots by session. It records which snapshots
+a session took, but not who changed what between them; for steps that can be undone one by one, use `Snapshot.session`.
+All functions but `init_snapshot` raise `KeyError` for a session that was not initialized.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _histories: dict[str, list[str]] = {}
 
 
 def init_snapshot(session_id: str, project_dir: str | os.PathLike[str]) -> Snapshot:
-    """Begins to keep the snapshots of a session; an earlier session of that name is forgotten.
+    """Starts keeping the snapshots of a session; replaces an earlier session of that name.
 
     Args:
         session_id: any name.
@@ -57,27 +57,27 @@ def track_snapshot(session_id: str) -> str | None:
 
 
 def track_message(session_id: str, message_id: str, text: str | None = None) -> None:
-    """Records that somebody sent a message to the agent, for `snapd log`, editors and `Session.messages`.
+    """Records that a message was sent to the agent, for `snapd log`, editors and `Session.messages`.
 
     Args:
-        session_id: the session, whose steps and messages `Snapshot.session` has under the same name.
+        session_id: the session; `Snapshot.session` has its steps and messages under the same name.
         message_id: the agent's name for the message.
         text: the prompt.
 
     Raises:
-        SnapdError: it was not recorded.
+        SnapdError: the message was not recorded.
     """
     snapshots[session_id].session(session_id).message(message_id, text)
 
 
 def snapshot_history(session_id: str) -> list[str]:
-    """The hashes that `track_snapshot` returned in a session, oldest first."""
+    """Returns the hashes that `track_snapshot` returned in a session, oldest first."""
     with _lock:
         return list(_histories[session_id])
 
 
 def compute_diff(session_id: str, from_hash: str, to_hash: str) -> list[FileDiff]:
-    """Each file that differs between two snapshots of a session.
+    """Returns each file that differs between two snapshots of a session.
 
     Raises:
         SnapdError: see `Snapshot.diff_full`.

@@ -37,9 +37,8 @@ class Project:
     """Sends requests about one folder, which the first request opens. Safe to use from several threads.
 
     Args:
-        project_dir: the folder.
         enabled: whether snapshots are taken.
-        data_dir: where the store lies; see `Snapshot`.
+        data_dir: where the store is; see `Snapshot`.
         in_process: whether to work without the daemon, unless one owns the store.
         degrade: whether to log errors instead of raising them.
     """
@@ -71,11 +70,7 @@ class Project:
                 backend.close()
 
     def degrading(self, empty: T, work: Callable[[], T]) -> T:
-        """The result of `work`; under `degrade`, an error is logged and the result is `empty`.
-
-        Raises:
-            SnapdError: `work` raised it, without `degrade`.
-        """
+        """Returns the result of `work`; with `degrade`, logs a `SnapdError` and returns `empty`."""
         try:
             return work()
         except SnapdError as error:
@@ -89,7 +84,7 @@ class Project:
         logger.warning("snapshots of %s: %s", self.folder, error)
 
     def request(self, params: RequestParams) -> Any:
-        """The result of the request that has these params, as the wire's object; raises `SnapdError`."""
+        """Returns the result of the request that has these params, as the wire's object. Raises `SnapdError`."""
         with self._changed:
             if self._backend is not None and not self._backend.is_open:
                 self._backend.close()
@@ -106,12 +101,9 @@ class Project:
                 self._changed.notify_all()
 
     def request_or(self, empty: T, params: RequestParams | Callable[[], RequestParams], field: str | None = None) -> T:
-        """As `request`, or one field of its result; under `degrade`, an error is logged and the result is `empty`.
+        """Like `request`, or one field of its result; with `degrade`, logs an error and returns `empty`.
 
-        Args:
-            empty: the result in place of an error.
-            params: of the request, or what makes them, whose errors count, too.
-            field: of the result.
+        `params` may be a function that returns the params; its errors are handled alike.
         """
 
         def work() -> T:
@@ -122,7 +114,7 @@ class Project:
         return self.degrading(empty, work)
 
     def pages(self, params: RequestParams, field: str) -> Iterator[Any]:
-        """The items of a field, from all pages of an answer; raises `SnapdError`."""
+        """Returns the items of a field, from all pages of an answer. Raises `SnapdError`."""
         cursor: str | None = None
         while True:
             page = self.request(attrs.evolve(params, cursor=cursor))  # type: ignore[call-arg]
@@ -134,7 +126,7 @@ class Project:
     def listed(
         self, params: RequestParams | Callable[[], RequestParams], field: str, limit: int | None = None
     ) -> list[Any]:
-        """The items of `pages`, at most so many, as a list; under `degrade`, an error is logged and there are none."""
+        """Returns at most `limit` items of `pages`; with `degrade`, logs an error and returns an empty list."""
         return self.degrading(
             [], lambda: list(islice(self.pages(params() if callable(params) else params, field), limit))
         )
@@ -180,27 +172,23 @@ class Project:
             time.sleep(_POLL_SECONDS)
 
     def names(self, files: Iterable[FileName]) -> list[str]:
-        """The names of files on the wire.
-
-        Raises:
-            TypeError: `files` is a single name.
-        """
+        """Returns file names for the wire. Raises `TypeError` for a single name."""
         if isinstance(files, (str, bytes, os.PathLike)):
             # each letter would name a file, and a file of that name might be deleted
             raise TypeError(f"expected several files, got the one {files!r}: put it into a list")
         return [self.name(file) for file in files]
 
     def names_or_none(self, files: Iterable[FileName] | None) -> list[str] | None:
-        """As `names`, if there are any."""
+        """Like `names`; None for None."""
         return None if files is None else self.names(files)
 
     def name(self, file: FileName) -> str:
-        """The name of a file on the wire: a `file:` URI if it is not UTF-8."""
+        """Returns a file name for the wire: a `file:` URI if it is not UTF-8."""
         name = os.fsencode(file)
         return name.decode("utf-8") if is_utf8(name) else to_uri(os.path.join(os.fsencode(self.folder), name))
 
     def _relative_data_dir(self) -> str:
-        """The data directory; relative if it is inside the project, which is how settings say "inside"."""
+        """Returns the data directory; relative if it is inside the project, which is how settings express that."""
         assert self._data_dir is not None
         data = os.path.realpath(os.path.join(self.folder, self._data_dir))
         root = os.path.realpath(self.folder)

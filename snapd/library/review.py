@@ -33,9 +33,9 @@ _NOTHING_PENDING = ReviewListResult(files=[], pending_files=0, additions=0, dele
 class Review:
     """The pending changes of a project, from `Snapshot.review`.
 
-    `keep` and `revert` take one of `files`, `file` with `hunks`, `step_id` and `session_id`; without any, they take all
-    that is pending. With `expect` (the `id` of each file that the person was shown, by its name) they do nothing if one
-    of these files is not as it was shown. `revert` also takes the `plan` of a dry run.
+    `keep` and `revert` take one of `files`, `file` with `hunks`, `step_id` and `session_id`; without any, they apply to
+    all pending changes. With `expect` (the `id` of each file that was shown, by its name) they do nothing if one of
+    these files has changed since. `revert` also takes the `plan` of a dry run.
 
     Every method raises `SnapdError` if the project cannot be opened or read; nothing was changed then.
 
@@ -47,12 +47,12 @@ class Review:
         self._project = project
 
     def files(self, session_id: str | None = None) -> list[PendingFile]:
-        """Lists the files with pending changes, ordered by name; with `session_id`, only those of a session."""
+        """Returns the files with pending changes, ordered by name; with `session_id`, only those of a session."""
         found = self._project.request_or(_NOTHING_PENDING, ReviewListParams(session_id=session_id))
         return found.files
 
     def file(self, file: FileName) -> ReviewFileResult:
-        """Shows the pending changes of a file, hunk by hunk.
+        """Returns the pending changes of a file, hunk by hunk.
 
         Raises:
             InvalidParams: it has none.
@@ -70,7 +70,7 @@ class Review:
         session_id: str | None = None,
         expect: Mapping[str, str] | None = None,
     ) -> list[PendingFile]:
-        """Keeps pending changes; gives what is still pending of what was named.
+        """Keeps pending changes; returns what is still pending among those named.
 
         Raises:
             FileChanged: a file is not as it was shown, or has unsaved text in an editor.
@@ -91,7 +91,7 @@ class Review:
         dry_run: bool = False,
         on_conflict: OnConflict = "merge",
     ) -> Outcome:
-        """Reverts pending changes: files, or hunks of them, become what a person last accepted.
+        """Reverts pending changes: files, or hunks of them, return to what a person last accepted.
 
         Raises:
             FileChanged: a file is not as it was shown.
@@ -111,11 +111,11 @@ class Review:
         *,
         lines: tuple[int, int] | None = None,
     ) -> list[BlamedLines]:
-        """Says who wrote each line of a file; of lines from before, `commit` has what git says.
+        """Returns who wrote each line of a file; for lines from before snapd, `commit` has what git reports.
 
         Args:
             file: the file.
-            hash: of the snapshot that has it; None for the folder as it is.
+            hash: the snapshot to read it from; None for the folder as it is.
             lines: only these: the first, from 1, and how many.
 
         Raises:

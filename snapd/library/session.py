@@ -36,13 +36,13 @@ NO_STEPS_DONE = StepsOutcome(applied=False, before="", after="", files=[], steps
 
 
 class Step:
-    """One step of a session; `Session.step` makes it.
+    """One step of a session; `Session.step` creates it.
 
-    What changes in the project between its beginning and its end belongs to it. A `with` block begins and ends it, even
-    if the block raises. If snapshots are off, or fail under `errors="degrade"`, it has no `step_id` and does nothing.
+    It owns what changes in the project between its beginning and its end. A `with` block begins and ends it, even if
+    the block raises. If snapshots are off, or fail under `errors="degrade"`, it has no `step_id` and does nothing.
 
     Attributes:
-        step_id: its name; None before it begins.
+        step_id: its id; None before it begins.
         before: the hash of the snapshot with which it began; None before it begins.
         after: the hash of the snapshot with which it ended; None before it ends.
         files: what changed while it was open, sorted by file; empty before it ends.
@@ -101,7 +101,8 @@ class Step:
     def wrote(self, *files: FileName) -> None:
         """Names the files that the agent wrote: the step then owns the changes of these files and no others.
 
-        Call it as often as needed until the step ends. Without a file, it says that the agent has written nothing yet.
+        Call it as often as needed until the step ends. Without a file, it declares that the agent has written nothing
+        yet.
 
         Args:
             files: absolute, or relative to the project; a directory stands for everything in it.
@@ -111,7 +112,7 @@ class Step:
     def end(self) -> None:
         """Ends the step with a snapshot of the project; does nothing if it has ended.
 
-        Waits for a `begin` that runs in another thread; after that, the step cannot begin any more.
+        Waits for a `begin` that runs in another thread. The step cannot begin after that.
 
         Raises:
             SnapdError: the step is still open.
@@ -135,15 +136,15 @@ class Step:
 
 
 class Session:
-    """The work of one agent in a project, step by step; `Snapshot.session` makes it.
+    """The work of one agent in a project, step by step; `Snapshot.session` creates it.
 
-    A `with` block ends it. Safe to use from several threads. Steps can be undone and redone, while later changes of the
-    user and of other agents stay; `onConflict` in the protocol says what happens to changes that overlap.
+    A `with` block ends it. Safe to use from several threads. Steps can be undone and redone while later changes of the
+    user and of other agents stay; `onConflict` in the protocol describes what happens to changes that overlap.
 
     Every method raises `SnapdError` if the project cannot be opened or read; then no file was changed.
 
     Attributes:
-        session_id: its name, with which this or another process can resume it.
+        session_id: its id, with which this or another process can resume it.
     """
 
     def __init__(self, project: Project, session_id: str | None, agent: str | None, title: str | None) -> None:
@@ -199,12 +200,12 @@ class Session:
         part_id: str | None = None,
         parent: Step | str | None = None,
     ) -> Step:
-        """A step, which a `with` block or `Step.begin` begins.
+        """Returns a new step, which a `with` block or `Step.begin` begins.
 
         Args:
             tool: the tool that the step uses.
             description: for people.
-            message_id: the agent's name for the message that the step belongs to; the last of `message` if None.
+            message_id: the agent's name for the message that the step belongs to; None for the last one of `message`.
             part_id: the agent's name for the part of that message.
             parent: the step that it is a part of, in any session: for a subagent, the step of its agent.
         """
@@ -214,14 +215,14 @@ class Session:
         return Step(self._project, self, parent, params)
 
     def message(self, message_id: str, text: str | None = None) -> None:
-        """Records that somebody sent a message to the agent: steps that name no message belong to it from now on.
+        """Records that a message was sent to the agent: steps that name no message belong to it from now on.
 
         Args:
-            message_id: the agent's name for the message; the same name again changes nothing but the text.
-            text: the prompt, of which 10,000 characters are kept, or none if the setting `prompts` says so.
+            message_id: the agent's name for the message; calling this again with the same name changes only the text.
+            text: the prompt. The first 10,000 characters are kept, or none, depending on the setting `prompts`.
 
         Raises:
-            SnapdError: it was not recorded.
+            SnapdError: the message was not recorded.
         """
 
         def send() -> None:
@@ -232,21 +233,21 @@ class Session:
         self._project.degrading(None, send)
 
     def messages(self) -> list[Message]:
-        """The messages of the session, oldest first, each with what its steps changed."""
+        """Returns the messages of the session, oldest first, each with what its steps changed."""
         return self._project.request_or([], SessionMessagesParams(session_id=self.session_id), "messages")
 
     def news(self) -> SessionNewsResult:
-        """What others did to the work of the session since this was last asked, for the agent's next prompt."""
+        """Returns what others did to the session's work since the last call, for the agent's next prompt."""
         return self._project.request_or(NO_NEWS, SessionNewsParams(session_id=self.session_id))
 
     def steps(self) -> list[StepInfo]:
-        """The steps of the session, oldest first, including undone ones."""
+        """Returns the steps of the session, oldest first, including undone ones."""
         return self._project.request_or([], wire.SessionStepsParams(session_id=self.session_id), "steps")
 
     def diff(
         self, message_id: str | None = None, *, step: Step | StepInfo | str | None = None, contents: bool = True
     ) -> list[FileDiff]:
-        """The net change of its applied steps, sorted by file, without the user's changes.
+        """Returns the net change of its applied steps, sorted by file, without the user's changes.
 
         Args:
             message_id: only the steps of this message.
@@ -271,7 +272,7 @@ class Session:
         expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> StepsOutcome:
-        """Undoes its last steps that changed something, or those that are named; later changes of others stay.
+        """Undoes its last steps that changed something, or the named ones; later changes of others stay.
 
         Args:
             count: how many steps; all of them if there are fewer.
@@ -279,7 +280,7 @@ class Session:
             message: undo only the steps of this message, with their parts.
             after: undo all steps after this one.
             dry_run: only report what would be done.
-            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
+            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
             on_conflict: what to do with files that changed after the steps.
 
         Raises:
@@ -308,7 +309,7 @@ class Session:
         Args:
             count: how many steps; all of them if there are fewer.
             dry_run: only report what would be done.
-            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
+            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
             on_conflict: what to do with files that changed after the undo.
 
         Raises:
@@ -336,7 +337,7 @@ class Session:
             message_id: the message.
             part_id: the part of it.
             dry_run: only report what would be done.
-            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
+            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
             on_conflict: what to do with files that changed after the steps.
 
         Returns:
@@ -359,7 +360,7 @@ class Session:
         return self._project.request_or(nothing, params)
 
     def unrevert(self, *, dry_run: bool = False, expect: str | None = None) -> Outcome:
-        """Redoes what `revert` undid; later changes of others stay. Arguments as of `redo`.
+        """Redoes what `revert` undid; later changes of others stay. Takes the arguments of `redo`.
 
         Raises:
             NothingToRedo: there is nothing to redo, or a later step changed something.
@@ -369,7 +370,7 @@ class Session:
         )
 
     def hunks(self, step: Step | StepInfo | str, file: FileName) -> list[Hunk]:
-        """The hunks that a step changed in a file; none for a binary file.
+        """Returns the hunks that a step changed in a file; none for a binary file.
 
         Args:
             step: the step.
@@ -392,14 +393,14 @@ class Session:
         expect: str | None = None,
         on_conflict: OnConflict = "merge",
     ) -> Outcome:
-        """Undoes some of these hunks; the step stays applied.
+        """Undoes some hunks of a step; the step stays applied.
 
         Args:
             step: the step.
             file: absolute, or relative to the project.
             hunks: which ones, by their indexes.
             dry_run: only report what would be done.
-            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
+            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
             on_conflict: what to do with a file that changed after the step.
 
         Raises:
@@ -433,11 +434,11 @@ class Session:
             step: the step.
             files: absolute, or relative to the project.
             dry_run: only report what would be done.
-            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
+            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
             on_conflict: what to do with a file that changed after the step.
 
         Raises:
-            TypeError: one name where several are expected.
+            TypeError: a single name instead of several.
             InvalidParams: the step did not change one of the files.
         """
         names = self._project.names(files)
@@ -450,10 +451,9 @@ class Session:
 
 
 def _id_of(step: Step | StepInfo | str | None) -> Any:
-    """The name of a step; None for no step.
+    """Returns the id of a step; None for no step.
 
-    Raises:
-        UnknownStep: the step has no name yet; None would stand for all steps.
+    Raises `UnknownStep` if the step has no id yet: None would stand for all steps.
     """
     name = step.step_id if isinstance(step, (Step, StepInfo)) else step
     if step is not None and name is None:

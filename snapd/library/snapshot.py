@@ -44,11 +44,11 @@ class Snapshot:
     Args:
         project_dir: the folder.
         enabled: if False, `track` returns None.
-        data_dir: where the store lies; snapshots leave out a directory inside the project, such as `.agent/snapshots`.
+        data_dir: where the store is; snapshots leave out a directory inside the project, such as `.agent/snapshots`.
             Default: the user's data directory.
-        in_process: work without the user's daemon, which is started otherwise if it does not run. Until `close`, nobody
-            else can then use the snapshots of the project: no command, no editor, and no hook of an agent. If a daemon
-            has the project open already, that daemon does the work all the same.
+        in_process: work without the user's daemon, which is otherwise started if it does not run. Until `close`,
+            nothing else can then use the project's snapshots: no command, editor, or hook of an agent. If a daemon
+            already has the project open, that daemon does the work all the same.
         errors: "raise" raises errors; "degrade" logs them and returns empty results, so that an agent can go on.
 
     Raises:
@@ -90,7 +90,7 @@ class Snapshot:
         """Takes a snapshot.
 
         Args:
-            force: ignored paths to capture, too.
+            force: ignored paths to capture as well.
 
         Returns:
             The hash of the snapshot (40 hex digits); None if snapshots are off.
@@ -103,7 +103,7 @@ class Snapshot:
         return self._project.request_or(None, wire.TrackParams(force=self._project.names_or_none(force)), "hash")
 
     def patch(self, from_hash: str, to_hash: str | None = None) -> Patch:
-        """Names the files that differ from a snapshot.
+        """Returns the names of the files that differ from a snapshot.
 
         Args:
             from_hash: the snapshot.
@@ -115,7 +115,7 @@ class Snapshot:
         return self._project.request_or(Patch(hash=from_hash, files=[]), wire.PatchParams(hash=from_hash, to=to_hash))
 
     def diff(self, from_hash: str, to_hash: str | None = None, files: Iterable[FileName] | None = None) -> str:
-        """The unified diff since a snapshot, as `git diff --no-renames` writes it.
+        """Returns the unified diff since a snapshot, as `git diff --no-renames` writes it.
 
         Args:
             from_hash: the snapshot.
@@ -135,7 +135,7 @@ class Snapshot:
         contents: bool = True,
         renames: bool = False,
     ) -> list[FileDiff]:
-        """The files that differ, each with its text before and after and with line counts.
+        """Returns the files that differ, each with its text before and after and with line counts.
 
         Args:
             from_hash: the snapshot.
@@ -165,12 +165,12 @@ class Snapshot:
                 names a file counts.
             files: paths, absolute or relative to the project.
             dry_run: only report what would be done.
-            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
-            on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, but for those
+            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
+            on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, except those
                 with unsaved text in an editor.
 
         Raises:
-            TypeError: a hash without files, files without a hash, or one name where several are expected.
+            TypeError: a hash without files, files without a hash, or a single name instead of several.
         """
         if isinstance(hash, str):
             if files is None:
@@ -205,8 +205,8 @@ class Snapshot:
         Args:
             hash: the snapshot.
             dry_run: only report what would be done.
-            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
-            on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, but for those
+            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
+            on_conflict: what to do with files changed since the last snapshot. Default: overwrite them, except those
                 with unsaved text in an editor.
         """
         return self._project.request_or(
@@ -214,7 +214,7 @@ class Snapshot:
         )
 
     def get_file_at(self, hash: str, file: FileName) -> str | None:  # noqa: A002 - as above
-        """The text of a file in a snapshot; if it is not UTF-8, each byte becomes one character (Latin-1).
+        """Returns the text of a file in a snapshot; if it is not UTF-8, each byte becomes one character (Latin-1).
 
         Args:
             hash: the snapshot.
@@ -235,7 +235,7 @@ class Snapshot:
             return data.decode("latin-1")
 
     def get_bytes_at(self, hash: str, file: FileName) -> bytes | None:  # noqa: A002 - as above
-        """The exact bytes of a file in a snapshot; otherwise as `get_file_at`."""
+        """Returns the exact bytes of a file in a snapshot; otherwise like `get_file_at`."""
 
         def read() -> bytes:
             found = self._project.request(wire.FileAtParams(hash=hash, file=self._project.name(file)))
@@ -244,7 +244,7 @@ class Snapshot:
         return self._project.degrading(None, read)
 
     def list_files(self, hash: str, prefix: str = "") -> list[str]:  # noqa: A002 - as above
-        """The files of a snapshot, relative to the project, sorted.
+        """Returns the files of a snapshot, relative to the project, sorted.
 
         Args:
             hash: the snapshot.
@@ -253,14 +253,11 @@ class Snapshot:
         return self._project.listed(wire.ListFilesParams(hash=hash, prefix=prefix), "files")
 
     def file_exists_at(self, hash: str, file: FileName) -> bool | None:  # noqa: A002 - as above
-        """Whether a snapshot has a file.
+        """Returns whether a snapshot has a file; None only under `errors="degrade"`, after an error.
 
         Args:
             hash: the snapshot.
             file: absolute, or relative to the project.
-
-        Returns:
-            Whether it has; None only under `errors="degrade"`, after an error.
         """
         return self._project.request_or(None, wire.FileExistsParams(hash=hash, file=self._project.name(file)), "exists")
 
@@ -270,12 +267,13 @@ class Snapshot:
         directory: FileName,
         files: Iterable[FileName] | None = None,
     ) -> ExportResult:
-        """Writes the files of a snapshot to a folder outside of the project, as plain files.
+        """Writes the files of a snapshot to a folder outside the project, as plain files.
 
         Args:
             hash: the snapshot.
-            directory: absolute, or relative to the current directory: empty, or absent while the folder above exists.
-            files: only these files and folders; the directory may then have others already.
+            directory: absolute, or relative to the current directory. It must be empty, or absent with an existing
+                parent.
+            files: only these files and folders; the directory may then contain other files already.
 
         Returns:
             How many files were written, and their size in bytes.
@@ -294,7 +292,7 @@ class Snapshot:
         """Begins a session: the work of an agent, in steps that can be undone. A `with` block ends it.
 
         Args:
-            session_id: its name, which resumes an earlier session of that name. Default: a new name.
+            session_id: its id, which resumes an earlier session with that id. Default: a new id.
             agent: the agent that works in it.
             title: for people.
 
@@ -306,12 +304,12 @@ class Snapshot:
         return session
 
     def sessions(self) -> list[SessionInfo]:
-        """All sessions of the project, in the order of their first start."""
+        """Returns all sessions of the project, in the order of their first start."""
         return self._project.request_or([], SessionListParams(), "sessions")
 
     @property
     def review(self) -> Review:
-        """What agents changed and nobody has kept yet."""
+        """Returns the pending changes: what agents changed and nobody has kept yet."""
         return Review(self._project)
 
     def undo(
@@ -324,7 +322,7 @@ class Snapshot:
         Args:
             count: how many steps and operations, each one further back; all of them if there are fewer.
             dry_run: only report what would be done.
-            expect: the plan that a dry run answered: raise `PlanChanged` rather than do something else.
+            expect: the plan that a dry run returned: raise `PlanChanged` if the plan is now different.
             on_conflict: what to do with files that changed since.
 
         Raises:
@@ -337,7 +335,7 @@ class Snapshot:
     def redo(
         self, count: int = 1, *, dry_run: bool = False, expect: str | None = None, on_conflict: OnConflict = "merge"
     ) -> StepsOutcome:
-        """Redoes what was undone last in the project, whatever session it belongs to; arguments as of `undo`.
+        """Redoes what was undone last in the project, whatever session it belongs to. Takes the arguments of `undo`.
 
         Raises:
             NothingToRedo: there is nothing to redo, or something was changed since.
@@ -347,7 +345,7 @@ class Snapshot:
         )
 
     def history(self, limit: int | None = None) -> list[Entry]:
-        """What happened in the project, latest first: steps, operations, and what the user changed between them.
+        """Returns what happened in the project, latest first: steps, operations, and changes of the user between them.
 
         Args:
             limit: how many entries; default: all.
@@ -355,7 +353,7 @@ class Snapshot:
         return self._project.listed(HistoryParams(limit=limit), "entries", limit)
 
     def snapshots(self, limit: int | None = None, *, prefix: str | None = None) -> list[TakenSnapshot]:
-        """The snapshots as they were taken, latest first, each with the reason and the step that it belongs to.
+        """Returns the snapshots as they were taken, latest first, each with its reason and the step that it belongs to.
 
         Args:
             limit: how many; default: all.
@@ -374,7 +372,7 @@ class Snapshot:
         )
 
     def status(self) -> StatusResult:
-        """The state of the project, without looking at its files.
+        """Returns the state of the project, without looking at its files.
 
         Raises:
             SnapdError: the project cannot be opened or read; also under `errors="degrade"`: there is no empty status.

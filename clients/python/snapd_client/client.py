@@ -32,32 +32,32 @@ __all__ = ["Client"]
 
 _SHUTDOWN_TIMEOUT = 10.0
 _PAUSES = (0.0, 0.1, 0.5)
-"""Seconds before each further attempt of a request to reconnect: a daemon that ends may still accept a connection."""
+"""Seconds before each attempt of a request to reconnect: a daemon that is ending may still accept a connection."""
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
-"""Seconds between the attempts to reconnect for the subscriptions."""
+"""Seconds between attempts to reconnect for subscriptions."""
 _NEVER_GIVEN = (1 << 53) - 1
-"""A number that no notification has: asked for those after it, the daemon answers with the latest number alone."""
+"""A sequence number that no notification has. Asked for events after it, the daemon returns only the latest number."""
 
 
 class Client(Methods):
-    """A connection to snapd that any number of threads may use at once.
+    """A connection to snapd. Any number of threads may use it at once.
 
-    Make one with `connect`, `spawn` or `tcp`, and call `initialize` first. As a context manager, it closes itself.
+    Create one with `connect`, `spawn` or `tcp`, and call `initialize` first. As a context manager, it closes itself.
 
-    A client that reconnects makes a lost connection again, with the same options and folders: for the next request, and
+    A client with `reconnects` restores a lost connection with the same options and folders: for the next request, and
     in the background for subscriptions, which then continue with what they missed. A request whose answer was lost is
     sent once more if the protocol allows it; otherwise it raises `ConnectionLost`.
 
     Attributes:
-        timeout: How many seconds a request waits by default; None to wait without end.
+        timeout: How many seconds a request waits by default; None to wait forever.
 
     Args:
-        open_transport: Opens the connection, and opens it again for `reconnect`.
+        open_transport: Opens the connection; `reconnect` calls it again.
         token: The token for TCP, which `initialize` sends.
-        reconnects: Whether to reconnect by itself.
+        reconnects: Whether to reconnect automatically.
         timeout: See the attribute.
-        max_message: The longest message of the daemon to accept, in bytes.
+        max_message: The longest message to accept from the daemon, in bytes.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Client(Methods):
         timeout: float | None = None,
         max_message: int = MAX_MESSAGE,
     ) -> Self:
-        """Starts a command and talks to its stdin and stdout.
+        """Starts a command and communicates over its stdin and stdout.
 
         Args:
             command: For example `["snapd", "connect"]` for the user's daemon, which it starts if none is running, or
@@ -130,7 +130,7 @@ class Client(Methods):
             stderr: A file descriptor or `subprocess.DEVNULL` for its stderr. Default: the caller's.
             grace: How many seconds it has to exit after its stdin is closed, and again after SIGTERM.
             timeout: How many seconds a request waits by default.
-            max_message: The longest message of the daemon to accept, in bytes.
+            max_message: The longest message to accept from the daemon, in bytes.
 
         Raises:
             OSError: The command cannot be started.
@@ -188,7 +188,7 @@ class Client(Methods):
         """Introduces the client and opens folders.
 
         Args:
-            folders: Paths or `file:` URIs. If the daemon refuses a folder, the requests for it fail, not this one.
+            folders: Paths or `file:` URIs. If the daemon refuses a folder, requests for that folder fail, not this one.
             options: The `initializationOptions`.
             client_name: The name of this client in the daemon's log.
             timeout: How many seconds to wait.
@@ -247,10 +247,10 @@ class Client(Methods):
 
         Args:
             method: The method's name. Type checkers derive the types of the params and the result from it.
-            params: Its parameters. Those that are None are left out.
+            params: Its parameters. Those that are None are omitted.
             timeout: How many seconds to wait. Default: `Client.timeout`.
-            on_progress: Called in this thread with each progress report of the daemon. It may make other requests.
-                If it raises an exception, this request is cancelled.
+            on_progress: Called in this thread with each progress report. It may make other requests. If it raises an
+                exception, this request is cancelled.
             cancellation: Lets another thread cancel the request.
 
         Raises:
@@ -311,7 +311,7 @@ class Client(Methods):
     def reconnect(self, *, timeout: float | None = None) -> None:
         """Opens the connection again, with the same options and folders. Subscriptions continue.
 
-        Unless the client reconnects by itself, notifications in between are missed: get them from `events` with the
+        Unless the client reconnects automatically, notifications in between are missed: get them from `events` with the
         last `seq`. If several threads call this for one lost connection, one of them reconnects and the others wait.
 
         Raises:
@@ -362,7 +362,7 @@ class Client(Methods):
             self.close()
 
     def close(self) -> None:
-        """Ends the connection, waiting requests, subscriptions, and a spawned command."""
+        """Ends the connection, pending requests, subscriptions, and a spawned command."""
         with self._lock:
             self._closing.set()
             subscriptions, self._subscriptions = self._subscriptions, []
@@ -490,7 +490,7 @@ class Client(Methods):
         return Notification(DISCONNECTED, {"reason": connection.reason})
 
     def _broadcast(self, notification: Notification) -> None:
-        """Passes on a notification, unless it was passed on already. The caller holds the lock."""
+        """Passes on a notification unless it was passed on already. The caller holds the lock."""
         params = notification.params
         if self._reconnects and isinstance(params, dict) and "seq" in params:
             if params["seq"] <= self._numbers.get(params["workspaceUri"], -1):
@@ -502,7 +502,7 @@ class Client(Methods):
     # -- reconnecting by itself
 
     def _ready(self, timeout: float | None) -> Connection:
-        """Returns the connection, which is made again first if it was lost."""
+        """Returns the connection, after restoring it if it was lost."""
         if self._reconnects and self._initialized is not None and not self.connected:
             self._reconnect_for_request(timeout)
         return self._connection
@@ -541,7 +541,7 @@ class Client(Methods):
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _learn_numbers(self) -> None:
-        """Learns where the notifications begin, so that those missed later can be told from earlier ones."""
+        """Gets the latest sequence numbers, so that missed notifications can be distinguished from earlier ones."""
         if self._reconnects and self._initialized is not None and self.connected:
             with suppress(ConnectionLost):
                 self._missed(self._connection, self.folders, None, is_first=True)
@@ -549,7 +549,7 @@ class Client(Methods):
     def _missed(
         self, connection: Connection, folders: list[str], timeout: float | None, *, is_first: bool = False
     ) -> list[Notification]:
-        """Returns the notifications that were missed, and learns the latest numbers of other workspaces."""
+        """Returns the missed notifications, and records the latest numbers of other workspaces."""
         missed: list[Notification] = []
         for folder in folders:
             try:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["TOKEN_PREFIX", "Cancellation", "Connection", "Pending"]
 
 TOKEN_PREFIX = "snapd-client/"  # noqa: S105 - a progress token is no secret
-"""What the `workDoneToken` of a request begins with; the request's id follows."""
+"""The prefix of a request's `workDoneToken`; the request's id follows."""
 
 _METHOD_NOT_FOUND = -32601
 _CANCEL_TIMEOUT = 2.0
@@ -59,10 +59,9 @@ class Pending:
     """A request that waits for its answer.
 
     Attributes:
-        request_id: The id of the request.
         on_cursor: Called in the reading thread with the `nextCursor` and the size in bytes of the answer before it is
             parsed, if the answer has a cursor that can be found without parsing.
-        size: The size of the answer in bytes, once it is here.
+        size: The size of the answer in bytes, once it has arrived.
     """
 
     def __init__(self, request_id: int, on_cursor: OnCursor | None) -> None:
@@ -77,7 +76,7 @@ class Pending:
         self._error: ClientError | None = None
 
     def report(self, value: Any) -> None:
-        """Keeps a `$/progress` for the waiting thread. If that is far behind, the new report replaces the last one."""
+        """Stores a `$/progress` for the waiting thread. If that is far behind, the new report replaces the last one."""
         if not isinstance(value, dict):
             return
         self._title = str(value.get("title", self._title))
@@ -90,7 +89,7 @@ class Pending:
             self._changed.notify()
 
     def settle(self, result: Any, error: ClientError | None) -> None:
-        """Takes the answer."""
+        """Sets the answer and wakes the waiting thread."""
         with self._changed:
             self._done, self._result, self._error = True, result, error
             self._changed.notify()
@@ -115,10 +114,10 @@ class Pending:
 
 
 class Cancellation:
-    """Lets any thread cancel a request that another one waits for: give it to `Client.request`, and call `cancel`.
+    """Lets any thread cancel a request that another one waits for: pass it to `Client.request`, and call `cancel`.
 
     The request then ends as the daemon answers it: with `Cancelled`, or with its result if it was too late. One
-    cancellation may be given to several requests, one after the other; those that begin after `cancel` are not sent.
+    cancellation may be passed to several requests, one after the other; those that begin after `cancel` are not sent.
     """
 
     def __init__(self) -> None:
@@ -132,7 +131,7 @@ class Cancellation:
         return self._cancelled
 
     def cancel(self) -> None:
-        """Has the daemon cancel the request that runs, if there is one."""
+        """Asks the daemon to cancel the running request, if there is one."""
         with self._lock:
             self._cancelled = True
             cancel = self._cancel
@@ -141,7 +140,7 @@ class Cancellation:
 
     @contextmanager
     def _watching(self, cancel: Callable[[], None]) -> Iterator[None]:
-        """Has `cancel` called if the request is cancelled in the block, or was while it was sent."""
+        """Calls `cancel` if the request is cancelled during the block, or was while it was sent."""
         with self._lock:
             self._cancel = cancel
             is_late = self._cancelled
@@ -163,8 +162,8 @@ class Connection:
     """One connection and its reading thread.
 
     Args:
-        transport: The transport to the daemon, which this closes at the end.
-        max_message: The longest message of the daemon to accept, in bytes.
+        transport: Closed by this connection at the end.
+        max_message: The longest message to accept from the daemon, in bytes.
         hold: Whether to keep notifications in `held` while the client prepares the connection.
         on_notification: Called in the reading thread with every notification except the progress of requests.
         on_end: Called once in the reading thread, after the connection has ended and every request has failed.
@@ -184,9 +183,9 @@ class Connection:
         self.held: list[Notification] | None = [] if hold else None
         """Notifications kept until the client has reconnected; guarded by the client's lock."""
         self.announced = False
-        """Whether the subscriptions know of the end; guarded by the client's lock."""
+        """Whether subscriptions were notified of the end; guarded by the client's lock."""
         self.reason: str | None = None
-        """Why the connection has ended, None while it is alive; guarded by this connection's lock."""
+        """Why the connection ended, None while it is alive; guarded by this connection's lock."""
         self.retired = False
         """Whether we ended the connection ourselves."""
         self._on_notification = on_notification
@@ -219,14 +218,7 @@ class Connection:
             return self.take(pending, deadline, on_progress)
 
     def ask(self, request_id: int, frame: bytes, deadline: float | None, on_cursor: OnCursor | None) -> Pending:
-        """Sends a request. Get its answer with `take`.
-
-        Args:
-            request_id: Its id.
-            frame: The whole request.
-            deadline: When to give up, by `time.monotonic`; None for never.
-            on_cursor: See `Pending`.
-        """
+        """Sends a request; `take` returns its answer. `deadline` is a `time.monotonic` time, None for no limit."""
         pending = self._expect(request_id, on_cursor)
         try:
             self._transport.write(frame, deadline)
@@ -244,7 +236,7 @@ class Connection:
         return pending
 
     def post(self, request_id: int, frame: bytes) -> Pending:
-        """Sends a request like `ask`, but without waiting: for the reading thread."""
+        """Sends a request like `ask`, but without blocking: for the reading thread."""
         pending = self._expect(request_id, None)
         self._transport.post(frame)
         return pending
@@ -273,7 +265,7 @@ class Connection:
             raise self.lost()  # noqa: B904 - it has its own cause
 
     def lost(self) -> ConnectionLost:
-        """Makes an exception that says why the connection has ended, a new one for each thread."""
+        """Returns a new exception with the reason that the connection ended, one for each thread."""
         error = ConnectionLost(f"the connection to snapd is lost: {self.reason or 'it ended'}")
         error.__cause__ = self._complaint or self._cause
         return error
@@ -293,12 +285,12 @@ class Connection:
         return pending
 
     def _drop(self, pending: Pending) -> bool:
-        """Forgets a request. Returns whether it was still waiting."""
+        """Removes a request. Returns whether it was still waiting."""
         with self._lock:
             return self._pending.pop(pending.request_id, None) is not None
 
     def _settle(self) -> None:
-        """Gives the reader a moment to reach the end of the stream, and then breaks the connection off."""
+        """Gives the reader a moment to reach the end of the stream, and then aborts the connection."""
         if not self._ended.wait(_SETTLE_TIMEOUT):
             self._transport.abort()
             self._ended.wait(_SETTLE_TIMEOUT)
@@ -383,7 +375,7 @@ class Connection:
                 pending.settle(message.get("result"), error)
 
     def _progress(self, params: Any) -> bool:
-        """Passes on the progress of one of our requests. Returns whether it was one."""
+        """Passes on the progress of one of our requests. Returns whether it belonged to one."""
         token = params.get("token") if isinstance(params, dict) else None
         if not isinstance(token, str) or not token.startswith(TOKEN_PREFIX):
             return False
@@ -406,5 +398,5 @@ class Connection:
 
 
 def _cancelling(request_id: int) -> bytes:
-    """The frame that cancels a request."""
+    """Returns the frame that cancels a request."""
     return encode_message({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request_id}})

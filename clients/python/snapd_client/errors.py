@@ -36,7 +36,7 @@ class ConnectionLost(ClientError, ConnectionError):
 
 
 class RequestTimeout(ClientError, TimeoutError):
-    """No answer came in time. The daemon was told to cancel the request."""
+    """No answer came in time. The client asked the daemon to cancel the request."""
 
 
 class SnapdError(ClientError):
@@ -65,7 +65,7 @@ class Cancelled(SnapdError):
 
 
 def error_from_answer(error: object) -> SnapdError:
-    """Makes the exception for the `error` member of an answer, whatever that contains."""
+    """Returns the exception for the `error` member of an answer, whatever that contains."""
     fields: dict[str, Any] = error if isinstance(error, dict) else {"message": repr(error)}
     code, message, data = fields.get("code"), fields.get("message"), fields.get("data")
     if not isinstance(code, int):

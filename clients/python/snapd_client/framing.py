@@ -24,11 +24,11 @@ _CHUNK = 256 * 1024
 
 
 def encode_message(message: dict[str, Any]) -> bytes:
-    """Makes the frame of a JSON-RPC message.
+    """Returns the frame of a JSON-RPC message.
 
     Raises:
-        ValueError: The message holds what JSON in UTF-8 cannot say: NaN, or text with lone surrogates, as in the
-            name of a file that is not valid UTF-8. `snapd_client.to_uri` gives such a name a form that it can.
+        ValueError: JSON in UTF-8 cannot represent the message: it contains NaN, or text with lone surrogates, as in
+            a file name that is not valid UTF-8. `snapd_client.to_uri` converts such a name.
         TypeError: The message contains something that is not a JSON value.
     """
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -52,11 +52,11 @@ def decode_message(body: bytes) -> dict[str, Any]:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames.
+    """Splits a stream of bytes into frames.
 
     Args:
-        read: Gives at least one and at most as many bytes as it is asked for, and none at the stream's end.
-        max_message: The most bytes that one message may have.
+        read: Returns between one byte and as many as requested; no bytes at the end of the stream.
+        max_message: The longest message to accept, in bytes.
     """
 
     def __init__(self, read: Callable[[int], bytes], max_message: int = MAX_MESSAGE) -> None:
@@ -68,7 +68,7 @@ class FrameReader:
         """Returns the body of the next frame, None if the stream ends between two frames.
 
         Raises:
-            FramingError: What comes is no frame, is over a limit, or ends early. Nothing can be read after that.
+            FramingError: The data is not a frame, exceeds a limit, or ends early. Nothing can be read after that.
         """
         length = self._read_header()
         if length is None:

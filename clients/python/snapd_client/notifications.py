@@ -22,7 +22,7 @@ UNREACHABLE = "snapd/unreachable"
 
 
 class Notification:
-    """A notification of the daemon; those under `snapd/...` come from this client itself.
+    """A notification of the daemon; the client itself makes those under `snapd/...`.
 
     Attributes:
         method: For example `snapshot/didChange`.
@@ -62,15 +62,15 @@ class Progress:
 
 
 class Subscription:
-    """Collects notifications from the moment of `Client.subscribe` until somebody takes them.
+    """Collects notifications from the call of `Client.subscribe` on, until they are taken.
 
     Iterating waits for the next one, and ends when the subscription or the client is closed. The client itself makes
     some notifications, which reach every subscription: `snapd/disconnected` with a `reason` when the connection is
-    lost, and `snapd/reconnected` when it was made again.
+    lost, and `snapd/reconnected` when it is restored.
 
-    If the client reconnects by itself, every notification arrives once and in order, those that were missed before
-    `snapd/reconnected`. If the daemon does not have them any more, `snapd/reset` with `workspaceUri` and `seq` stands
-    for them. `snapd/unreachable` has the `reason` of a failed attempt, and the `error`.
+    If the client reconnects automatically, every notification arrives once and in order, the missed ones before
+    `snapd/reconnected`. If the daemon no longer has them, `snapd/reset` with `workspaceUri` and `seq` replaces them.
+    `snapd/unreachable` has the `reason` of a failed attempt, and the `error`.
     """
 
     def __init__(self, methods: AbstractSet[str] | None, bound: int, forget: Callable[[Subscription], None]) -> None:
@@ -84,22 +84,22 @@ class Subscription:
 
     @property
     def dropped(self) -> int:
-        """How many notifications were dropped because nobody took them in time, the oldest first."""
+        """How many notifications were dropped because they were not taken in time, the oldest first."""
         return self._dropped
 
     @property
     def closed(self) -> bool:
-        """Whether no more notifications will come. Those that are here can still be taken."""
+        """Whether no more notifications will come. Those already collected can still be taken."""
         return self._closed
 
     def get(self, timeout: float | None = None) -> Notification | None:
         """Waits for the next notification.
 
         Args:
-            timeout: How many seconds to wait; 0 does not wait, None waits without end.
+            timeout: How many seconds to wait; 0 does not wait, None waits forever.
 
         Returns:
-            The notification, or None if the time is up or no more will come.
+            The notification, or None if the timeout has passed or no more will come.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._kept or self._closed, timeout)

@@ -19,14 +19,13 @@ __all__ = ["Pages"]
 class Pages:
     """Iterates over the pages of an answer, and fetches at most one page ahead.
 
-    It requests the next page as soon as its cursor arrives, before it parses the page that has the cursor, so that the
-    two processes work at the same time. It cancels a page that was requested but is not taken.
+    It requests the next page as soon as its cursor arrives, before it parses the page that has the cursor, so that both
+    processes work at the same time. It cancels a page that was requested but is not taken.
 
     Args:
-        connection: The connection for the requests.
-        write: Makes the id and the frame of a new request, from the cursor of the page (None for the first) and the
+        write: Returns the id and the frame of a new request, given the cursor of the page (None for the first) and the
             size in bytes of the answer that had the cursor. Also called in the reading thread.
-        timeout: How many seconds to wait for each page; None to wait without end.
+        timeout: How many seconds to wait for each page; None to wait forever.
         on_progress: Called in the thread that takes the pages.
     """
 

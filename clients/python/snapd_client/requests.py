@@ -1,4 +1,4 @@
-"""The base of all families of requests: how to send one, and how to name workspaces and files in it."""
+"""The base of all groups of requests: sends them, and names workspaces and files in them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Requests(ABC):
 
     Every request takes `workspace_uri` (a URI or a path), which is required if several folders are open. Files are
     paths relative to the workspace, absolute paths or URIs. A name that is not valid UTF-8 may be bytes, or a str as
-    `os.fsdecode` makes it.
+    returned by `os.fsdecode`.
     """
 
     @property
@@ -53,7 +53,7 @@ class Requests(ABC):
         timeout: float | None,
         on_progress: OnProgress | None,
     ) -> Iterator[Any]:
-        """Returns the pages of an answer; `params` makes the params of each request, see `snapd_client.pages`."""
+        """Returns the pages of an answer; `params` returns the params of each request, see `snapd_client.pages`."""
 
     def _ask(
         self,
@@ -104,11 +104,11 @@ class Requests(ABC):
         return None if folder is None else folder_uri(folder)
 
     def _names(self, files: Iterable[FileName] | None, workspace: str | None) -> list[str | None] | None:
-        """Returns files as a request names them. Raises `TypeError` for a single name instead of a list."""
+        """Returns file names for a request. Raises `TypeError` for a single name instead of a list."""
         return None if files is None else [self._name(file, workspace) for file in several(files)]
 
     def _name(self, file: FileName | None, workspace: str | None) -> str | None:
-        """Returns a file as a request names it: as a URI if JSON cannot represent the name, or it looks like a URI."""
+        """Returns a file name for a request: as a URI if JSON cannot represent the name, or it looks like a URI."""
         if file is None:
             return None
         name = os.fsdecode(file)
@@ -127,5 +127,5 @@ class Requests(ABC):
 
 
 def several_or_none(names: Iterable[T] | None) -> list[T] | None:
-    """Returns names as a list, if there are any. Raises `TypeError` for a single name."""
+    """Returns names as a list, or None. Raises `TypeError` for a single name."""
     return None if names is None else several(names)

@@ -1,7 +1,7 @@
-"""The ways to snapd: a Unix socket, a command's stdin and stdout, a TCP port.
+"""The transports to snapd: a Unix socket, a command's stdin and stdout, a TCP port.
 
-Each is a pair of file descriptors that never block, so that a write keeps its deadline, and that `Transport.abort`
-can interrupt in every thread. POSIX only.
+Each is a pair of non-blocking file descriptors, so that a write keeps its deadline, and `Transport.abort` can
+interrupt every thread. POSIX only.
 """
 
 from __future__ import annotations
@@ -32,11 +32,8 @@ _ENDING_TIMEOUT = 0.5
 class Transport:
     """A stream of bytes in both directions over file descriptors that it owns.
 
-    One thread reads and in the end calls `close`; any thread may write and abort.
-
-    Args:
-        read_fd: What the other side says.
-        write_fd: What is said to the other side; the same descriptor for a socket.
+    One thread reads and in the end calls `close`; any thread may write and abort. For a socket, `read_fd` and
+    `write_fd` are the same descriptor.
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
@@ -62,8 +59,7 @@ class Transport:
     def read(self, size: int) -> bytes:
         """Returns at most `size` bytes as soon as there are any; none at the end of the stream or when aborted.
 
-        Raises:
-            OSError: The system's own error.
+        Raises `OSError` if the system cannot read.
         """
         while True:
             self._readable.poll()
@@ -77,17 +73,17 @@ class Transport:
     def write(self, data: bytes, deadline: float | None = None) -> None:
         """Writes a whole frame; frames of several threads do not mix.
 
-        A frame that was begun and cannot be finished, be it for the deadline or for a signal's exception, would
-        garble what follows it: the transport is then aborted.
+        If a frame was begun but cannot be finished, because of the deadline or an exception from a signal handler, the
+        transport is aborted: the rest of the stream would be garbled.
 
         Args:
             data: The frame.
-            deadline: When to give up, by `time.monotonic`; never where None.
+            deadline: When to give up, by `time.monotonic`; None for no limit.
 
         Raises:
             RequestTimeout: The deadline passed.
             ConnectionLost: The transport is closed or was aborted.
-            OSError: The system's own error.
+            OSError: The system cannot write.
         """
         if not self._writing.acquire(timeout=-1 if deadline is None else max(0.0, deadline - monotonic())):
             raise RequestTimeout("the connection was busy with another request until the time was up")
@@ -98,7 +94,7 @@ class Transport:
         self._flush()
 
     def post(self, data: bytes) -> None:
-        """Writes a short frame now, or leaves it to the thread that is writing: the reader must not wait."""
+        """Writes a short frame now, or leaves it to the thread that is writing: the reader must not block."""
         self._outbox.append(data)
         self._flush()
 
@@ -120,11 +116,11 @@ class Transport:
                     os.close(fd)
 
     def ending(self) -> str:
-        """Says how the process behind a closed transport has ended, if that explains anything."""
+        """Returns how the process behind a closed transport ended, if that explains anything."""
         return ""
 
     def reap(self) -> None:
-        """Makes sure that the process behind a closed transport has ended."""
+        """Ensures that the process behind a closed transport has ended."""
 
     def _write(self, data: bytes, deadline: float | None) -> None:
         view = memoryview(data)
@@ -173,7 +169,7 @@ class ProcessTransport(Transport):
         self._grace = grace
 
     def ending(self) -> str:
-        """Says how the command has ended, after waiting for it a moment."""
+        """Returns how the command ended, after waiting briefly for it."""
         from subprocess import TimeoutExpired
 
         try:
@@ -183,7 +179,7 @@ class ProcessTransport(Transport):
         return f"the command ended with exit code {status}" if status >= 0 else f"signal {-status} ended the command"
 
     def reap(self) -> None:
-        """Waits for the command, whose stdin is closed, and ends it if it does not exit."""
+        """Waits for the command, whose stdin is closed, and terminates it if it does not exit."""
         from subprocess import TimeoutExpired
 
         for stop in (self._process.terminate, self._process.kill):
@@ -197,11 +193,7 @@ class ProcessTransport(Transport):
 
 
 def connect_unix(path: str | bytes | os.PathLike[str], timeout: float | None = None) -> Transport:
-    """Connects to the daemon's Unix socket.
-
-    Raises:
-        OSError: Nobody listens there.
-    """
+    """Connects to the daemon's Unix socket. Raises `OSError` if no daemon listens there."""
     import socket
 
     def connect(seconds: float | None) -> int:
@@ -215,11 +207,7 @@ def connect_unix(path: str | bytes | os.PathLike[str], timeout: float | None = N
 
 
 def connect_tcp(host: str, port: int, timeout: float | None = None) -> Transport:
-    """Connects to a daemon that listens on TCP.
-
-    Raises:
-        OSError: Nobody listens there.
-    """
+    """Connects to a daemon that listens on TCP. Raises `OSError` if no daemon listens there."""
     import socket
 
     def connect(seconds: float | None) -> int:
@@ -234,9 +222,7 @@ def connect_tcp(host: str, port: int, timeout: float | None = None) -> Transport
 def _persist(connect: Callable[[float | None], int], timeout: float | None) -> int:
     """Connects, and retries for a moment while too many others connect.
 
-    Args:
-        connect: Gives the descriptor; takes the seconds that it has.
-        timeout: The seconds for all of it.
+    `connect` takes the seconds that are left and returns the descriptor; `timeout` covers all attempts.
     """
     now = monotonic()
     deadline = None if timeout is None else now + timeout
@@ -260,19 +246,10 @@ def spawn(
     stderr: int | None = None,
     grace: float = 5.0,
 ) -> Transport:
-    """Starts a command, such as `snapd connect` or `snapd serve --stdio`, and talks to its stdin and stdout.
+    """Starts a command, such as `snapd connect` or `snapd serve --stdio`, and communicates over its stdin and stdout.
 
-    The command gets a session of its own: a Ctrl-C in the terminal is for the caller, who cancels the request.
-
-    Args:
-        command: The command and its arguments.
-        cwd: Its working directory, else the caller's.
-        env: Its whole environment, else the caller's.
-        stderr: A file descriptor or `subprocess.DEVNULL` for its stderr, else the caller's.
-        grace: How many seconds it has to end after its stdin was closed, and again after SIGTERM.
-
-    Raises:
-        OSError: The command cannot be started.
+    The command runs in a session of its own, so that Ctrl-C in the terminal reaches only the caller, who cancels the
+    request. See `Client.spawn` for the arguments. Raises `OSError` if the command cannot be started.
     """
     import subprocess
 

@@ -1,4 +1,4 @@
-"""The shapes of the values that requests take and give, and of the params of notifications."""
+"""The types of requests' params and results, and of the params of notifications."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from snapd_client.protocol import *  # noqa: F403 - all of them are public here 
 
 
 class InitializeResult(TypedDict):
-    """The part of LSP's `InitializeResult` that snapd always gives."""
+    """The part of LSP's `InitializeResult` that snapd always returns."""
 
     serverInfo: dict[str, Any]
     capabilities: dict[str, Any]

@@ -20,8 +20,8 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 def to_uri(path: str | bytes) -> str:
     """Returns the `file:` URI of an absolute path.
 
-    Every byte that is not unreserved in RFC 3986 is percent-encoded, those that are not UTF-8 included: a str has them
-    as Python's file functions give them, as lone surrogates.
+    Every byte that is not unreserved in RFC 3986 is percent-encoded, including bytes that are not UTF-8: in a str,
+    these are lone surrogates, as Python's file functions return them.
 
     Raises:
         ValueError: The path is not absolute, or has a null character.
@@ -36,7 +36,7 @@ def from_uri(uri: str) -> str:
     """Returns the path of a `file:` URI, as Python's file functions take it.
 
     Raises:
-        ValueError: It is no `file:` URI of this machine, or is malformed.
+        ValueError: It is malformed, or not a `file:` URI of this machine.
     """
     if not is_uri(uri):
         raise ValueError(f"not a file: URI: {uri!r}")
@@ -83,11 +83,7 @@ def folder_uri(folder: FileName) -> str:
 
 
 def several(names: Iterable[Name]) -> list[Name]:
-    """Returns names as a list.
-
-    Raises:
-        TypeError: It is one name, whose letters would be taken for names.
-    """
+    """Returns names as a list. Raises `TypeError` for a single name, whose letters would be taken for names."""
     if isinstance(names, (str, bytes, os.PathLike)):
         raise TypeError(f"expected a list of names, got the one name {names!r}: put it into a list")
     return list(names)

@@ -1,4 +1,4 @@
-"""`snapd agent`: wires agents to snapd, takes the wires out again, and says what works."""
+"""`snapd agent`: installs hooks into agents, removes them, and reports whether they work."""
 
 from __future__ import annotations
 
@@ -130,7 +130,6 @@ def _install_or_uninstall(options: argparse.Namespace) -> int:
 
 
 def _chosen(options: argparse.Namespace) -> list[Agent]:
-    """The agents that an install or uninstall is about."""
     from snapd.agents.table import AGENTS, named
 
     if options.all == bool(options.names):
@@ -181,7 +180,7 @@ def _print(options: argparse.Namespace, done: list[FileResult]) -> None:
 
 
 def _print_hints(agents: list[Agent], missing: list[Agent], done: list[FileResult]) -> None:
-    """What the person still has to know or do after an install."""
+    """Prints what the user still has to know or do after an install."""
     fine = {each.agent.name for each in done if each.error is None}
     for each in agents:
         if each.name in fine and each in missing:
@@ -243,7 +242,6 @@ def _state_as_json(state: State) -> dict[str, Any]:
 
 
 def _last_event(state: State) -> datetime | None:
-    """When the agent last reported an event."""
     seconds = last(os.environ, state.agent.name)
     return None if seconds is None else datetime.fromtimestamp(seconds).astimezone()
 

@@ -38,7 +38,7 @@ _CAN_NAME = {"agent-trace": agent_trace.can_name, "git-ai": git_ai.can_name}
 
 
 def tell_authors(options: argparse.Namespace) -> int:
-    """Prints who wrote the lines that commits brought, in the format that is asked for."""
+    """Prints who wrote the lines of commits, in the requested format."""
     for name, field in _OTHERS.items():
         given = getattr(options, field)
         # -n 0 is given, too
@@ -91,7 +91,7 @@ def _records(commits: Iterable[Commit], authors: Authors) -> Iterator[bytes]:
 
 
 def _stream(repository: Repository, commits: Iterable[Commit], authors: Authors, kept: list[str]) -> Iterator[bytes]:
-    """The stream; `kept` gets the names of commits that have notes of somebody else."""
+    """Yields the stream; adds to `kept` the names of commits that have notes by someone else."""
     listed = repository.git.attempt(repository.top, "notes", "--ref", NOTES, "list").out.decode("ascii").splitlines()
     there = {commit: blob for blob, commit in (line.split(" ") for line in listed)}
     wanted = []

@@ -104,7 +104,7 @@ def _arguments(parser: Parser) -> None:
 
 
 class _Split(argparse.Action):
-    """Takes the session, and the options behind it, from in front of the `--`."""
+    """Removes the session and its options from the words before `--`."""
 
     def __call__(
         self,
@@ -183,7 +183,7 @@ def _search(
     changes: list[Change],
     trials: list[Trial],
 ) -> Found:
-    """Runs the command in a folder of its own, which is removed in the end; adds each run to `trials`."""
+    """Runs the command in a temporary folder, which is removed in the end; adds each run to `trials`."""
     above = os.fsencode(os.path.realpath(tempfile.gettempdir()))
     if above == root or above.startswith(root.rstrip(b"/") + b"/"):
         raise InvalidParams(
@@ -212,7 +212,6 @@ def _search(
 
 
 def _command(options: argparse.Namespace) -> list[str]:
-    """The words of the command."""
     words: list[str] = options.words
     if not words:
         raise InvalidParams("expected a command after --", hint=_FOR_EXAMPLE, field="COMMAND")
@@ -231,7 +230,7 @@ def _steps(found: Backend, session: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _others(found: Backend, session: dict[str, Any], steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The steps of the sessions that may have been at work at the same time."""
+    """Returns the steps of the sessions that may have worked at the same time."""
     time = span(steps)
     if time is None:
         return []
@@ -247,7 +246,7 @@ def _others(found: Backend, session: dict[str, Any], steps: list[dict[str, Any]]
 
 
 def _suspect(found: Backend, change: Change) -> dict[str, Any]:
-    """A change for the answer: who was at work and changed any of the files, and what none of these steps did."""
+    """Returns a change for the answer: whose steps changed any of the files, and what none of these steps did."""
     params = {"from": change.before, "to": change.after, "contents": False, "renames": True}
     files = list(pages(found, "snapshot/diffFull", params, "diffs"))
     differing = _names(files)
@@ -266,12 +265,12 @@ def _suspect(found: Backend, change: Change) -> dict[str, Any]:
 
 
 def _names(rows: Iterable[dict[str, Any]]) -> set[str]:
-    """The names of files in an answer, old ones of those that moved included."""
+    """Returns the names of files in an answer, including old names of moved files."""
     return {row[key] for row in rows for key in ("file", "renamedFrom") if key in row}
 
 
 def _prompts(found: Backend, steps: list[dict[str, Any]]) -> list[str]:
-    """The prompts of steps that are known, each once."""
+    """Returns the known prompts of steps, each once."""
     asked = {step["messageId"]: step["sessionId"] for step in steps if "messageId" in step}
     prompts: dict[str, None] = {}
     for session in dict.fromkeys(asked.values()):
@@ -285,10 +284,9 @@ class Exports:
     """The exports into one folder.
 
     Args:
-        found: who answers.
         root: the workspace, absolute and canonical.
         scratch: the folder.
-        reuse: whether what commands made in it stays, as far as no snapshot has it.
+        reuse: whether to keep what commands made in it, except files that a snapshot has.
     """
 
     def __init__(self, found: Backend, root: bytes, scratch: Scratch, *, reuse: bool) -> None:
@@ -299,7 +297,7 @@ class Exports:
         self._tree: str | None = None
 
     def bring(self, tree: str) -> bytes:
-        """Has the folder be a snapshot; gives its path."""
+        """Makes the folder match a snapshot; returns its path."""
         about: ExportParams = {"hash": tree, "directory": to_uri(self._scratch.path)}
         if self._tree is None:
             ask(self._found, "snapshot/export", about)
@@ -314,13 +312,13 @@ class Exports:
         return self._scratch.path
 
     def _relative(self, name: str) -> bytes:
-        """The path of a file in a patch, which is absolute, or a URI where it is not UTF-8."""
+        """Returns the path of a file in a patch, which is absolute, or a URI where it is not UTF-8."""
         path = from_uri(name, "files") if name.startswith("file:/") else os.fsencode(name)
         return path[len(self._root.rstrip(b"/")) + 1 :]
 
 
 _NAMED = 5
-"""How many files of others are named."""
+"""How many files changed by others are listed."""
 _STYLES = {"good": "green", "bad": "red", "skip": "yellow", "abort": "red"}
 _NOT_STARTED = {126: "the command could not be run there", 127: "the command, or one that it runs, was not found there"}
 _NEEDS = (
@@ -330,26 +328,26 @@ _NEEDS = (
 
 
 def name_of(state: int, changes: Sequence[Change]) -> str:
-    """Names a snapshot of the row by its place in it: 0 is before all changes."""
+    """Returns a name for a snapshot in the sequence; state 0 is before all changes."""
     if state == 0:
         return "before the first step"
     return "after the last step" if state == len(changes) else changes[state - 1].name
 
 
 def before_run(painter: Painter, name: str, tree: str, more: int) -> None:
-    """Says on which snapshot the command runs next, and how many runs are left after that, if it skips none."""
+    """Shows on which snapshot the command runs next, and how many runs remain after that if none is skipped."""
     left = f", {more} more to go" if more else ""
     print(f"snapd: {painter.paint(f'{name} ({short(tree)})', 'bold')}{left}", file=sys.stderr)
 
 
 def after_run(painter: Painter, verdict: Verdict, code: int) -> None:
-    """Says how a run ended."""
+    """Shows how a run ended."""
     words = {"good": "good", "bad": "bad", "skip": "skipped", "abort": "stopped"}
     print(f"snapd: {painter.paint(words[verdict], _STYLES[verdict])} (exit code {code})", file=sys.stderr)
 
 
 def tell(painter: Painter, answer: dict[str, Any]) -> None:
-    """Prints what came out, and on standard error what to do about it."""
+    """Prints the result, and next steps on standard error."""
     outcome, suspects = answer["outcome"], answer["suspects"]
     if outcome == "found":
         lines, hint = _found(painter, suspects[0], answer["exitCode"])
@@ -376,7 +374,7 @@ def _found(painter: Painter, suspect: dict[str, Any], code: int) -> tuple[list[s
 
 
 def _who(painter: Painter, suspect: dict[str, Any]) -> str:
-    """Who may have broken it: steps, and whoever changed something meanwhile."""
+    """Describes who may have broken it: steps, and anyone who changed something in the meantime."""
     who = [_step(painter, step) for step in suspect["steps"]]
     if not who:
         return (

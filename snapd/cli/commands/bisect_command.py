@@ -1,4 +1,4 @@
-"""Runs the command that is asked about, and ends it and all that it started."""
+"""Runs the command under test, and ends it and everything that it started."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PATIENCE_SECONDS = 5.0
-"""How long a command that was told to end has until it is killed."""
+"""How long a command has to end before it is killed."""
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 _BY_SIGNAL = 128
 
 
 class TrialCommand:
-    """A command that is run several times. It has no terminal and no input, so that each run finds the same.
+    """A command that runs several times. It has no terminal and no input, so that each run has the same conditions.
 
-    A context manager, within which Ctrl-C, SIGTERM and SIGHUP raise `KeyboardInterrupt`, once, and only where that is
-    allowed: when the command has ended, and in `interruptible` blocks. So nothing that is to be cleaned up is left.
-    After that, the process ends by SIGTERM or SIGHUP if that is what came.
+    As a context manager, it turns Ctrl-C, SIGTERM and SIGHUP into one `KeyboardInterrupt`, raised only when the command
+    has ended and in `interruptible` blocks, so that everything is cleaned up. After that, the process ends by SIGTERM
+    or SIGHUP if it received one.
     """
 
     def __init__(self, words: list[str]) -> None:
@@ -64,11 +64,10 @@ class TrialCommand:
             self._is_interruptible = False
 
     def run(self, directory: bytes) -> int:
-        """Runs it to its end, and ends what it leaves running in its process group.
+        """Runs the command to its end, and ends what it leaves running in its process group.
 
-        Returns:
-            Its exit code, or 128 and the number of the signal that ended it; 127 if there is no such program, and 126
-            if it cannot be run.
+        Returns its exit code, or 128 plus the number of the signal that ended it; 127 if there is no such program, and
+        126 if it cannot be run.
         """
         try:
             self._process = self._start(directory)
@@ -113,7 +112,7 @@ class TrialCommand:
             process.wait()
 
     def _send(self, number: int) -> None:
-        """Sends a signal to the command and to all that it started, as far as that did not leave its group."""
+        """Sends a signal to the command and to everything that it started and that did not leave its group."""
         if self._process is not None:
             try:
                 os.killpg(self._process.pid, number)

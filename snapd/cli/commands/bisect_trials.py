@@ -1,4 +1,4 @@
-"""Tries snapshots one after the other until it is known which change broke the command."""
+"""Tries snapshots one after the other to find the change that broke the command."""
 
 from __future__ import annotations
 
@@ -14,24 +14,19 @@ Outcome = Literal["found", "unclear", "badBefore", "goodAfter", "untested", "abo
 _SKIP = 125
 _LAST_BAD = 127
 _FAILED: dict[Verdict, Outcome] = {"skip": "untested", "abort": "aborted"}
-"""What it means if a run at one of the ends says neither good nor bad."""
+"""The outcome if a run at one of the ends is neither good nor bad."""
 _BEGIN, _END = 0, 1
 
 
 class Trial(NamedTuple):
-    """A run of the command.
-
-    Attributes:
-        tree: the hash of the snapshot that it ran on.
-        exit_code: of the command.
-    """
+    """A run of the command on the snapshot with the hash `tree`."""
 
     tree: str
     exit_code: int
 
     @property
     def verdict(self) -> Verdict:
-        """What the exit code says, as for `git bisect run`."""
+        """The meaning of the exit code, as for `git bisect run`."""
         if self.exit_code == 0:
             return "good"
         if self.exit_code == _SKIP:
@@ -40,14 +35,13 @@ class Trial(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What came out.
+    """The result of a search.
 
     Attributes:
-        outcome: `found`, or what kept it from being found: snapshots between several changes were skipped; the command
-            is bad before the first change, or good after the last; one of these two was skipped; the command asked to
-            stop.
-        suspects: the changes of which one broke it; empty unless it is `found`, or `unclear` which of them.
-        exit_code: of the command: where it is first bad, or where the outcome shows.
+        outcome: `found`, or why it was not: snapshots between several changes were skipped; the command is bad before
+            the first change, or good after the last; one of these two was skipped; the command asked to stop.
+        suspects: the changes of which one broke it; empty unless the outcome is `found` or `unclear`.
+        exit_code: of the command where it is first bad, or where the outcome shows.
     """
 
     outcome: Outcome
@@ -58,12 +52,12 @@ class Found(NamedTuple):
 def find(changes: Sequence[Change], run: Callable[[int, str, int], Trial]) -> Found:
     """Finds the change that broke a command.
 
-    Both ends are tried first, for without one that is good and one that is bad there is nothing to find.
+    Both ends are tried first: the search needs a good and a bad one.
 
     Args:
         changes: at least one, each beginning where the one before it ends.
-        run: runs the command on a snapshot, given by its place in the row and its hash, and told how many more runs
-            there are after it, at most, if none is skipped. Called once for each snapshot, however often that comes.
+        run: runs the command on a snapshot. Takes its index in the sequence, its hash, and how many more runs follow at
+            most if none is skipped. Called once for each snapshot, even if it occurs several times.
     """
     trees = [changes[0].before, *(change.after for change in changes)]
     known: dict[str, Trial] = {}
@@ -92,17 +86,15 @@ def find(changes: Sequence[Change], run: Callable[[int, str, int], Trial]) -> Fo
 
 
 def _ends(last: int) -> tuple[tuple[int, Verdict, Outcome], ...]:
-    """The first state and the last: how each has to be, and what it means if it is not."""
+    """Returns the first state and the last, each with the expected verdict and the outcome if it differs."""
     return (0, "good", "badBefore"), (last, "bad", "goodAfter")
 
 
 class Search:
-    """Looks for the change after which something is bad, in a row of states of which the first is good, the last bad.
+    """Searches for the change after which something is bad, in a sequence of states from a good one to a bad one.
 
-    If a bad state can become good again on the way, it finds one of the changes that made one bad.
-
-    Args:
-        changes: how many there are, at least 1: change N leads from state N to state N + 1.
+    If a bad state can become good again on the way, it finds one of the changes that made one bad. There is at
+    least one change: change N leads from state N to state N + 1.
     """
 
     def __init__(self, changes: int) -> None:
@@ -112,17 +104,17 @@ class Search:
 
     @property
     def suspects(self) -> range:
-        """The changes of which one made it bad; more than one in the end if states between them were skipped."""
+        """The changes of which one made it bad; several at the end if states between them were skipped."""
         return range(self._good, self._bad)
 
     def next(self) -> int | None:
-        """The state to try next, the one nearest to the middle; None if there is no more to learn."""
+        """The state to try next, the one nearest to the middle; None if no further trial helps."""
         untried = [state for state in range(self._good + 1, self._bad) if state not in self._skipped]
         # twice the distance: the middle may lie between two states
         return min(untried, key=lambda state: abs(2 * state - self._good - self._bad), default=None)
 
     def note(self, state: int, is_good: bool | None) -> None:
-        """Notes how a state is; None if that cannot be told."""
+        """Records whether a state is good; None if unknown."""
         if is_good is None:
             self._skipped.add(state)
         elif is_good:
@@ -132,19 +124,19 @@ class Search:
 
     @property
     def most(self) -> int:
-        """How many more states have to be tried, at most, if none is skipped."""
+        """How many more states have to be tried at most, if none is skipped."""
         return (len(self.suspects) - 1).bit_length()
 
 
 class Change(NamedTuple):
-    """What changed between two snapshots that followed each other.
+    """The difference between two consecutive snapshots.
 
     Attributes:
         before: the hash of the first one.
-        after: that of the other, which differs.
-        name: of the other, for people.
-        steps: the steps that were open meanwhile, of any session, as the answers have them, without those that others
-            of them are parts of; empty between steps.
+        after: the hash of the second one, which differs.
+        name: of the second one, for people.
+        steps: the steps of any session that were open in between, as in answers, without parts of others among them;
+            empty between steps.
     """
 
     before: str
@@ -157,8 +149,7 @@ class _Edge(NamedTuple):
     """The beginning or the end of a step.
 
     Attributes:
-        order: by which they sort: the time first; at the same time, a step ends before the next one begins.
-        step: the step.
+        order: the sort key: the time first; at the same time, a step ends before the next one begins.
     """
 
     order: tuple[str, str, int, int]
@@ -166,15 +157,14 @@ class _Edge(NamedTuple):
 
     @property
     def begins(self) -> bool:
-        """Whether it is the beginning."""
         return self.order[-1] == _BEGIN
 
     @property
     def tree(self) -> str | None:
         """The snapshot that was taken then; None where it is not to be tried.
 
-        What is undone cannot be why something does not work now. A step that was undone is still told of where a
-        snapshot that others took has its changes.
+        What is undone cannot be why something fails now. A step that was undone is still listed where a snapshot taken
+        by others has its changes.
         """
         if self.step["state"] == "undone":
             return None
@@ -182,23 +172,20 @@ class _Edge(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the snapshot is called."""
         return f"{'before' if self.begins else 'after'} {short(self.step['stepId'])}"
 
 
 def span(steps: Iterable[dict[str, Any]]) -> tuple[str, str] | None:
-    """From when to when the steps of a session went on that can be tried; None if there are none."""
+    """Returns when the first step that can be tried began and the last one ended; None without such steps."""
     edges = _tried(steps)
     return (edges[0].order[0], edges[-1].order[0]) if edges else None
 
 
 def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]] = ()) -> list[Change]:
-    """The changes in the order of time, each beginning where the one before it ends.
+    """Returns the changes in order of time, each beginning where the one before it ends.
 
-    Args:
-        steps: of a session, as the answers have them; the row is from the first to the last of them that have ended
-            and are not undone.
-        others: those of other sessions, which may have been at work meanwhile.
+    They range from the first to the last of `steps` that have ended and are not undone; `others` are the steps of other
+    sessions, which may have worked at the same time.
     """
     own = _tried(steps)
     if not own:
@@ -225,7 +212,7 @@ def changes_of(steps: Sequence[dict[str, Any]], others: Iterable[dict[str, Any]]
 
 
 def _tried(steps: Iterable[dict[str, Any]]) -> list[_Edge]:
-    """The edges of the steps that have ended and are not undone."""
+    """Returns the edges of the steps that have ended and are not undone."""
     return [edge for edge in _edges(steps) if edge.tree is not None and "endedAt" in edge.step]
 
 

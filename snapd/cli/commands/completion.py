@@ -70,7 +70,6 @@ end
 complete -c snapd -f -k -a '(__snapd_complete)'
 """
 SCRIPTS = {"bash": _BASH.lstrip(), "zsh": _ZSH.lstrip(), "fish": _FISH.lstrip()}
-"""The script of each shell."""
 
 
 def _completion_arguments(parser: Parser) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from snapd.wire.snapshot import TakenSnapshot
 
 _WIDE = 60
-"""Columns from which on the number of files is shown."""
+"""The width in columns from which the number of files is shown."""
 _REASONS = {
     "track": "asked for",
     "begin": "before step",
@@ -254,7 +254,7 @@ def snapshots(options: argparse.Namespace) -> int:
 
 
 def _wanted(found: Backend, number: int) -> Iterator[dict[str, Any]]:
-    """The snapshots, without those that nobody asked for and that equal the one before."""
+    """Yields the snapshots, without automatic ones that equal the one before."""
     # one more says whether there are more
     for taken in pages(found, "snapshot/list", {"limit": number + 1 if number else None}, "snapshots"):
         if taken.get("files") != 0 or taken["kind"] == "track":
@@ -262,14 +262,7 @@ def _wanted(found: Backend, number: int) -> Iterator[dict[str, Any]]:
 
 
 def snapshot_table(found: list[dict[str, Any]], painter: Painter, width: int, now: datetime) -> str:
-    """A line for each snapshot, and one above for each day.
-
-    Args:
-        found: of `snapshot/list`, in the order in which they are shown.
-        painter: colours.
-        width: columns that there are.
-        now: where the user is.
-    """
+    """Returns a line for each snapshot of `snapshot/list`, in the given order, and one above for each day."""
     lines: list[str] = []
     last_day = None
     files = max(len(_count_of(taken)) for taken in found) + 2 if width >= _WIDE else 0

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Annotated
 
 _ASIDE = re.compile(r"\.snapd-tmp-[0-9a-f]{16}")
-"""What an operation that was killed may leave in the folder; see `snapd.worktree.snapshot.classifier`."""
+"""Names of temporary files that a killed operation may leave behind; see `snapd.worktree.snapshot.classifier`."""
 _TOLD = 3
 _FOLDER_FILE = ".snapd.toml"
 
@@ -76,7 +76,7 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def _of_folder(options: argparse.Namespace) -> dict[str, Callable[[], str]]:
-    """The checks of the folder; where there is none any more, one that says so."""
+    """Returns the checks of the folder; if it no longer exists, one that reports that."""
     try:
         folder = folder_of(options)
     except FileNotFoundError as error:
@@ -140,7 +140,6 @@ def _settings(options: argparse.Namespace, locations: Locations, *, ask_daemon: 
 
 
 def _rules(folder: str) -> str:
-    """Checks the folder's own `.snapd.toml`."""
     from snapd.settings.table import SETTINGS
     from snapd.worktree.ignore import workspace_excludes
 
@@ -188,7 +187,7 @@ def _history(options: argparse.Namespace) -> str:
 
 
 def leftovers(folder: str) -> str:
-    """What cut-off work left in a folder, in words; empty if nothing."""
+    """Describes what interrupted work left in a folder; empty if nothing."""
     closed: list[str] = []
     found = [os.path.join(above, name) for above, names in _listed(folder, closed) for name in names]
     left = [os.path.relpath(path, folder) for path in found if _ASIDE.fullmatch(os.path.basename(path))]
@@ -224,7 +223,7 @@ def _store(options: argparse.Namespace, folder: str) -> str:
 
 
 def _listed(folder: str, closed: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """The directories of a folder, those of a `.git` left out, each with the names in it."""
+    """Yields the directories of a folder, except those of a `.git`, each with the names in it."""
 
     def tell(error: OSError) -> None:
         # one that has just gone is none that could not be listed

@@ -147,6 +147,5 @@ def _print(painter: Painter, row: dict[str, Any], briefly: bool) -> None:
 
 
 def _name_of(session: dict[str, Any]) -> str:
-    """The session's id, its agent and its title."""
     words = [f"session {printable(session['sessionId'])}", *(one_line(session.get(key)) for key in ("agent", "title"))]
     return fit("  ".join(filter(None, words)), terminal_width() - _WIDTH - len("    "))

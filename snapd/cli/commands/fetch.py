@@ -1,4 +1,4 @@
-"""What comes to this machine: fetched, unbundled, taken over, or applied."""
+"""The commands that bring sessions to this machine: fetch, unbundle, take over, apply."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def _tell_fetched(options: argparse.Namespace, result: SessionFetchResult, nothing: str) -> int:
-    """Says which sessions came."""
+    """Prints which sessions were fetched."""
     if options.json:
         print_json(result)
         return DONE
@@ -146,7 +146,7 @@ def apply(options: argparse.Namespace) -> int:
 
 
 def _which(found: Backend, names: Sequence[str]) -> dict[str, Any]:
-    """What the words of the command line stand for, as params."""
+    """Returns the params for the words of the command line."""
     named = [find_session_or_step(found, word) for word in names]
     sessions = [each["sessionId"] for each in named if "stepId" not in each]
     steps = [each["stepId"] for each in named if "stepId" in each]

@@ -1,4 +1,4 @@
-"""`snapd fsck`: checks the store of a folder, or all stores, and repairs them; also those that nobody can open."""
+"""`snapd fsck`: checks the store of a folder, or all stores, and repairs them, even those that cannot be opened."""
 
 from __future__ import annotations
 
@@ -75,13 +75,9 @@ def fsck(options: argparse.Namespace) -> int:
 
 
 def check_folder(options: argparse.Namespace, folder: str, *, repair: bool = False, quick: bool = False) -> Any:
-    """Has whoever owns the store of a folder check it; this process, where it is too damaged to be opened.
+    """Asks the owner of a folder's store to check it; checks it in this process if it is too damaged to be opened.
 
-    Args:
-        options: of the command; `socket` and `no_daemon` are read.
-        folder: absolute.
-        repair: also repair it.
-        quick: read no objects but records and events.
+    `quick` reads only records and events, no objects.
     """
     params = {"repair": repair, "quick": quick}
     try:
@@ -205,16 +201,16 @@ def _tell_what_to_do(painter: Painter, answer: dict[str, Any]) -> None:
 
 
 def _store_of(locations: Locations, settings: Settings, folder: str) -> str:
-    """The directory of the store of a folder, which may not be there."""
+    """Returns the directory of a folder's store, which may not exist."""
     root = canonical_root(os.fsencode(folder))
     data = os.path.join(os.fsdecode(root), settings.data_dir) if settings.data_dir else locations.data
     return store_path(os.path.realpath(data), project_id(root))
 
 
 def _stores(locations: Locations) -> list[tuple[str, str | None]]:
-    """All stores of a user's data directory, each with the folder that it says that it belongs to.
+    """Returns all stores of a user's data directory, each with the folder that it claims to belong to.
 
-    The folder is None where that cannot be read, or is not there any more.
+    The folder is None where that cannot be read, or no longer exists.
     """
     above = os.path.dirname(store_path(locations.data, "any"))
     try:
@@ -230,7 +226,7 @@ def _stores(locations: Locations) -> list[tuple[str, str | None]]:
 
 
 def _check_store(store: str, *, quick: bool, repair: bool) -> Any:
-    """Checks a store that nobody has open; the answer is that of `snapshot/check`."""
+    """Checks a store that nobody has open; returns an answer like that of `snapshot/check`."""
     from snapd.handlers.keep import result
     from snapd.model.call import Call
     from snapd.store.fsck.checkers import check_closed

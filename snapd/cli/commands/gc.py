@@ -1,4 +1,4 @@
-"""`snapd gc`: maintenance now, of this folder's snapshots or of all. `snapd adopt`: takes a former history."""
+"""`snapd gc`: maintenance now, of this folder's snapshots or of all. `snapd adopt`: takes over a former history."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def adopt(options: argparse.Namespace) -> int:
 
 
 def _is_wanted() -> bool:
-    """Asks whether to drop everything that can be dropped; raises `InvalidParams` if nobody can be asked."""
+    """Asks whether to drop everything that can be dropped; raises `InvalidParams` if there is nobody to ask."""
     return confirmed(
         "Drop every snapshot and every ended session that nothing else needs? They do not come back.",
         "--older-than 0 drops all that nothing else needs",
@@ -148,7 +148,7 @@ def _all(options: argparse.Namespace) -> int:
 
 
 def _one(options: argparse.Namespace, found: StoreLocation, settings: Settings) -> CleanupResult:
-    """Cleans a store: through the process that owns it, or else here, without looking at its folder."""
+    """Cleans a store through the process that owns it, or else here, without looking at its folder."""
     from snapd.model.call import Call
     from snapd.store.store import Store
 
@@ -185,7 +185,7 @@ def _through_owner(options: argparse.Namespace, found: StoreLocation, locked: St
 
 
 def _missing(options: argparse.Namespace, found: StoreLocation, there: list[str]) -> dict[str, Any]:
-    """Removes the store of a folder that no longer exists, if the user wants that and it has no other name now."""
+    """Removes the store of a folder that no longer exists, if the user wants that and the folder has no new name."""
     from snapd.folders.former import whereabouts
     from snapd.store.usage.usage import remove
 

@@ -1,4 +1,4 @@
-"""The history as a picture: a lane for the folder itself, one for each session, and what happened, the latest first."""
+"""Draws the history: a lane for the folder itself, one for each session, and the events, the latest first."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 _STYLES = ("cyan", "magenta", "yellow", "green", "blue")
 _FOLDER = "dim"
 _MARKS = {"open": "◎", "partly": "◐"}
-"""Of a step, by its state."""
+"""The marks of steps, by state."""
 _TIME = 7
 _NAME = 10
-"""Columns of a time, and of a step's name, with what keeps them apart from the next."""
+"""The columns of a time or a step's name, including the gap after it."""
 _ROOMY = 44
-"""Columns beside the graph from which on files stand below what their step is called, and not below its name."""
+"""The columns beside the graph from which files are indented below a step's title instead of its id."""
 _INDENT = 2
-"""How far files are indented where there is less room."""
+"""The indentation of files where there is less room."""
 _TEXT = 16
-"""Columns that are left beside the lanes, at least."""
+"""The minimum number of columns beside the lanes."""
 _FILES = 6
-"""Files that are shown of one entry."""
+"""The maximum number of files shown for one entry."""
 _LEAST = 4
-"""Columns that a file's name has at least."""
+"""The minimum number of columns for a file's name."""
 
 
 def draw(
@@ -48,10 +48,10 @@ def draw(
 
     Args:
         entries: the latest first.
-        sessions: of `session/list`, by their names.
-        painter: colours.
-        width: columns that there are.
-        now: where the user is.
+        sessions: of `session/list`, by id.
+        painter: for colours.
+        width: in columns.
+        now: in the user's time zone.
         begun: the sessions that began with one of these entries, or with one that is left out.
     """
     picture = _Picture(sessions, painter, width, now)
@@ -63,15 +63,14 @@ def draw(
 
 
 class _Row:
-    """A line of the picture, before it is known how many lanes there are.
+    """A line of the drawing, before the number of lanes is known.
 
     Args:
         time: at its beginning.
         cells: of the graph.
         texts: beside it, each with its style.
-        file: of a step that is called after its only file, that file: it stands behind some of the texts, or below
-            where there is little room.
-        ahead: how many texts stand before the file.
+        file: the only file of a step named after it: shown after some of the texts, or below if there is little room.
+        ahead: how many texts come before the file.
     """
 
     def __init__(
@@ -90,7 +89,7 @@ class _Row:
 
 
 class _Picture:
-    """Lines, and the lanes that go on below them."""
+    """The lines, and the lanes that continue below them."""
 
     def __init__(self, sessions: Mapping[str, dict[str, Any]], painter: Painter, width: int, now: datetime) -> None:
         self._sessions = sessions
@@ -105,7 +104,7 @@ class _Picture:
         self._begins: dict[str, dict[str, Any]] = {}
 
     def knows(self, entries: Iterable[dict[str, Any]], begun: Collection[str]) -> None:
-        """Takes in what the steps are called that operations name, and with which entries sessions begin."""
+        """Records the titles of the steps that operations refer to, and the entries with which sessions begin."""
         for entry in entries:
             if entry["kind"] == "step":
                 self._steps[entry["step"]["stepId"]] = entry["step"]
@@ -134,7 +133,7 @@ class _Picture:
             self._end_lane(_session_of(entry))
 
     def finish(self) -> str:
-        """The picture."""
+        """Returns the drawing."""
         lanes = max((len(row.cells) for row in self._rows if isinstance(row, _Row)), default=0)
         lines: list[str] = []
         for row in self._rows:
@@ -215,7 +214,7 @@ class _Picture:
         self._rows.append(_Row(clock, cells, texts, below, ahead))
 
     def _sharing(self, row: dict[str, Any]) -> str:
-        """Says with whom a step shares a change."""
+        """Describes with whom a step shares a change."""
         others = row.get("sharedWith", ())
         if len(others) != 1:
             return f"shared with {len(others)} steps" if others else "shared"
@@ -260,7 +259,7 @@ class _Picture:
         self._rows.append(_Row("", cells, []))
 
     def _running(self) -> list[tuple[str, str]]:
-        """The lanes where nothing happens in any."""
+        """Returns the lanes of a line without an event."""
         lanes = [(" ", "") if lane is None else ("│", self._styles[lane]) for lane in self._lanes]
         return [("┊", _FOLDER), *lanes]
 
@@ -278,11 +277,11 @@ class _Picture:
         return f"{clock}{' ' * (_TIME - len(time))}{graph}{'  ' * (self._lanes_that_fit(lanes) - len(shown))} "
 
     def _lanes_that_fit(self, lanes: int) -> int:
-        """How many lanes are drawn: with more agents at once than that, those to the right are not."""
+        """Returns how many lanes are drawn; further ones on the right are omitted."""
         return min(lanes, max(2, (self._width - _TIME - 1 - _TEXT) // 2))
 
     def _left(self, lanes: int) -> int:
-        """The columns beside the graph."""
+        """Returns the number of columns beside the graph."""
         return self._width - _TIME - 2 * self._lanes_that_fit(lanes) - 1
 
     def _is_roomy(self, lanes: int) -> bool:
@@ -298,7 +297,7 @@ class _Picture:
         return f"{line}{self._fitted(texts, left)}".rstrip()
 
     def _fitted(self, texts: Iterable[tuple[str, str]], left: int) -> str:
-        """Texts in their styles, as many and as much of them as so many columns take."""
+        """Returns as many of the styled texts as fit, shortened if needed."""
         line = ""
         for text, style in texts:
             words = fit(text.rstrip(), left)
@@ -332,7 +331,7 @@ class _Picture:
 
 
 class _Files:
-    """The files of an entry, before it is known how much room there is; `style` is that of all their text, if any."""
+    """The files of an entry, before the available width is known; `style` applies to all their text, if not empty."""
 
     def __init__(self, cells: list[tuple[str, str]], rows: list[dict[str, Any]], style: str) -> None:
         self.cells = cells
@@ -341,12 +340,12 @@ class _Files:
 
 
 def _counts(row: dict[str, Any], sharing: str) -> list[tuple[str, str]]:
-    """How much of a file changed, and whose that may be, in styles."""
+    """Returns how much of a file changed, and who else may have changed it, with styles."""
     return [*count_words(row), *([(f"  {sharing}", "yellow")] if row.get("shared") else [])]
 
 
 def _said(step: dict[str, Any]) -> list[tuple[str, str]]:
-    """What a step is called, in styles: that of `naming.step_name`."""
+    """Returns the title of a step, as `naming.step_name`, with styles."""
     if said_of(step):
         said = [(one_line(step.get("tool")), "bold"), (one_line(step.get("description")), "")]
         return [*((f"{text}  ", style) for text, style in said if text), *_late(step)]
@@ -354,7 +353,7 @@ def _said(step: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tool(step: dict[str, Any]) -> list[tuple[str, str]]:
-    """The tool of a step that is called after its only file, in its style."""
+    """Returns the tool of a step named after its only file, with its style."""
     tool = one_line(step.get("tool"))
     return [*([(f"{tool}  ", "bold")] if tool else []), *_late(step)]
 
@@ -364,12 +363,11 @@ def _late(step: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _session_of(entry: dict[str, Any]) -> str:
-    """The session of a step or a message."""
     return str(entry["step"]["sessionId"] if entry["kind"] == "step" else entry["sessionId"])
 
 
 def _named_after(files: _Files, room: int) -> list[tuple[str, str]]:
-    """The file that a step is called after, in so many columns."""
+    """Returns the file that a step is named after, shortened to so many columns."""
     (file,) = files.rows
     letter, style = letter_of(file)
     told = count_words(file)
@@ -380,7 +378,7 @@ def _named_after(files: _Files, room: int) -> list[tuple[str, str]]:
 
 
 def _is_named_by(entry: dict[str, Any]) -> bool:
-    """Whether an entry's only file is what it is called, so that nothing is left to list."""
+    """Whether an entry is named after its only file, so that there is nothing left to list."""
     return entry["kind"] == "step" and len(entry["files"]) == 1 and _is_named_after_its_file(entry["step"])
 
 

@@ -1,4 +1,4 @@
-"""The commands that agents and editors start and speak to: `snapd hook`, `snapd mcp` and `snapd acp`."""
+"""The commands that agents and editors start: `snapd hook`, `snapd mcp` and `snapd acp`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _without_proxy(words: list[str]) -> int:
 
 
 def _log() -> None:
-    """Has the log go to standard error where `SNAPD_LOG` asks for it, by the name of a level; nowhere else."""
+    """Sends the log to standard error if `SNAPD_LOG` names a level; nowhere otherwise."""
     asked = os.environ.get(_LOG, "").upper()
     level = logging.getLevelName(asked) if asked else None
     if level is None:

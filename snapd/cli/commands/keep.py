@@ -72,7 +72,7 @@ def revert_pending(options: argparse.Namespace) -> int:
 
 
 def _meant(options: argparse.Namespace, found: Backend, files: list[dict[str, Any]]) -> Any:
-    """The params that say what is kept."""
+    """Returns the params that select what is kept."""
     given = [bool(options.what), options.session is not None, options.all]
     if sum(given) != 1:
         raise InvalidParams(
@@ -137,7 +137,7 @@ def restore(options: argparse.Namespace) -> int:
 
 
 def _check_known(options: argparse.Namespace, found: Backend, tree: str, path: str) -> None:
-    """Makes sure that a path exists somewhere: a name that was mistyped would be reported as unchanged."""
+    """Ensures that a path exists somewhere: a mistyped name would be reported as unchanged."""
     file = in_folder(options, path)
     # a name that is no UTF-8 is not mistyped
     if file.startswith("file:") or os.path.lexists(file):

@@ -37,15 +37,15 @@ _HEADINGS = ("session", "agent", "title", "started", "steps", "undo", "redo", ""
 _TITLE = 2
 _NUMBERS = frozenset({4, 5, 6})
 _LESS_WANTED = (6, 5, 4, 1, 3, 2)
-"""The columns that a narrow terminal goes without, one after the other."""
+"""The columns that a narrow terminal omits, in this order."""
 _LEAST = 8
-"""Columns of a title, at least."""
+"""The minimum number of columns for a title."""
 _MANY = 25
-"""Entries of the log that are shown where nothing else is asked for."""
+"""The default number of log entries."""
 _ON_A_PAGE = 200
 _HASH, _SHORT_HASH = 40, 12
 _FOR_A_HASH = 52
-"""Columns from which on the hash of a snapshot is shown whole."""
+"""The columns from which the hash of a snapshot is shown in full."""
 _NAME_ROOM = 8
 _WHEN = len("20 Nov")
 _WHO = 10
@@ -53,7 +53,7 @@ _STATES = {"open": ("open", "green"), "undone": ("undone", "dim"), "partly": ("p
 _COUNTED = (("+", "additions"), ("-", "deletions"))
 _BETWEEN = "  "
 _LEAST_SAID = 12
-"""Columns for what it was, at least."""
+"""The minimum number of columns for the description."""
 
 
 # -- sessions
@@ -81,19 +81,12 @@ def sessions(options: argparse.Namespace) -> int:
 
 
 def _is_empty_run(session: dict[str, Any]) -> bool:
-    """Whether a session changed nothing, or nothing that can be undone or redone any more, and is over."""
+    """Whether a session has ended and changed nothing, or nothing that can still be undone or redone."""
     return "origin" not in session and "endedAt" in session and not session["undoable"] and not session["redoable"]
 
 
 def table(found: list[dict[str, Any]], painter: Painter, width: int, now: datetime) -> str:
-    """A line for each session.
-
-    Args:
-        found: of `session/list`, in the order in which they are shown.
-        painter: colours.
-        width: columns that there are.
-        now: where the user is.
-    """
+    """Returns a line for each session of `session/list`, in the given order."""
     rows = [_HEADINGS, *(_cells(session, now) for session in found)]
     widths = {at: max(columns(row[at]) for row in rows) for at in range(len(_HEADINGS))}
     for at in _LESS_WANTED:
@@ -108,7 +101,7 @@ def table(found: list[dict[str, Any]], painter: Painter, width: int, now: dateti
 
 
 def _least(widths: dict[int, int]) -> int:
-    """The columns of a table whose titles are as short as they may be."""
+    """Returns the width of a table whose titles are as short as allowed."""
     others = sum(width for at, width in widths.items() if at != _TITLE)
     return others + min(_LEAST, widths.get(_TITLE, 0)) + 2 * (len(widths) - 1)
 
@@ -242,14 +235,10 @@ def log(options: argparse.Namespace) -> int:
 def _entries(
     found: Backend, about: dict[str, Any], since: datetime | None, number: int, begun: set[str]
 ) -> Iterator[dict[str, Any]]:
-    """The history, but for steps that nobody misses.
+    """Yields the history, without steps that are noise.
 
-    Args:
-        found: who answers.
-        about: what is asked for, params of `session/history`.
-        since: only what began then or later.
-        number: how many are wanted; 0 for all.
-        begun: takes in the sessions whose first step has come.
+    `about` has params of `session/history`; `number` is 0 for all; `begun` collects the sessions whose first step was
+    seen.
     """
     # one more says whether there are more
     limit = number + 1 if number else _ON_A_PAGE
@@ -264,14 +253,14 @@ def _entries(
 
 
 def _nothing(options: argparse.Namespace) -> str:
-    """What is said of an empty list."""
+    """Returns the message for an empty list."""
     what = f"changed {' or '.join(map(printable, options.files))}" if options.files else "happened"
     where = f"in session {printable(options.session)}" if options.session else "in this folder"
     return f"nothing has {what} {where} {f'since {printable(options.since)}' if options.since else 'yet'}"
 
 
 def _steps_called(options: argparse.Namespace, found: Backend, word: str) -> list[dict[str, Any]]:
-    """The step that a word means which is no file; an empty list if it means none."""
+    """Returns the step that a word that is no file stands for; an empty list if there is none."""
     if os.path.lexists(os.path.join(options.directory, word)):
         return []
     try:
@@ -285,7 +274,7 @@ def _diffs(found: Backend, entries: list[dict[str, Any]], options: argparse.Name
 
 
 def _diff_of(found: Backend, entry: dict[str, Any], form: Any, *, only: bool) -> str:
-    """What an entry changed, as a unified diff; with `only`, in those of its files that were asked for."""
+    """Returns an entry's changes as a unified diff; with `only`, those of the requested files."""
     # the names that these files had then
     names = [name for row in entry["files"] for name in (file_of(row), row.get("renamedFrom")) if name]
     if entry["kind"] == "step":
@@ -327,7 +316,7 @@ def show_step(options: argparse.Namespace) -> int:
 
 
 def _with_renames(found: Backend, step: dict[str, Any]) -> dict[str, Any]:
-    """The step, with each file that it moved as one."""
+    """Returns the step, with each moved file as one."""
     if not {"added", "deleted"} <= {row["status"] for row in step.get("files") or ()}:
         return step
     again = ask(found, "step/find", {"prefix": step["stepId"], "limit": 1, "renames": True})["steps"]
@@ -341,7 +330,7 @@ def _parts(found: Backend, step: Any) -> Iterator[Any]:
 
 
 def _signature(found: Backend, step: dict[str, Any]) -> dict[str, Any] | None:
-    """What is known of the signature of a fetched step; None for one of the folder, and for one without."""
+    """Returns the signature of a fetched step; None for a step of the folder, and for an unsigned one."""
     # those of the folder come first
     sessions = pages(found, "session/list", {}, "sessions")
     session: dict[str, Any] = next((each for each in sessions if each["sessionId"] == step["sessionId"]), {})
@@ -380,7 +369,7 @@ def _details(painter: Painter, step: dict[str, Any], signature: dict[str, Any] |
 def entry_line(
     entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]], painter: Painter, width: int, now: datetime
 ) -> str:
-    """An entry of `session/history` on one line: its name, when, who, what, and how much."""
+    """Formats an entry of `session/history` on one line: its id, when, who, what, and how much."""
     name, who, what = _words(entry, sessions)
     state = [_STATES[entry["step"]["state"]]] if entry["kind"] == "step" and entry["step"]["state"] in _STATES else []
     when = moment(entry["at"])
@@ -399,14 +388,14 @@ def entry_line(
 
 
 def _is_counted(entry: dict[str, Any]) -> bool:
-    """Whether what the entry is called has the numbers of its lines: it is named after its only file."""
+    """Whether the entry's title contains its line counts, because it is named after its only file."""
     if entry["kind"] == "step":
         return not said_of(entry["step"]) and len(entry["step"].get("files") or ()) == 1
     return entry["kind"] == "user" and len(entry["files"]) == 1
 
 
 def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tuple[str, str, str]:
-    """The name of an entry, who did it, and what that was."""
+    """Returns the id of an entry, who did it, and what it was."""
     if entry["kind"] == "step":
         step = entry["step"]
         return short(step["stepId"]), _agent(sessions[step["sessionId"]]), step_name(step)

@@ -31,7 +31,7 @@ _STOP = "run 'snapd stop': the next command starts the daemon again"
 _OTHER_DATA = "make it writable, or choose another directory with SNAPD_DATA_DIR"
 _RECENT_DAYS = 7
 _LOST = re.compile(r"(?:lost|passed over) an event|gave up")
-"""How lines of the log of hooks begin that are about an event which is not recorded."""
+"""How lines of the hooks' log begin that report an event which was not recorded."""
 _OUT_OF_TIME = "the time limit was over"
 # editors and other programs need watches, too
 _ROOM = 2
@@ -63,7 +63,7 @@ def data(locations: Locations) -> str:
 
 
 def agents(locations: Locations) -> str:
-    """Checks whether all that agents reported is recorded."""
+    """Checks whether every event that agents reported was recorded."""
     found = said_of(spool_in(locations.data))
     if not found:
         return "everything that they reported is recorded"
@@ -77,7 +77,7 @@ def agents(locations: Locations) -> str:
 
 
 def hooks(locations: Locations) -> str:
-    """Checks the log of hooks for events that were not recorded, and for hooks that ran out of time."""
+    """Checks the log of hooks for events that were not recorded, and for hooks that timed out."""
     path = os.path.join(locations.runtime, NAME)
     since = time.strftime("%Y-%m-%d", time.gmtime(time.time() - _RECENT_DAYS * 86400))
     lines = []
@@ -99,7 +99,7 @@ def _ago(at: str) -> str:
 
 
 def runtime(locations: Locations, socket: str) -> str:
-    """Checks that nobody but the user can put anything into the runtime directory, or use the socket."""
+    """Checks that only the user can write to the runtime directory or use the socket."""
     locations.make_runtime()
     check_socket_path(socket)
     if os.path.lexists(socket):
@@ -135,7 +135,7 @@ def daemon(socket: str) -> str:
 
 
 def other_daemons(locations: Locations, socket: str) -> str:
-    """Checks that no other daemon of the user has opened stores: what it has open, the user's own cannot."""
+    """Checks that no other daemon of the user has opened stores, which the user's own could then not open."""
     from snapd.folders.root import folder_of_store
     from snapd.store.files.lock import owner_socket
 

@@ -1,4 +1,4 @@
-"""`snapd purge`: files and prompts, or all of a folder, out of everything that was ever stored."""
+"""`snapd purge`: removes files and prompts, or everything of a folder, from all stored history."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _show_plan(options: argparse.Namespace, told: PurgeResult) -> int:
 
 
 def _check(told: PurgeResult) -> None:
-    """Makes sure that it can be done; raises `InvalidParams`."""
+    """Checks that the purge is possible; raises `InvalidParams` otherwise."""
     here = [shell_name(row["file"]) for row in told["files"] if row["inFolder"]]
     if here:
         raise InvalidParams(

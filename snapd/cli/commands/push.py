@@ -1,4 +1,4 @@
-"""What is about to leave this machine: shown, asked about, and sent, or deleted from where it was sent."""
+"""`snapd push` and its relatives: show what would leave this machine, ask, and send it, or delete it from a remote."""
 
 from __future__ import annotations
 
@@ -32,23 +32,22 @@ if TYPE_CHECKING:
 
 _WHY = {"secret": "may hold a secret", "large": "is large"}
 _LISTED = 20
-"""How many sessions are listed, and how many files without a reason to look at."""
+"""The maximum number of sessions listed, and of files without a warning."""
 _WITHOUT_USE = ("--exclude", "--redact", "--no-prompts", "--sign", "--signing-key")
-"""Options that say nothing where sessions are deleted."""
+"""Options that have no effect when sessions are deleted."""
 
 
 @attrs.frozen
 class PushTexts:
-    """How a command speaks of what leaves the machine.
+    """How a command describes what leaves the machine.
 
     Attributes:
         method: the request that sends it.
-        params: its params.
         verb: what the command does, such as `push`.
-        done: what it has done then, such as `pushed`.
-        where: says where it goes, from the answer to the request.
-        readers: says who can read it there, as a sentence, from the same.
-        with_folder: whether the folder goes with the sessions.
+        done: the participle, such as `pushed`.
+        where: returns where it goes, from the answer to the request.
+        readers: returns a sentence about who can read it there, from the same answer.
+        with_folder: whether the folder is sent with the sessions.
     """
 
     method: Any
@@ -61,7 +60,7 @@ class PushTexts:
 
 
 def leaving_params(options: argparse.Namespace) -> dict[str, Any]:
-    """What stays on this machine, and how the rest is signed, as params of a request."""
+    """Returns the params for exclusions and signing."""
     redact = [os.path.abspath(os.path.join(options.directory, name)) for name in options.redact or ()]
     return {
         "exclude": options.exclude,
@@ -73,7 +72,7 @@ def leaving_params(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _key(options: argparse.Namespace) -> str | None:
-    """The key that signs; the path of a file is absolute, for the daemon is elsewhere."""
+    """Returns the signing key; the path of a file is made absolute, for the daemon has another working directory."""
     key: str | None = options.signing_key
     if key is None or literal_key(key) is not None:
         return key
@@ -112,7 +111,7 @@ def _tell(options: argparse.Namespace, leaving: PushTexts, result: Any) -> int:
 
 
 def _plan(painter: Painter, leaving: PushTexts, plan: dict[str, Any]) -> Iterator[str]:
-    """What would leave the machine, in lines."""
+    """Yields the lines of the plan: what would leave the machine."""
     yield f"{counted(len(plan['sessions']), 'session')} to {leaving.where(plan)}: {size(plan['bytes'])}"
     texts = " and prompts, titles, and descriptions and commands of steps"
     prompts = "" if leaving.params.get("withoutPrompts") else texts
@@ -144,14 +143,14 @@ def _plan(painter: Painter, leaving: PushTexts, plan: dict[str, Any]) -> Iterato
 
 
 def remote_of(options: argparse.Namespace) -> str:
-    """The address of a remote; a folder is given as an absolute path, for the daemon is elsewhere."""
+    """Returns the address of a remote; a folder becomes absolute, for the daemon has another working directory."""
     remote: str = options.remote
     is_path = remote in (".", "..") or remote.startswith(("./", "../"))
     return os.path.abspath(os.path.join(options.directory, remote)) if is_path else remote
 
 
 def _readers(result: dict[str, Any]) -> str:
-    """Who can read what goes to the remote of an answer, as far as its address says."""
+    """Describes who can read what is sent to a remote, as far as its address shows."""
     remote = printable(result["remote"])
     if remote.startswith("/"):
         where = "this folder"
@@ -177,7 +176,7 @@ def _push_arguments(parser: Parser) -> None:
 
 
 def _leaving_arguments(parser: Parser, dry_run: str = "only show what would leave this machine") -> None:
-    """Adds what all commands have that let something leave the machine."""
+    """Adds the arguments of all commands that send something from this machine."""
     parser.repeated(
         "--exclude", "PATTERN", "exclude", "leave these files out of what leaves this machine, as in a .gitignore"
     )
@@ -275,7 +274,7 @@ def prune(options: argparse.Namespace) -> int:
 
 
 def _check_without_use(options: argparse.Namespace, mode: str, others: dict[str, Any]) -> None:
-    """Makes sure that nothing is given that a way to delete has no use for; raises `InvalidParams`."""
+    """Raises `InvalidParams` for options that have no effect on this way to delete."""
     given = {**others, **{name: getattr(options, name[2:].replace("-", "_")) for name in _WITHOUT_USE}}
     for name in (name for name, value in given.items() if value):
         raise InvalidParams(f"{name}: not together with {mode}", hint="leave it out", field=name)
@@ -304,7 +303,7 @@ def _tell_pruned(options: argparse.Namespace, result: Any) -> int:
 
 
 def _pruned_lines(plan: SessionPushResult) -> Iterator[str]:
-    """What would be deleted, in lines; the oldest sessions first."""
+    """Yields the lines of what would be deleted; the oldest sessions first."""
     sessions = plan["pruned"]
     yield f"{printable(plan['remote'])} has {counted(len(sessions), 'session')} so old, which would be deleted:"
     listed = at_most(_LISTED)
@@ -391,7 +390,7 @@ def handover(options: argparse.Namespace) -> int:
 
 
 def carrier_of(options: argparse.Namespace) -> dict[str, str]:
-    """The remote or the file; the path of a file is absolute, for the daemon is elsewhere."""
+    """Returns the remote or the file; a file's path becomes absolute, for the daemon has another working directory."""
     if (options.remote is None) == (options.file is None):
         raise InvalidParams("expected REMOTE, or --file", hint="name a git repository, or a file", field="REMOTE")
     if options.file is not None:

@@ -1,4 +1,4 @@
-"""Records a command that `snapd run` runs: by bursts of changes, or by the hooks of an agent."""
+"""Records a command of `snapd run`: by bursts of changes, or by the hooks of an agent."""
 
 from __future__ import annotations
 
@@ -28,14 +28,10 @@ _FAILURES = (SnapdError, ClientError, OSError)
 
 
 class Recorder:
-    """Records a session while a thread of its own listens to the daemon.
+    """Records a session while its own thread listens to the daemon.
 
-    Nothing falls between two steps, or into both: the next begins on the very snapshot that the one before ends with.
-
-    Args:
-        found: who answers.
-        client: its connection.
-        quiet: seconds without a change after which a step ends.
+    No change falls between two steps, or into both: each step begins on the very snapshot that the one before ends
+    with. A step ends after `quiet` seconds without a change.
     """
 
     def __init__(self, found: Backend, client: Client, quiet: float) -> None:
@@ -50,7 +46,7 @@ class Recorder:
         self._changed: float | None = None
         self.session_id = ""
         self.trouble: Exception | None = None
-        """What went wrong last, where something did."""
+        """The last error, if any."""
 
     def start(self, agent: str, title: str) -> None:
         """Starts the session and its first step."""
@@ -86,7 +82,7 @@ class Recorder:
                 self._recover()
 
     def _left(self) -> float | None:
-        """Seconds until the step ends, if nothing more changes; None while nothing has."""
+        """Returns the seconds until the step ends if nothing more changes; None while nothing has."""
         return None if self._changed is None else max(0.0, self._changed + self._quiet - time.monotonic())
 
     def _hear(self, told: Notification) -> None:
@@ -114,7 +110,7 @@ class Recorder:
             self.trouble = params.get("error") or ConnectionLost(params["reason"])
 
     def _begin(self) -> None:
-        """Begins a step, with which the one before it ends."""
+        """Begins a step, which ends the one before it."""
         self._changed = None
         begun = self.backend.request(
             "agent/report", {"sessionId": self.session_id, "event": "callBegin", "sequential": True}
@@ -123,7 +119,7 @@ class Recorder:
         self._own.append(self._base)
 
     def _recover(self) -> None:
-        """Finds out which step is open, as soon as the daemon can be asked."""
+        """Finds out which step is open, as soon as the daemon answers."""
         while not self._stopping.wait(_AGAIN_SECONDS):
             try:
                 self._resume()
@@ -150,10 +146,6 @@ class Recorder:
 class HookSessions:
     """The sessions of an agent that records by its own hooks.
 
-    Args:
-        found: who answers.
-        agent: what its hooks call it.
-
     Attributes:
         base: the snapshot from before the run.
         end: the one from after it.
@@ -166,18 +158,14 @@ class HookSessions:
         self.base = self.end = ""
 
     def start(self) -> None:
-        """Takes the first snapshot, so that the agent's first step waits for none."""
+        """Takes the first snapshot, so that the agent's first step need not wait for one."""
         self.base = self.backend.request("snapshot/track")["hash"] or ""
         self._before = {session["sessionId"]: session["stepCount"] for session in self._sessions()}
 
     def finish(self) -> dict[str, list[Step]]:
-        """Ends the sessions that the agent left open, and gives its steps of this run.
+        """Ends the sessions that the agent left open; returns its steps of this run by session, as in `session/steps`.
 
-        Returns:
-            The steps by session, as `session/steps` tells them.
-
-        Raises:
-            SnapdError, ClientError, OSError: the daemon cannot be asked.
+        Raises `SnapdError`, `ClientError` or `OSError` if the daemon does not answer.
         """
         steps = {}
         for session in self._sessions():

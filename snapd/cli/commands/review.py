@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 _NEXT = "'snapd keep' accepts changes, 'snapd revert -p' takes them back"
 _LINES = re.compile(r"(?P<file>.+):(?P<first>[0-9]+)(?:-(?P<last>[0-9]+))?", re.DOTALL)
 _WHO = 24
-"""Columns for who wrote a line."""
+"""The columns for the author of a line."""
 _DIGITS = 8
-"""Of the hash of a commit: as many as short names of steps have."""
+"""Digits of a commit's hash, as many as short ids of steps have."""
 
 
 class Pending(Answer):
@@ -95,7 +95,7 @@ def _authors(found: Backend, row: dict[str, Any]) -> list[str]:
 
 
 def _hunks(found: Backend, painter: Painter, shown: Any) -> str:
-    """The hunks of a file, each with who made it."""
+    """Formats the hunks of a file, each with its author."""
     moved = f"{printable(shown['renamedFrom'])} → " if "renamedFrom" in shown else ""
     lines = [painter.paint(f"{moved}{printable(shown['file'])}", "bold")]
     if not shown["hunks"]:
@@ -138,7 +138,7 @@ def blame(options: argparse.Namespace) -> int:
 
 
 def _split(options: argparse.Namespace) -> tuple[str, LineRange | None]:
-    """The file, and the lines that the name ends with; a file that has such a name goes first."""
+    """Returns the file, and the line range at the end of the name; a file with exactly that name takes precedence."""
     found = _LINES.fullmatch(options.file)
     if found is None or os.path.lexists(os.path.join(options.directory, options.file)):
         return options.file, None
@@ -197,5 +197,5 @@ def _short(commit: str) -> str:
 
 
 def _without_address(person: str) -> str:
-    """The name of somebody whom git would call `Name <address>`."""
+    """Returns the name of a person whom git calls `Name <address>`."""
     return person.rpartition("<")[0].strip() or person

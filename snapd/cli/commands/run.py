@@ -43,7 +43,7 @@ _BY_SIGNAL = 128
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _FORWARDED = (*_FROM_TERMINAL, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _ANSWER_SECONDS = 60.0
-"""How long the daemon may take to open the folder, and to end a step: what the command changed since the last one."""
+"""How long the daemon may take to open the folder, or to end a step by capturing the changes since the last one."""
 _FILES = 3
 _BURSTS = (
     "steps are bursts of changes; all that changed meanwhile counts as the command's, except what you saved in a "
@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _hooks(options: argparse.Namespace, folder: str, words: list[str]) -> OneRun | None:
-    """The command with hooks of its own, which tell its steps better than bursts do; None if it has none."""
+    """Returns the command's own hooks, which separate steps better than bursts do; None if it has none."""
     if _wants_bursts(options):
         return None
     from snapd.agents.one_run import with_hooks
@@ -139,7 +139,7 @@ def _hooks(options: argparse.Namespace, folder: str, words: list[str]) -> OneRun
 
 
 def _agent_without_hooks(options: argparse.Namespace, words: list[str]) -> Agent | None:
-    """The agent of a command that could not be given hooks; None where options asked for bursts."""
+    """Returns the agent of a command that could not be given hooks; None if options asked for bursts."""
     if _wants_bursts(options):
         return None
     from snapd.agents.one_run import agent_of
@@ -148,12 +148,12 @@ def _agent_without_hooks(options: argparse.Namespace, words: list[str]) -> Agent
 
 
 def _wants_bursts(options: argparse.Namespace) -> bool:
-    """Whether options say what hooks choose by themselves: the folder, the daemon, the session."""
+    """Whether options set what hooks choose themselves: the folder, the daemon, the session."""
     return bool(options.agent or options.title or options.socket or options.here)
 
 
 def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: OneRun | None) -> HookSessions | Recorder:
-    """Begins to record what the agent's hooks tell, or else bursts of changes."""
+    """Begins recording by the agent's hooks, or else by bursts of changes."""
     found, client = connected(options.socket, folder, _ANSWER_SECONDS)
     try:
         # the first snapshot takes as long as it takes: a daemon that has answered so far is alive
@@ -173,9 +173,9 @@ def _begun(options: argparse.Namespace, folder: str, words: list[str], hooks: On
 
 
 class _Child:
-    """A command that has the terminal of this process, and its process group: what is typed there reaches both.
+    """A command that shares the terminal and the process group of this process: what is typed there reaches both.
 
-    Ctrl-C and its like are the command's business; a signal that somebody sends to this process is passed on.
+    Ctrl-C and the like are left to the command; a signal sent to this process alone is passed on.
     """
 
     def __init__(self) -> None:
@@ -204,7 +204,7 @@ class _Child:
         os.close(self._told)
 
     def run(self, program: str, words: list[str], variables: Mapping[str, str] = MappingProxyType({})) -> int:
-        """Runs it to its end, with these variables beside those of this process; gives the exit code."""
+        """Runs it to its end, with these additional environment variables; returns the exit code."""
         try:
             self._process = subprocess.Popen(words, executable=program, env={**os.environ, **variables})
         except OSError as error:
@@ -217,9 +217,9 @@ class _Child:
         return code if code >= 0 else _BY_SIGNAL - code
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int:
-        """Until it has ended: each signal, that of its end too, has a byte written, so that none comes unnoticed.
+        """Waits for the end. Each signal, including SIGCHLD, writes a byte, so that none is missed.
 
-        One that came just before `waitpid` would be passed on when that returns.
+        A signal that came just before `waitpid` would only be passed on when that returns.
         """
         while (code := process.poll()) is None:
             os.read(self._signals, 4096)
@@ -236,7 +236,7 @@ class _Child:
 
 
 def _in_foreground() -> bool:
-    """Whether what is typed at the terminal reaches this process."""
+    """Whether keyboard signals of the terminal reach this process."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -250,10 +250,7 @@ def _in_foreground() -> bool:
 def tell_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | None) -> None:
     """Ends the session of bursts, and prints what was recorded.
 
-    Args:
-        options: of the command.
-        recorder: what recorded.
-        agent: whose hooks would have told more, if there is one.
+    `agent` is one whose hooks would have recorded more, if there is one.
     """
     try:
         every = recorder.finish()
@@ -276,7 +273,7 @@ def tell_bursts(options: argparse.Namespace, recorder: Recorder, agent: Agent | 
 
 
 def tell_hooked(options: argparse.Namespace, hooked: HookSessions, hooks: OneRun) -> None:
-    """Prints what the agent's hooks had recorded."""
+    """Prints what the agent's hooks recorded."""
     title = hooks.agent.title
     try:
         sessions = hooked.finish()
@@ -305,7 +302,7 @@ def tell_hooked(options: argparse.Namespace, hooked: HookSessions, hooks: OneRun
 
 
 def _tell_session(painter: Painter, session_id: str, every: list[Any], shared: list[str]) -> bool:
-    """Prints the steps of a session; whether any changed something."""
+    """Prints the steps of a session; returns whether any changed something."""
     steps = [step for step in every if step.get("files")]
     name = short(session_id)
     lost = not_in_snapshots(every)
@@ -324,7 +321,7 @@ def _tell_session(painter: Painter, session_id: str, every: list[Any], shared: l
 
 
 def _tell_ignored(found: Backend) -> None:
-    """Says so where the command ran in a folder of which no snapshot has anything."""
+    """Warns if the command ran in a folder that snapshots ignore."""
     here = os.getcwd()
     try:
         ignored = found.request("snapshot/status", {"file": os.path.join(here, "new")}).get("ignored")
@@ -345,7 +342,7 @@ def _how_to_undo(session_id: str) -> str:
 
 
 def _shared_files(found: Backend, steps: list[Step]) -> list[str]:
-    """Says which files other steps may have written, too, and which steps these are."""
+    """Returns a line for each other step that may also have written files of these steps."""
     files: dict[str, dict[str, None]] = {}
     for step in steps:
         for row in step.get("files", ()):

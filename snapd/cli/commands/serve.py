@@ -124,7 +124,7 @@ def _socket(options: argparse.Namespace, locations: Locations) -> str:
 
 
 def _tcp(options: argparse.Namespace, locations: Locations) -> tuple[str, int, str]:
-    """Host, port and token."""
+    """Returns host, port and token."""
     host, port = address(options.tcp, options.allow_remote)
     return host, port, _token(options.token_file, locations)
 
@@ -145,7 +145,7 @@ def _announce(host: str, port: int) -> None:
 
 
 def address(text: str, allow_remote: bool) -> tuple[str, int]:
-    """The host and port of `--tcp`."""
+    """Parses the host and port of `--tcp`."""
     host, colon, port = text.rpartition(":")
     host = host.strip("[]")
     if not colon or not host or not port.isdigit() or int(port) > 65535:
@@ -165,7 +165,7 @@ def address(text: str, allow_remote: bool) -> tuple[str, int]:
 
 
 def _token(path: str | None, locations: Locations) -> str:
-    """The token of `--token-file` or `SNAPD_TOKEN`, else one that is made and written, private, for clients to read."""
+    """Returns the token of `--token-file` or `SNAPD_TOKEN`, else a new one, written to a private file for clients."""
     if path is not None:
         try:
             with open(path, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""`snapd stage`: what steps changed, and nothing else, into the git index of the project."""
+"""`snapd stage`: puts what steps changed, and nothing else, into the git index of the project."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from snapd.wire.values import FileChange
 
 _DESCRIBED = 20
-"""How many steps without a prompt the message may tell of."""
+"""The maximum number of steps without a prompt that the message describes."""
 _WHY_CONFLICT = {
     "assumeUnchanged": "the index says that it does not change ('git update-index --no-assume-unchanged' ends that)",
     "attributes": "a .gitattributes above it is in the index only, so its blob is not known ('git restore' it)",
@@ -138,7 +138,7 @@ def stage(options: argparse.Namespace) -> int:
 
 
 def _named(found: Backend, words: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The sessions and the ended steps that some words stand for; raises `InvalidParams`, `UnknownSession`."""
+    """Returns the sessions and the ended steps that some words stand for; raises `InvalidParams`, `UnknownSession`."""
     sessions: dict[str, None] = {}
     steps: dict[str, None] = {}
     for word in words:
@@ -157,7 +157,7 @@ def _named(found: Backend, words: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _open_steps(found: Backend, session_ids: Iterable[str]) -> list[str]:
-    """The steps of sessions that are still open, so that what they change is not staged."""
+    """Returns the open steps of sessions; their changes are not staged."""
     return [
         step["stepId"]
         for session_id in session_ids
@@ -168,7 +168,7 @@ def _open_steps(found: Backend, session_ids: Iterable[str]) -> list[str]:
 def _chosen(
     options: argparse.Namespace, loader: Loader, rows: dict[bytes, dict[str, Any]]
 ) -> dict[bytes, dict[str, Any]]:
-    """The files that the command is about; a file that was moved goes by any of its names."""
+    """Returns the files that the command applies to; a moved file matches any of its names."""
     if not options.files:
         return rows
     chosen: set[bytes] = set()
@@ -199,7 +199,7 @@ def _chosen(
 
 
 def _prompts(found: Backend, owners: Sequence[Owner]) -> Iterator[str]:
-    """What people asked for in the turns of some steps, the oldest first; else what agents say of the steps."""
+    """Yields the prompts of the turns of some steps, the oldest first; else what agents say of the steps."""
     messages: list[tuple[str, str]] = []
     for session_id in dict.fromkeys(owner.session_id for owner in owners):
         wanted = {owner.message_id for owner in owners if owner.session_id == session_id} - {None}
@@ -215,7 +215,7 @@ def _prompts(found: Backend, owners: Sequence[Owner]) -> Iterator[str]:
 
 
 def _otherwise(found: Backend, session_ids: Iterable[str], owners: Iterable[Owner]) -> str:
-    """What to call the work of sessions of which nothing else is known."""
+    """Returns a fallback title for the work of sessions."""
     known = {session["sessionId"]: session for session in all_sessions(found)}
     names = dict.fromkeys((*session_ids, *(owner.session_id for owner in owners)))
     sessions = [known[name] for name in names if name in known]
@@ -231,14 +231,13 @@ class StageResult:
     """What was staged, or would be.
 
     Attributes:
-        plan: what was done.
         contents: the bytes of the files.
-        folder: the folder, to which names are relative.
+        folder: names are relative to it.
         top: the root of the work tree, to which the paths of the plan are relative.
         message: for the commit.
-        open_steps: the steps of the sessions that are still open: what they change is not staged.
+        open_steps: the steps of the sessions that are still open; their changes are not staged.
         applied: False for a dry run.
-        how_back: the git command that takes a file back out of the index.
+        how_back: the git command that removes a file from the index.
     """
 
     plan: Plan
@@ -251,7 +250,7 @@ class StageResult:
     how_back: str
 
     def as_json(self) -> dict[str, Any]:
-        """What programs read."""
+        """Returns the output for programs."""
         return {
             "applied": self.applied,
             "repository": shown(self.top),
@@ -266,7 +265,7 @@ class StageResult:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """The files that change in the index, as the wire has changed files."""
+        """Returns the files that change in the index, as the wire's changed files."""
         return [self._row(file) for file in self.plan.files]
 
     def _row(self, file: FilePlan) -> dict[str, Any]:
@@ -284,13 +283,7 @@ class StageResult:
 
 
 def _tell(options: argparse.Namespace, answer: StageResult, stream: TextIO) -> None:
-    """Tells people what was staged.
-
-    Args:
-        options: of the command; `color`, `directory` and `names` are read.
-        answer: what was staged.
-        stream: where the words go.
-    """
+    """Prints for people what was staged. Reads `color`, `directory` and `names` of the options."""
     painter = Painter(options, stream)
     plan = answer.plan
     if not plan.files:
@@ -316,7 +309,7 @@ def _tell(options: argparse.Namespace, answer: StageResult, stream: TextIO) -> N
 
 
 def _conflict(options: argparse.Namespace, plan: Plan, folder: bytes, top: bytes) -> StagingConflict:
-    """The error for files that cannot be staged; tells people of each."""
+    """Prints each file that cannot be staged, and returns the error."""
     rows = []
     for path, reason in sorted(plan.conflicts.items()):
         row = {**_names(path, folder, top), "reason": reason}
@@ -342,7 +335,7 @@ def _why(row: dict[str, Any]) -> str:
 
 
 def _names(path: bytes, folder: bytes, top: bytes) -> dict[str, Any]:
-    """The fields that name a file, relative to the folder; with its URI if the name is not UTF-8."""
+    """Returns the fields that name a file, relative to the folder; with its URI if the name is not UTF-8."""
     full = os.path.normpath(os.path.join(top, path))
     name = os.path.relpath(full, folder)
     return {"file": shown(name)} if is_utf8(name) else {"file": shown(name), "uri": to_uri(full)}

@@ -1,4 +1,4 @@
-"""`snapd status`: what snapd knows of the folder."""
+"""`snapd status`: the state of snapd in the folder."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _tell_unrecorded(folder: str) -> list[dict[str, str]]:
 
 
 def _rows(painter: Painter, folder: str, result: StatusResult) -> dict[str, list[str]]:
-    """The lines about each subject."""
+    """Returns the lines about each subject."""
     now = local_now()
     rows = {
         "folder": [shell_name(folder)],
@@ -114,7 +114,7 @@ def _table(painter: Painter, rows: list[tuple[str, str, str]]) -> list[str]:
 
 
 def _open_steps(painter: Painter, result: StatusResult, now: datetime) -> Iterator[str]:
-    """The steps that go on, with their ages: what changes now is theirs, if no editor saves it."""
+    """Yields the open steps with their ages: they own what changes now, unless an editor saves it."""
     for step in result["openSteps"]:
         said = (step.get("agent"), step.get("tool"), step.get("description"))
         words = " ".join(one_line(text) for text in said if text)

@@ -1,4 +1,4 @@
-"""`snapd step begin` and `end`, and `snapd session end`: for the hooks of agents that know no more than a shell."""
+"""`snapd step begin` and `end`, and `snapd session end`: for agents whose hooks can only run a shell command."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def end(options: argparse.Namespace) -> int:
 
 
 def _with_effort(options: argparse.Namespace, act: Callable[[argparse.Namespace], int]) -> int:
-    """Runs `act`, which fails only if the hook that called does not say `--best-effort`."""
+    """Runs `act`; with `--best-effort`, its errors do not make the command fail."""
     if not options.best_effort:
         return act(options)
     try:
@@ -104,7 +104,7 @@ def _with_effort(options: argparse.Namespace, act: Callable[[argparse.Namespace]
 
 
 def _begin(options: argparse.Namespace) -> int:
-    """Prints the name of the step alone, so that a hook can keep it."""
+    """Prints only the id of the step, so that a hook can keep it."""
     with backend(options) as found:
         params = {
             "parentStepId": options.parent and step_id(found, options.parent),
@@ -124,7 +124,7 @@ def _begin(options: argparse.Namespace) -> int:
 
 
 def _begun(found: Backend, options: argparse.Namespace, params: Any) -> tuple[str, StepBeginResult]:
-    """The session, which is started where there is none that goes on by that name; and the step."""
+    """Returns the session, which is started if none with that name is open, and the new step."""
     if options.session is not None:
         # that it goes on already is the common case, which costs one request
         try:
@@ -139,7 +139,7 @@ def _begun(found: Backend, options: argparse.Namespace, params: Any) -> tuple[st
 
 
 def _whole(found: Backend, word: str) -> str:
-    """The session that is shown by a word, else the word: a new session may have a name that begins another's."""
+    """Returns the session shown as `word`, else `word`: the name of a new session may be the beginning of another's."""
     names = [session["sessionId"] for session in all_sessions(found)]
     shown = [name for name in names if short(name) == word]
     return shown[0] if len(shown) == 1 and word not in names else word
@@ -186,12 +186,9 @@ def _end_all(options: argparse.Namespace) -> int:
 
 
 def _ended(found: Backend, step: str, named: dict[str, str] | None = None) -> Any:
-    """Ends a step, and says which files are not in the folder.
+    """Ends a step, and reports files that are not in the folder.
 
-    Args:
-        found: who answers.
-        step: its id.
-        named: the files that it claims: each as the request names it, with the name that the user gave.
+    `named` has the files that it claims: from the request's name of each to the one that the user gave.
     """
     result = ask(found, "step/end", {"stepId": step, "files": None if named is None else list(named)})
     for name in result.get("outside", ()):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 16
 STOP_SECONDS = 9.0
-"""A daemon that can still do anything ends before that."""
+"""A daemon that is still responsive ends sooner."""
 KILL_SECONDS = 1.0
 _POLL_SECONDS = 0.02
 
@@ -133,7 +133,7 @@ def end_daemon(path: str) -> bool:
 
 
 def _ends(process: int, descriptor: int | None, seconds: float) -> bool:
-    """Whether a process that somebody else has started ends within a time."""
+    """Whether a process that is not our child ends within `seconds`."""
     if descriptor is not None:
         return bool(select.select([descriptor], [], [], seconds)[0])
     deadline = time.monotonic() + seconds
@@ -147,7 +147,7 @@ def _ends(process: int, descriptor: int | None, seconds: float) -> bool:
 
 
 def _peer(connection: socket.socket, path: str) -> int:
-    """The process that serves a socket: the system's word where it gives it, else the daemon's own note."""
+    """Returns the process that serves a socket: as the system reports it, else from the daemon's own note."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is not None:
         process, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))

@@ -1,4 +1,4 @@
-"""`snapd undo`, `redo` and `revert-hunk`: takes steps back, or some of the hunks that one changed."""
+"""`snapd undo`, `redo` and `revert-hunk`: undo steps, or some of the hunks that a step changed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def redo(options: argparse.Namespace) -> int:
 
 
 def _wanted(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
-    """The params that say what to undo."""
+    """Returns the params that select what to undo."""
     if options.all:
         return _whole_session(options, found)
     session_id = _session(options, found)
@@ -89,7 +89,7 @@ def _wanted(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
 
 
 def _whole_session(options: argparse.Namespace, found: Backend) -> dict[str, Any]:
-    """The params for all steps of a session; without a name, of the one with the latest change."""
+    """Returns the params for all steps of a session; without a name, of the one with the latest change."""
     session = find_session(found, options.session or latest_session(found))
     return {"sessionId": session["sessionId"], "count": max(1, session["stepCount"])}
 
@@ -99,7 +99,7 @@ def _session(options: argparse.Namespace, found: Backend) -> str | None:
 
 
 def _check_one(options: argparse.Namespace, *names: str) -> None:
-    """Makes sure that at most one of these says what is meant; raises `InvalidParams`."""
+    """Ensures that at most one of these options is given; raises `InvalidParams`."""
     given = [name for name in names if getattr(options, name) not in (None, False)]
     if len(given) > 1:
         said = {name: "a step" if name == "step" else f"--{name}" for name in given}

@@ -1,4 +1,4 @@
-"""`snapd uninstall`: takes away what snapd has put on this machine; the program itself stays, and is named."""
+"""`snapd uninstall`: removes what snapd has put on this machine, except the program itself, which it reports."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _SHELLS = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".config/fish/confi
 _UNPACKED = f"{os.sep}snapd{os.sep}program{os.sep}"
 """Where the executable unpacks itself, below a data directory."""
 _IN_EXTENSION = "snapd-linux"
-"""What the executable is called in the extension of VS Code."""
+"""The name of the executable in the extension of VS Code."""
 _COMPLETION = re.compile(
     rb"""^[ \t]*(?:eval "\$\(snapd completion (?:bash|zsh)\)"|snapd completion fish \| source)[ \t]*\n""", re.MULTILINE
 )
-"""The lines that the documentation has people put into the files of their shells."""
+"""The lines that the documentation tells users to add to their shells' files."""
 _SAME_BREATH_NS = 1_000_000_000
 
 
 class _Removal:
-    """Takes away one thing after the other; what cannot be taken away holds up nothing else."""
+    """Removes one thing after the other; a failure does not stop the rest."""
 
     def __init__(self, *, dry_run: bool) -> None:
         self.dry_run = dry_run
@@ -63,7 +63,7 @@ class _Removal:
         self.rows.append(row if error is None else {**row, **as_json(readable(error))})
 
     def take(self, what: str, path: str, remove: Callable[[], object]) -> None:
-        """Takes something away, if it is there."""
+        """Removes something, if it exists."""
         if not os.path.lexists(path):
             return
         error: SnapdError | None = None
@@ -175,7 +175,7 @@ def _take_completion(removal: _Removal, home: str) -> None:
 
 
 def _take_runtime(removal: _Removal, path: str) -> None:
-    """Takes away the sockets and logs, and the directory, which is snapd's own."""
+    """Removes the sockets and logs, and the directory, which is snapd's own."""
 
     def remove() -> None:
         for entry in os.scandir(path):
@@ -209,7 +209,7 @@ def _take_data(removal: _Removal, locations: Locations, directories: list[str], 
 
 
 def _made_with(path: str, home: str) -> list[str]:
-    """The directories below the user's home that were made along with one below them, the innermost first."""
+    """Returns the directories below the user's home that were created for one below them, the innermost first."""
     from snapd.worktree.fs.system import birth_ns
 
     found: list[str] = []
@@ -236,7 +236,7 @@ def _born(path: str, birth_ns: Callable[[int, bytes], int | None]) -> int | None
 
 
 def _program_left() -> dict[str, str]:
-    """The program, and the command that removes it, by how it was installed."""
+    """Returns the program and the command that removes it, depending on how it was installed."""
     from snapd.agents.styles import program
 
     if _UNPACKED in sys.prefix:

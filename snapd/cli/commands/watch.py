@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 _HEARD = frozenset({"snapshot/didTrack", "snapshot/didChange", "snapshot/didRevert", "session/didChange"})
 _WHO, _SHORT_WHO = 10, 6
 _ROOMY = 60
-"""Columns from which on a line has the seconds, and room for long names of agents."""
+"""The columns from which a line has the seconds, and room for long names of agents."""
 _FILES = 6
-"""Files that are shown of one step or operation."""
+"""The maximum number of files shown for one step or operation."""
 _LEAST = 8
-"""Columns that a file's name has at least."""
+"""The minimum number of columns for a file's name."""
 _MARKS = {
     "open": ("◎", "cyan"),
     "applied": ("●", "cyan"),
@@ -49,7 +49,7 @@ _MARKS = {
     "": (" ", ""),
 }
 _BY_STEPS = frozenset({"undo", "redo"})
-"""Operations that their steps tell of."""
+"""Operations that are shown through their steps."""
 
 
 def _arguments(parser: Parser) -> None:
@@ -69,13 +69,7 @@ def watch(options: argparse.Namespace) -> NoReturn:
 
 
 class Watch:
-    """Listens to the daemon, also to one that was started anew.
-
-    Args:
-        options: of the command; `json` and `color` are read.
-        found: who answers.
-        client: its connection.
-    """
+    """Listens to the daemon, reconnecting if it restarts. Reads `json` and `color` of the options."""
 
     def __init__(self, options: argparse.Namespace, found: RemoteBackend, client: Client) -> None:
         self._json = options.json
@@ -84,7 +78,7 @@ class Watch:
         self._happening = EventLines(Painter(options))
 
     def run(self, folder: str) -> NoReturn:
-        """Tells what is heard, without end."""
+        """Prints events forever."""
         self._look_around()
         print(f"snapd: watching {printable(folder)}; Ctrl-C ends it", file=sys.stderr)
         while True:
@@ -117,12 +111,12 @@ class Watch:
             print(line, flush=True)
 
     def _look_around(self) -> None:
-        """Finds out which steps are open: their beginning was not heard."""
+        """Finds out which steps are open, since their start was not notified."""
         self._happening.go_on(self._found.request("snapshot/status", {})["openSteps"])
 
 
 class EventLines:
-    """Makes lines of notifications, and remembers what is needed to tell them apart."""
+    """Formats notifications as lines, and keeps the state needed to skip what was shown."""
 
     def __init__(self, painter: Painter) -> None:
         self._painter = painter
@@ -133,12 +127,12 @@ class EventLines:
         self._width = 0
 
     def go_on(self, steps: Iterable[OpenStep]) -> None:
-        """Takes in which steps are open, as `snapshot/status` tells them."""
+        """Sets the open steps, as returned by `snapshot/status`."""
         self._open = {step["stepId"] for step in steps}
         self._told = {}
 
     def lines(self, method: str, params: dict[str, Any], now: datetime, width: int) -> list[str]:
-        """Says in lines what a notification reports; nothing if it was shown already."""
+        """Formats a notification as lines; none if it was shown already."""
         self._width = width
         self._clock = f"{now:%H:%M:%S}" if width >= _ROOMY else f"{now:%H:%M}"
         if method == "snapshot/didChange":
@@ -196,7 +190,7 @@ class EventLines:
         yield from self._more(len(files))
 
     def _changes(self, params: dict[str, Any]) -> Iterator[str]:
-        """What differs from the last snapshot and was not told yet: the user's, or that of the steps that are open."""
+        """Yields changes since the last snapshot that were not shown yet: the user's, or those of the open steps."""
         now = {row["file"]: row for row in params["files"]}
         news = [row for file, row in now.items() if self._told.get(file) != row]
         back = [file for file in self._told if file not in now]
@@ -235,7 +229,7 @@ class EventLines:
         clock: bool = True,
         file: dict[str, Any] | None = None,
     ) -> str:
-        """A line; with a file, that and its counts stand for the text."""
+        """Formats a line; with a file, its name and counts replace the text."""
         sign, style = _MARKS[mark]
         time = self._painter.paint(self._clock, "dim") if clock else " " * len(self._clock)
         room = _WHO if self._width >= _ROOMY else _SHORT_WHO

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _PORT = 7627
-"""SNAP on the keys of a telephone: always the same, so that links to a step can be kept."""
+"""SNAP on a telephone keypad. Always the same, so that links to a step stay valid."""
 
 
 class Address(Answer):
@@ -93,7 +93,7 @@ def _check_port(port: int) -> None:
 
 
 def _check_host(options: argparse.Namespace) -> tuple[str, str] | None:
-    """Makes sure that others reach the server only if the user has said so, and only by TLS."""
+    """Ensures that other machines can reach the server only if the user allowed it, and only over TLS."""
     certificate = _certificate(options)
     if _is_loopback(options.host):
         return certificate
@@ -150,7 +150,7 @@ def _no_password() -> str:
 
 @contextlib.contextmanager
 def _opened(url: str, locations: Locations) -> Iterator[None]:
-    """Opens an address in the browser, by a file that only the user can read: the words of commands are public."""
+    """Opens a URL in the browser through a file that only the user can read: command lines are public."""
     import webbrowser
     from pathlib import Path
 

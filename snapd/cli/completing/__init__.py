@@ -1,1 +1,1 @@
-"""Completion: what a command line may go on with, asked for by the shells at each Tab."""
+"""Completion: what a command line may continue with, requested by the shells at each Tab."""

@@ -1,4 +1,4 @@
-"""What may stand at the cursor: commands, options, files, and what the daemon knows of the folder."""
+"""The candidates at the cursor: commands, options, files, and ids and names from the daemon."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ if TYPE_CHECKING:
     from .daemon_candidates import Candidate
 
 _QUOTED = frozenset(" \t\n!\"#$&'()*;<>?[\\]^`{|}~")
-"""The characters that bash does not take as they are in every place."""
+"""The characters that bash treats specially in some position."""
 _ESCAPED = {'"': {char: f"\\{char}" for char in '"\\$`'}, "'": {"'": "'\\''"}, "$'": {"'": "\\'", "\\": "\\\\"}}
-"""How a character is written between quotes, where it is not written as it is."""
+"""How characters are escaped within quotes, where needed."""
 _ESCAPED['"']["!"] = "\"'!'\""
-"""Between double quotes, bash looks for earlier commands and keeps a backslash before the character."""
+"""Within double quotes, bash expands history at this character and keeps a backslash before it."""
 _KEPT = frozenset("@$")
-"""The breaks that readline takes into the part that begins there, `rl_special_prefixes` of bash."""
+"""The word breaks that readline includes in the part that begins there, `rl_special_prefixes` of bash."""
 
 
 def candidates(parser: argparse.ArgumentParser, words: list[str]) -> list[Candidate]:
-    """Lists what the last word may become.
+    """Returns the candidates for the last word, which is not finished and may be empty.
 
-    Args:
-        parser: of the whole command line.
-        words: after the program's name; the last one is not finished, and may be empty.
+    `parser` is that of the whole command line; `words` come after the program's name.
     """
     wanted = expected(parser, words)
     if wanted is None:
@@ -55,7 +53,7 @@ def _all(wanted: CursorContext) -> Iterator[Candidate]:
 
 
 def _named(wanted: CursorContext, metavar: str) -> Iterable[Candidate]:
-    """What an argument may be, by the name that the help gives it."""
+    """Returns the values of an argument, by its name in the help."""
     folder = (wanted.values.get("directory") or ["."])[-1]
     if metavar in ("FILE", "PATH", "PREFIX"):
         return _files(wanted, folder)
@@ -84,7 +82,7 @@ def _named(wanted: CursorContext, metavar: str) -> Iterable[Candidate]:
 
 
 def _bisected(wanted: CursorContext, known: DaemonCandidates) -> Iterable[Candidate]:
-    """A session, or the `--` behind it, or a word of the command."""
+    """Returns sessions, or the `--` after one, or words of the command."""
     words = wanted.values.get("words", [])
     if wanted.behind_dashes is None:
         return [("-- ", "the command"), *(() if words else known.sessions())]
@@ -98,7 +96,7 @@ def _agents() -> Iterator[Candidate]:
 
 
 def _files(wanted: CursorContext, folder: str) -> Iterable[Candidate]:
-    """Files of the step or the snapshot that an earlier word names; else those that there are."""
+    """Returns files of the step or the snapshot that an earlier word names; else those on disk."""
     known = DaemonCandidates(folder, wanted.values.get("socket"), is_here="here" in wanted.values)
     found: list[Candidate] = []
     if step := wanted.values.get("step"):
@@ -124,21 +122,21 @@ def _shown(word: str, known: DaemonCandidates) -> Iterator[Candidate]:
 
 
 def _short(text: str) -> str:
-    """The beginning of a help text, up to its first explanation."""
+    """Returns the beginning of a help text, up to its first explanation."""
     return text.partition(";")[0].partition(" (")[0]
 
 
 class CursorContext(NamedTuple):
-    """What stands at the cursor.
+    """What is expected at the cursor.
 
     Attributes:
-        word: the beginning of it that the user typed.
-        before: what stands in front of that in the same word, such as `--session=`.
+        word: the part of it that the user typed.
+        before: what precedes that in the same word, such as `--session=`.
         action: the argument that the word is for; None where only options fit, or nothing.
         options: the options that fit, with their help.
         command: the command and its action, such as `step end`; empty where a command is expected.
-        values: what earlier words were for, by the names of the parser.
-        behind_dashes: where in the words of the last argument those begin that stand behind the first `--`; None
+        values: the values of earlier words, by the parser's names.
+        behind_dashes: the index of the first word after the first `--` among the words of the last argument; None
             without one.
     """
 
@@ -152,11 +150,9 @@ class CursorContext(NamedTuple):
 
 
 def expected(parser: argparse.ArgumentParser, words: list[str]) -> CursorContext | None:
-    """Says what is expected.
+    """Returns what is expected of the last word, which is not finished and may be empty.
 
-    Args:
-        parser: of the whole command line.
-        words: after the program's name; the last one is not finished, and may be empty.
+    `parser` is that of the whole command line; `words` come after the program's name.
     """
     reader = _Reader(parser)
     for word in words[:-1]:
@@ -166,7 +162,7 @@ def expected(parser: argparse.ArgumentParser, words: list[str]) -> CursorContext
 
 
 class _Reader:
-    """Goes through the words as `argparse` would, and stops where the words do."""
+    """Reads the words as `argparse` would, and stops where the words do."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self._command: list[str] = []
@@ -181,7 +177,7 @@ class _Reader:
         self._arguments = [action for action in parser._actions if not action.option_strings]
 
     def take(self, word: str) -> bool:
-        """Goes on with a finished word; gives False where it is no command."""
+        """Consumes a finished word; returns False if it should be a command and is none."""
         if self._waiting is not None:
             self._note(self._waiting, word)
             self._waiting = None
@@ -224,7 +220,7 @@ class _Reader:
         self._values.setdefault(action.dest, []).append(word)
 
     def at(self, word: str) -> CursorContext:
-        """What is expected of the word at the cursor."""
+        """Returns what is expected of the word at the cursor."""
         if self._waiting is not None:
             return self._of(word, self._waiting)
         if word.startswith("-") and not self._only_arguments:
@@ -257,7 +253,7 @@ class Line:
     """A command line up to the cursor.
 
     Args:
-        text: of the line.
+        text: the line.
         breaks: the characters at which readline begins a word, `COMP_WORDBREAKS`.
 
     Attributes:
@@ -306,10 +302,9 @@ class Line:
                     self._kept = len(self.words[-1]) - (char in _KEPT)
 
     def reply(self, candidate: str) -> str:
-        """What readline is to put in place of its part of the last word.
+        """Returns what readline should substitute for its part of the last word.
 
-        Args:
-            candidate: the whole word; with a blank at its end where the word is finished then.
+        `candidate` is the whole word, with a trailing blank if it is complete.
         """
         rest = candidate[self._kept :]
         if self._quote:

@@ -1,4 +1,4 @@
-"""What a running daemon knows of the folder, and the files and programs of this machine, as candidates."""
+"""Candidates from a running daemon, and the files and programs of this machine."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from snapd.backend import Backend
 
 SECONDS = 1.0
-"""How long the user waits for an answer of the daemon."""
+"""How long completion waits for an answer of the daemon."""
 _SHOWN = 30
 _LOOKED_AT = 100
 _SNAPSHOTS = 50
 _ENTRIES = 300
-"""Entries of the history in which messages are looked for."""
+"""The entries of the history searched for messages."""
 _NAMES = 20_000
 _LEAST = 6
-"""Digits of a hash with which the daemon looks for it."""
+"""The minimum number of digits with which the daemon looks up a hash."""
 Candidate = tuple[str, str]
-"""A word, which ends with a blank if it is whole, and its description, which may be empty."""
+"""A word, with a trailing blank if it is complete, and its description, which may be empty."""
 
 
 class DaemonCandidates:
-    """Asks the daemon, if it runs and knows the folder; gives nothing otherwise, or where it fails.
+    """Asks the daemon if it runs and has the folder open; otherwise, or on errors, there are no candidates.
 
     Args:
         directory: where the command begins.
@@ -49,7 +49,7 @@ class DaemonCandidates:
         self._options = argparse.Namespace(directory=directory, here=is_here, command="complete")
 
     def sessions(self) -> list[Candidate]:
-        """The sessions, the latest first."""
+        """Returns the sessions, the latest first."""
 
         def ask(found: Backend, _: str) -> Iterator[Candidate]:
             sessions = found.request("session/list", {})["sessions"]
@@ -61,7 +61,7 @@ class DaemonCandidates:
         return self._asked(ask)
 
     def messages(self) -> list[Candidate]:
-        """The messages, the latest first."""
+        """Returns the messages, the latest first."""
 
         def ask(found: Backend, _: str) -> Iterator[Candidate]:
             entries = found.request("session/history", {"limit": _ENTRIES})["entries"]
@@ -74,11 +74,11 @@ class DaemonCandidates:
         return self._asked(ask)
 
     def steps(self, word: str) -> list[Candidate]:
-        """The steps whose names begin with a word, the latest first."""
+        """Returns the steps whose ids begin with a word, the latest first."""
         return self._asked(lambda found, _: _steps(found, word))
 
     def snapshots(self, word: str) -> list[Candidate]:
-        """The words for snapshots that begin with a word: times, or `last`, steps and hashes."""
+        """Returns the words for snapshots that begin with a word: times, or `last`, steps and hashes."""
         if word.startswith("@"):
             return [*(_AGO if word == "@" else ()), *self._asked(lambda found, _: _times(found))]
 
@@ -90,12 +90,9 @@ class DaemonCandidates:
         return self._asked(ask)
 
     def files_of_snapshot(self, snapshot: str, word: str, *, is_from_root: bool = False) -> list[Candidate]:
-        """The files of a snapshot.
+        """Returns the files of a snapshot whose names begin with `word`.
 
-        Args:
-            snapshot: a word for it.
-            word: the beginning of a file's name.
-            is_from_root: whether names are relative to the folder, else to where the command begins.
+        Names are relative to the folder if `is_from_root`, else to where the command begins.
         """
         return self._asked(
             lambda found, folder: _files_in(
@@ -104,7 +101,7 @@ class DaemonCandidates:
         )
 
     def steps_and_files(self, word: str) -> list[Candidate]:
-        """The steps, and the files of the last snapshot, each with an `@` for the snapshot that it is to be from."""
+        """Returns the steps, and the files of the last snapshot, each with an `@` for the snapshot to follow."""
 
         def ask(found: Backend, folder: str) -> Iterator[Candidate]:
             yield from _steps(found, word)
@@ -116,7 +113,7 @@ class DaemonCandidates:
         return self._asked(ask)
 
     def files_of_step(self, step: str) -> list[Candidate]:
-        """The files that a step changed."""
+        """Returns the files that a step changed."""
 
         def ask(found: Backend, folder: str) -> Iterator[Candidate]:
             below = _below(folder, self._directory)
@@ -158,13 +155,13 @@ _AGO = [("@10m ", "ten minutes ago"), ("@1h ", "an hour ago"), ("@1d ", "a day a
 
 
 def _below(folder: str, directory: str) -> str:
-    """The beginning of the names of files in a directory, relative to the folder around it."""
+    """Returns the prefix of names of files in a directory, relative to the folder around it."""
     path = os.path.relpath(os.path.realpath(directory), os.path.realpath(folder))
     return "" if path == "." else f"{path}/"
 
 
 def _files_in(found: Backend, tree: str, below: str, word: str) -> Iterator[Candidate]:
-    """Files of a snapshot in the directory `below`, relative to that."""
+    """Yields files of a snapshot in the directory `below`, relative to that."""
     names = found.request("snapshot/listFiles", {"hash": tree, "prefix": below + word, "limit": _NAMES})["files"]
     # a name that is no UTF-8 comes as its URI, and nobody can type it
     return next_parts([name[len(below) :] for name in names if not name.startswith("file:///")], word)
@@ -205,7 +202,7 @@ def _times(found: Backend) -> Iterator[Candidate]:
 
 
 def files(word: str, folder: str) -> Iterator[Candidate]:
-    """The files and directories whose names begin like a word, relative to a folder; a directory ends with a slash."""
+    """Yields the files and directories that begin with a word, relative to a folder; a directory ends with a slash."""
     above, _, name = word.rpartition("/")
     base = f"{above}/" if "/" in word else ""
     try:
@@ -218,12 +215,12 @@ def files(word: str, folder: str) -> Iterator[Candidate]:
 
 
 def directories(word: str, folder: str) -> Iterator[Candidate]:
-    """Those of `files` that are directories."""
+    """Yields those of `files` that are directories."""
     return (found for found in files(word, folder) if found[0].endswith("/"))
 
 
 def programs(word: str) -> Iterator[Candidate]:
-    """The programs of `PATH`; files where a word has a slash."""
+    """Yields the programs of `PATH`; files if the word has a slash."""
     if "/" in word:
         yield from files(word, ".")
         return
@@ -234,7 +231,7 @@ def programs(word: str) -> Iterator[Candidate]:
 
 
 def next_parts(names: list[str], word: str) -> Iterator[Candidate]:
-    """Names of files cut after the directory that follows a word, as a user goes down from Tab to Tab."""
+    """Yields names of files cut after the directory that follows a word, so that each Tab descends one level."""
     seen = set()
     for name in names:
         slash = name.find("/", len(word))

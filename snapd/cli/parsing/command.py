@@ -1,4 +1,4 @@
-"""What a file in `snapd/cli/commands` says of a command, and what several commands share."""
+"""The declaration of a command in `snapd/cli/commands`, and what several commands share."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ REMOTE = "a git repository: a URL, host:path, a folder, or the name of a remote 
 class Command:
     """A command; as a decorator, it registers the function that does the work and returns the exit code.
 
-    The first line of the function's docstring says what the command does, for the list of commands; what follows says
-    more, for its own help.
+    The first line of the function's docstring is the help in the list of commands; the rest is for the command's own
+    help.
 
     Args:
         words: what is typed, such as `step begin`.
-        group: the title under which the help lists it; empty for one that only programs call.
+        group: its title in the help; empty for a command that only programs call.
         arguments: adds its arguments and options to its parser.
         usage: its usage, where argparse cannot write it.
         answer: the type of what it prints with `--json`, as an annotation; names are those of `snapd.wire` and of
@@ -41,8 +41,7 @@ class Command:
         shows: whether output is its only purpose: it stops when nobody reads that any more.
 
     Attributes:
-        run: the function.
-        help: the first line of its docstring, as help texts are written.
+        help: the first line of the docstring, in the style of help texts.
         about: the rest of it; None if there is none.
     """
 
@@ -88,21 +87,21 @@ class Entry(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {}
-"""The commands of the modules that are imported, by their words; `index.INDEX` names the modules of all."""
+"""The commands of the imported modules, by their words; `index.INDEX` names the modules of all."""
 FAMILIES: dict[str, tuple[str, str]] = {}
-"""The group and the help of each first word that several of them share."""
+"""The group and the help of each first word that several commands share."""
 
 
 def family(name: str, group: str, help: str) -> None:  # noqa: A002 - argparse's name
-    """Registers the first word of commands that have two."""
+    """Registers the first word of two-word commands."""
     FAMILIES[name] = (group, help)
 
 
 class Answer:
-    """Describes what a command prints with `--json`: a field for each key, whose annotation says what it means.
+    """Describes what a command prints with `--json`: a field for each key, whose annotation documents it.
 
-    Nothing makes an object of it, and nothing but `make generate` resolves the annotations: so the start of a command
-    pays for none. A class argument `base` names a class of `snapd.wire` whose fields it has, too.
+    It is never instantiated, and only `make generate` resolves the annotations, so that commands start fast. A class
+    argument `base` names a class of `snapd.wire` whose fields it has as well.
     """
 
     base = ""
@@ -137,7 +136,7 @@ class Failure(Answer):
 
 
 def positive(text: str) -> int:
-    """The type of a number from 1."""
+    """Parses a number from 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("expected a number, at least 1")
@@ -149,7 +148,7 @@ def common(parser: Parser, *, alone: bool = True, asks: bool = True) -> None:
 
     Args:
         parser: of the command.
-        alone: whether the command can do without the daemon.
+        alone: whether the command can work without the daemon.
         asks: whether the command sends requests; otherwise it reads the stores itself.
     """
     parser.add_argument("-C", dest="directory", metavar="DIR", default=argparse.SUPPRESS, help=FOLDER)
@@ -169,23 +168,18 @@ def common(parser: Parser, *, alone: bool = True, asks: bool = True) -> None:
 
 
 def socket_option(parser: Parser) -> None:
-    """Adds the option that names the daemon."""
+    """Adds the option for the daemon's socket."""
     parser.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's own)")
 
 
 def looking(parser: Parser) -> None:
-    """Adds the options of the commands that show something, which may be long."""
+    """Adds the options of commands that show output that may be long."""
     common(parser)
     parser.flag("--no-pager", help="do not show the output in a pager")
 
 
 def changing(parser: Parser, conflicts: str) -> None:
-    """Adds the options of the commands that change the folder.
-
-    Args:
-        parser: of the command.
-        conflicts: the help of `--on-conflict`.
-    """
+    """Adds the options of the commands that change the folder; `conflicts` is the help of `--on-conflict`."""
     common(parser)
     parser.flag("-n", "--dry-run", help="only show what would be done")
     parser.flag("-y", "--yes", help="do not ask")

@@ -1,4 +1,4 @@
-"""The parser of the command line. A command's module is imported when its parser is asked for."""
+"""The parser of the command line. A command's module is imported when its parser is requested."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GROUPS = (
     "space and secrets",
     "snapd itself",
 )
-"""The titles under which the help lists the commands."""
+"""The titles of the groups of commands in the help."""
 _EVERY_DAY = ("log", "show", "undo", "redo", "review", "status")
 _DESCRIPTION = "Shows what AI agents changed in a folder, and undoes it."
 _EPILOG = (
@@ -41,7 +41,7 @@ _EPILOG = (
 
 
 def grouped() -> dict[str, list[str]]:
-    """The commands of each group, in the order in which they are listed."""
+    """Returns the commands of each group, in the order in which they are listed."""
     return {
         title: [*_EVERY_DAY] if title == DAILY else sorted(name for name in INDEX if INDEX[name].group == title)
         for title in GROUPS
@@ -50,7 +50,7 @@ def grouped() -> dict[str, list[str]]:
 
 @cache
 def build_parser() -> Parser:
-    """The parser of all commands. It is made once, for parsing leaves it as it is."""
+    """Returns the parser of all commands. It is built once, since parsing does not change it."""
     parser = Parser(prog="snapd", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"snapd {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", default=".", help=FOLDER)
@@ -65,7 +65,7 @@ def build_parser() -> Parser:
 
 
 class _Parsers(Mapping[str, Parser]):
-    """The parsers of the commands, each made when it is asked for."""
+    """The parsers of the commands, each created on first use."""
 
     def __init__(self) -> None:
         self._made: dict[str, Parser] = {}

@@ -1,4 +1,4 @@
-"""A parser whose errors say what to do next, and whose help begins with what is used every day."""
+"""A parser whose errors suggest what to do next, and whose help begins with what is used every day."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHOICE = re.compile(
 
 
 class WrongUsage(SnapdError):
-    """The words of the command line do not fit together; `data["usage"]` shows how they would."""
+    """The words of the command line do not fit together; `data["usage"]` has the correct usage."""
 
     kind: ClassVar[str] = "wrongUsage"
     default_hint: ClassVar[str] = "'snapd help' lists the commands"
@@ -27,15 +27,14 @@ class WrongUsage(SnapdError):
         self.command = parser.prog
 
     def in_full(self) -> str:
-        """What people read of it."""
+        """Returns the message for people."""
         return f"usage: {self.data['usage']}\n{self.command}: error: {self.message}\nhint: {self.hint}"
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises wrong usage as an error with a hint; suggests what the user may have meant.
+    """Raises wrong usage as an error with a hint; suggests similar words.
 
-    Attributes:
-        groups: where it has commands, their names in the groups in which the help lists them.
+    `groups` has the names of its commands, in the groups in which the help lists them.
     """
 
     groups: Mapping[str, Sequence[str]] | None = None
@@ -53,7 +52,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument(name, action="append", metavar=metavar, dest=dest, help=f"{help} (repeatable)")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """The options that the words say; raises `WrongUsage`, by the command that it is about."""
+        """Returns the parsed options; raises `WrongUsage` with the command that it is about."""
         options, rest = self.parse_known_args(args, namespace)
         if rest:
             _command_of(self, options)._refuse_more(rest[0])
@@ -67,7 +66,7 @@ class Parser(argparse.ArgumentParser):
         raise WrongUsage(message, self._more, self)
 
     def refuse(self, what: str, given: str, choices: Sequence[str]) -> NoReturn:
-        """Raises `WrongUsage` for a word that is none of its choices; suggests one that is like it."""
+        """Raises `WrongUsage` for a word that is none of its choices; suggests a similar one."""
         raise WrongUsage(f"{what}: there is no {given!r}", did_you_mean(given, choices) + self._more, self)
 
     def _refuse_more(self, word: str) -> NoReturn:
@@ -82,11 +81,11 @@ class Parser(argparse.ArgumentParser):
         return f"'{self.prog} --help' says more"
 
     def format_help(self) -> str:
-        """The help; where there are commands, those of every day."""
+        """Returns the help; if there are commands, only those for daily use."""
         return super().format_help() if self.groups is None else self._help(everything=False)
 
     def full_help(self) -> str:
-        """The help with all commands, in their groups."""
+        """Returns the help with all commands, in their groups."""
         return self._help(everything=True)
 
     def _help(self, *, everything: bool) -> str:
@@ -113,7 +112,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def subcommands(parser: argparse.ArgumentParser) -> dict[str, Parser]:
-    """The parsers of a command's own commands that the help lists, by their names; empty if it has none."""
+    """Returns the parsers of a command's own commands that the help lists, by name; empty if it has none."""
     found = _subparsers(parser)
     return {} if found is None else {line.dest: found.choices[line.dest] for line in found._choices_actions}
 
@@ -135,6 +134,6 @@ def _add_section(formatter: argparse.HelpFormatter, title: str, actions: Sequenc
 
 
 def wants_json(words: Sequence[str]) -> bool:
-    """Whether the words of a command ask for JSON, which has to be known before they are understood."""
+    """Whether the words of a command ask for JSON, which must be known before they are parsed."""
     own = words[: words.index("--")] if "--" in words else words
     return "--json" in own

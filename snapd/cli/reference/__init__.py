@@ -1,1 +1,1 @@
-"""What is written about the command line, generated from the parser and from the types of the answers."""
+"""The documents about the command line, generated from the parser and from the types of the answers."""

@@ -20,14 +20,13 @@ ROOT = Path(__file__).parents[3]
 CONFIGURATION = "docs/configuration.md"
 EVIDENCE = "docs/design/evidence.toml"
 SOURCES = (CONFIGURATION, EVIDENCE)
-"""What of the texts is written by hand."""
+"""The hand-written sources of the texts."""
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Runs the command.
 
-    Returns:
-        The exit code: 1 if `--check` found a stale file, a command has no example, or the table of settings no place.
+    Returns 1 if `--check` found a stale file, a command has no example, or the table of settings has no place.
     """
     parser = argparse.ArgumentParser(prog="python -m snapd.cli.reference", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; name stale files and exit with 1")
@@ -53,7 +52,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
 
 
 def _texts(root: Path, *, quick: bool) -> Iterator[tuple[str, str]]:
-    """The path in the repository and the text of each generated file."""
+    """Yields the path in the repository and the text of each generated file."""
     yield from outputs({agent.name: AgentWords(agent.title, agent.colour) for agent in AGENTS.values()}).items()
     yield CONFIGURATION, markdown.with_settings((root / CONFIGURATION).read_text("utf-8"))
     yield "snapd/cli/parsing/index.py", answers.index()

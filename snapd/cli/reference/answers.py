@@ -37,14 +37,14 @@ _WIDTH = 120
 
 
 def load_all() -> dict[str, Command]:
-    """Imports all commands; they are sorted by their words."""
+    """Imports all commands; returns them sorted by their words."""
     for module in pkgutil.iter_modules(commands.__path__):
         import_module(f"{commands.__name__}.{module.name}")
     return dict(sorted(COMMANDS.items()))
 
 
 def index() -> str:
-    """The text of `snapd/cli/parsing/index.py`."""
+    """Returns the text of `snapd/cli/parsing/index.py`."""
     every = load_all()
     modules = {words.split()[0]: command.run.__module__.rpartition(".")[2] for words, command in every.items()}
     rows = FAMILIES | {words: (command.group, command.help) for words, command in every.items() if " " not in words}
@@ -61,7 +61,7 @@ def index() -> str:
 
 
 def schema() -> dict[str, Any]:
-    """The schema, as JSON values."""
+    """Returns the schema, as JSON values."""
     names = _names()
     definitions: dict[str, Any] = {}
     answers = {
@@ -79,17 +79,17 @@ def schema() -> dict[str, Any]:
 
 
 def text() -> str:
-    """The schema as a file."""
+    """Returns the schema as the text of a file."""
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def name_of(words: str) -> str:
-    """The name of a command's answer in the schema."""
+    """Returns the name of a command's answer in the schema."""
     return words.replace(" ", "-")
 
 
 def _names() -> dict[str, Any]:
-    """What the names in annotations of answers stand for: classes of the wire, and those of the commands."""
+    """Returns the classes that annotations of answers may name: those of the wire, and those of the commands."""
     load_all()
     names: dict[str, Any] = {"Annotated": Annotated, "Literal": typing.Literal}
     for module in pkgutil.iter_modules(wire.__path__):

@@ -1,4 +1,4 @@
-"""A made-up project in which the examples run: real commands, at a fixed time, with names that are always the same."""
+"""A made-up project in which the examples run: real commands, at a fixed time, with ids that are always the same."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BEGINNING = 1_709_647_200
-"""5 March 2024, 14:00 UTC: before any file of the scene was written, so that each is read whenever it is looked at."""
+"""5 March 2024, 14:00 UTC: before any file of the project was written, so that files are always read again."""
 _MINUTE = 60
 _WIDTH = "88"
 _HOME = "/home/you"
@@ -31,13 +31,13 @@ _CHANGING = (
     (re.compile(r"(\d+ directories; a user may watch) \d+ with \d+"), r"\1 65536 with 128"),
     (re.compile(r"(watching +|watcher )(?:inotify|watchdog|none)(?: \(.*\))?"), r"\1inotify"),
 )
-"""What differs from machine to machine, and what the examples show in its place."""
+"""What differs from machine to machine, and its replacement in the examples."""
 _SIZE = re.compile(r"(^ *|)\b\d[\d.]* (?:bytes|KiB)", re.MULTILINE)
 _SIZES = ("42.4 KiB", "6.1 KiB", "14.9 KiB", "17.4 KiB", "4 KiB")
 
 
 class DemoProject:
-    """The project, and whoever types commands in it."""
+    """The project, and the user who types commands in it."""
 
     def __init__(self, scratch: str) -> None:
         self._scratch = os.path.realpath(scratch)
@@ -58,7 +58,7 @@ class DemoProject:
 
     @contextmanager
     def repository(self, files: dict[str, str]) -> Iterator[None]:
-        """Has the project be in git for a while, with these files committed."""
+        """Makes the project a git repository during the block, with these files committed."""
 
         def git(*words: str, text: str = "") -> str:
             return subprocess.run(
@@ -74,15 +74,13 @@ class DemoProject:
         shutil.rmtree(os.path.join(self.folder, ".git"))
 
     def later(self, minutes: int = 1) -> None:
-        """Lets time pass."""
+        """Advances the clock."""
         self._now += minutes * _MINUTE
 
     def run(self, *words: str, sizes: bool = True) -> str:
-        """What a command prints to both streams.
+        """Returns what a command prints to both streams.
 
-        Args:
-            words: of the command.
-            sizes: False where they are those of a store, which depend on libraries and the file system.
+        `sizes` is False for sizes of a store, which depend on libraries and the file system.
         """
         from snapd.cli.main import main
 
@@ -100,7 +98,7 @@ class DemoProject:
         return _SIZE.sub(lambda found: next(shown).rjust(len(found[0]) if found[1] else 0), text)
 
     def begin(self) -> None:
-        """Has this process be in the project, at the time of the scene, as a user without settings, for good."""
+        """Moves this process into the project, at its fixed time, as a user without settings, permanently."""
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         os.environ.clear()
         home = os.path.join(self._scratch, "home")

@@ -36,7 +36,7 @@ _LATER = (
     *("keep", "export", "bisect", "undo", "redo", "stage", "revert-hunk", "revert", "restore", "session end", "purge"),
     *("status", "du", "gc", "doctor", "fsck", "agent install", "agent uninstall", "run", "stop"),
 )
-"""The commands whose examples change the project, or sum up what the others did, in this order."""
+"""The commands whose examples change the project, or summarize what the others did, in this order."""
 _SIZES_OF_STORES = frozenset({"status", "du", "gc", "doctor", "fsck"})
 """The commands that show sizes which depend on libraries and the file system."""
 
@@ -59,7 +59,7 @@ class _Player:
         return printed
 
     def run(self, typed: str, *, sizes: bool = True) -> str:
-        """Runs a command; where it can do without a daemon, it does."""
+        """Runs a command, without a daemon if possible."""
         words = shlex.split(typed)
         options = markdown.options_of(words)
         at = words.index("--") if "--" in words else len(words)
@@ -70,11 +70,7 @@ class _Player:
 
 
 def play(project: DemoProject) -> Played:
-    """Plays all examples.
-
-    Returns:
-        What was typed and what was printed, by the words of the command.
-    """
+    """Runs all examples; returns what was typed and what was printed, by the words of the command."""
     every = load_all()
     player = _Player(project)
     project.write("src/basket.py", _BASKET)
@@ -114,7 +110,7 @@ def _prepare(project: DemoProject, words: str) -> None:
 
 
 def main() -> None:
-    """Plays them in this process, whose clock and names are those of the project from then on."""
+    """Runs them in this process, whose clock and ids are those of the project from then on."""
     output = sys.stdout
     with tempfile.TemporaryDirectory(prefix="snapd-docs-", ignore_cleanup_errors=True) as scratch:
         project = DemoProject(scratch)

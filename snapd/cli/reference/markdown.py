@@ -57,7 +57,7 @@ of the requests in [protocol.md](protocol.md), which also lists the kinds of err
 line itself: `wrongUsage` and `declined` (the answer to a question was no).
 """
 _SETTINGS = (f"<!-- {BANNER} -->", "<!-- end of what is generated -->")
-"""What stands around the table of settings."""
+"""The markers around the table of settings."""
 _VARIABLES = {"anyone": "`{}`", "not environment": "(`{}` moves all data)", "file": "-"}
 
 
@@ -73,10 +73,9 @@ runs in a real editor or browser.
 
 
 def text() -> str:
-    """The text of the document, for which a process of its own plays the examples.
+    """Returns the text of the document; a separate process runs the examples.
 
-    Raises:
-        LookupError: a command has no example.
+    Raises `LookupError` if a command has no example.
     """
     check_examples(load_all())
     return subprocess.run(
@@ -85,7 +84,7 @@ def text() -> str:
 
 
 def document(played: Played) -> str:
-    """The text of the document."""
+    """Returns the text of the document."""
     every = dict(commands(build_parser()))
     parts = [_HEAD, _contents(every)]
     for group, names in grouped().items():
@@ -97,7 +96,7 @@ def document(played: Played) -> str:
 
 
 def commands(parser: argparse.ArgumentParser, words: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """The parsers of all commands that do something, by their words, in the order of the groups."""
+    """Yields the parsers of all runnable commands, by their words, in the order of the groups."""
     below = subcommands(parser)
     if not below:
         yield words, parser
@@ -115,7 +114,7 @@ def check_examples(every: Mapping[str, Command]) -> None:
 
 
 def options_of(words: Sequence[str]) -> Collection[str]:
-    """The options of the command that some words call."""
+    """Returns the options of the command that some words call."""
     parser: Parser = build_parser()
     for word in words:
         below = subcommands(parser)
@@ -175,7 +174,7 @@ def _all(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def _own(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """The arguments of a command besides those that most commands have."""
+    """Returns the arguments of a command besides those that most commands have."""
     shared = {(*action.option_strings, action.help) for action in _common()}
     return [action for action in _all(parser) if (*action.option_strings, action.help) not in shared]
 
@@ -202,7 +201,7 @@ def _shared() -> str:
 
 
 def with_settings(page: str) -> str:
-    """A page with the table of settings as it is now."""
+    """Returns a page with the current table of settings."""
     begin, end = _SETTINGS
     table = ["| key | in JSON | variable | value | default | what it does |", "|---|---|---|---|---|---|"]
     table += map(_setting, SETTINGS.values())
@@ -221,7 +220,7 @@ def _setting(setting: Setting) -> str:
 
 
 def evidence(source: str) -> str:
-    """The page `docs/design/evidence.md`: what pages say, and the tests behind it."""
+    """Returns the page `docs/design/evidence.md`: claims of pages, and the tests behind them."""
     parts = [_EVIDENCE]
     for page, claims in tomllib.loads(source).items():
         parts.append(f"\n## {page}\n\n| claim | shown by |\n|---|---|\n")

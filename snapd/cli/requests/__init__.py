@@ -1,1 +1,1 @@
-"""How a command reaches the workspace, and names what it is about."""
+"""How a command connects to the workspace, and resolves names."""

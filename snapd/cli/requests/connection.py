@@ -34,7 +34,7 @@ else:
 
 TAKE_ONE = "'snapd track' takes one"
 _CATCH_UP_SECONDS = 10.0
-"""How long a command first has events recorded that agents could not have recorded before."""
+"""How long a command may first spend on recording events that agents could not record before."""
 _QUIET_SECONDS = 0.5
 """How long a request may take before its progress is shown."""
 
@@ -45,11 +45,9 @@ class NoDaemon(IoError):
 
 @contextmanager
 def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[Backend]:
-    """The backend for the folder of a command.
+    """Yields the backend for the folder of a command, or for another `folder`, given as an absolute path.
 
-    Args:
-        options: of the command; `directory`, `here`, `socket` and `no_daemon` are read.
-        folder: another one, absolute.
+    Reads `directory`, `here`, `socket` and `no_daemon` of the options.
     """
     folder = folder or folder_of(options)
     found = _local(folder) if options.no_daemon else connected(options.socket, folder, None)[0]
@@ -63,7 +61,7 @@ def backend(options: argparse.Namespace, folder: str | None = None) -> Iterator[
 
 
 def daemon_at(socket: str | None) -> tuple[Locations, str]:
-    """The directories of the user, and the path of the socket that a command names, or else of the user's own."""
+    """Returns the user's directories, and the path of the command's socket, by default the user's own."""
     locations = Locations.from_environment(os.environ)
     return locations, os.path.abspath(socket) if socket else locations.socket
 
@@ -71,7 +69,7 @@ def daemon_at(socket: str | None) -> tuple[Locations, str]:
 def connected(
     socket: str | None, folder: str, timeout: float | None, *, only_open: bool = False
 ) -> tuple[RemoteBackend, Client]:
-    """Connects to the daemon on a socket, which is started if it does not run, and opens a folder in it.
+    """Connects to the daemon on a socket, starting it if it does not run, and opens a folder in it.
 
     Args:
         socket: its path; None for the user's own.
@@ -103,7 +101,7 @@ def _tell_start() -> None:
 
 
 def own_settings(locations: Locations) -> dict[str, Any]:
-    """The settings in this command's environment that a daemon is sent; warns about those that have no effect."""
+    """Returns the settings in this command's environment to send to a daemon; warns about those without effect."""
     if not {name for name in os.environ if name.startswith("SNAPD_")} - NO_SETTINGS - {"SNAPD_DATA_DIR"}:
         return {}
     from snapd.settings.sources import as_options, for_the_daemon, read_environment
@@ -123,7 +121,7 @@ def _local(folder: str) -> Backend:
 
 
 def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
-    """The settings for work that this process does on stores itself; variables count only with `--no-daemon`."""
+    """Returns the settings for stores that this process works on itself; variables count only with `--no-daemon`."""
     from snapd.settings.sources import read_environment, read_file
     from snapd.settings.table import Settings
 
@@ -136,7 +134,7 @@ def settings_of(options: argparse.Namespace, locations: Locations) -> Settings:
 
 @typed_function
 def ask(found: Backend, method: Any, params: Any = None) -> Any:
-    """The result of a request; a long one shows a progress bar on a terminal."""
+    """Returns the result of a request; a long one shows a progress bar on a terminal."""
     with _bar() if sys.stderr.isatty() else nullcontext() as report:
         answer = found.request(method, params, report)
     ANSWERS.append((found, answer))
@@ -144,14 +142,14 @@ def ask(found: Backend, method: Any, params: Any = None) -> Any:
 
 
 def pages(found: Backend, method: str, params: dict[str, Any], key: str) -> Iterator[Any]:
-    """All items of a paged answer."""
+    """Yields all items of a paged answer."""
     from snapd.backend import pages
 
     return pages(lambda method, params: ask(found, method, params), method, params, key)
 
 
 def in_folder(options: argparse.Namespace, path: str) -> str:
-    """A path of the command line: relative to where the command runs, which `-C` moves."""
+    """Returns a path of the command line relative to where the command runs, which `-C` changes."""
     full = os.path.abspath(os.path.join(options.directory, path))
     try:
         full.encode("utf-8")
@@ -165,7 +163,7 @@ def in_folder(options: argparse.Namespace, path: str) -> str:
 
 @contextmanager
 def _bar() -> Iterator[Report]:
-    """A progress bar that appears with the first report after half a second: quick requests never show one."""
+    """Yields a progress bar that appears with the first report after half a second: quick requests never show one."""
     bar: Any = None
     task: Any = None
     begun = time.monotonic()

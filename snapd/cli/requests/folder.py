@@ -18,17 +18,13 @@ if TYPE_CHECKING:
     from snapd_client.protocol import FormerHistory
 
 _SILENT = frozenset({"step", "session", "mcp", "complete"})
-"""The commands that agents and shells run: nobody reads what they print."""
+"""The commands run by agents and shells, whose output nobody reads."""
 
 
 def folder_of(options: argparse.Namespace) -> str:
-    """Finds the folder that a command works on, and says so if it is not the directory that the user named.
+    """Returns the absolute folder that a command works on, and reports if it is not the directory that the user named.
 
-    Args:
-        options: of the command; `directory` and `here` are read.
-
-    Returns:
-        The folder, absolute; a directory that does not exist as it is, so that it is refused.
+    Reads `directory` and `here` of the options. A directory that does not exist is returned as it is, to be refused.
     """
     directory: str = os.path.abspath(options.directory)
     if options.here or not os.path.isdir(directory):
@@ -50,7 +46,7 @@ def folder_of(options: argparse.Namespace) -> str:
 
 
 def former_words(histories: list[FormerHistory]) -> list[str]:
-    """What is said of each history that a folder may take."""
+    """Returns the lines about each history that a folder may take over."""
     return [
         f"the folder was {shell_name(each['folder'])}: 'snapd adopt {shell_name(each['folder'])}' takes its history"
         if each["reason"] == "moved"
@@ -60,7 +56,7 @@ def former_words(histories: list[FormerHistory]) -> list[str]:
 
 
 def _tell_former(folder: str, locations: Locations) -> None:
-    """Says with the first command in a folder that there is a history which it may take."""
+    """Reports, with the first command in a folder, that it may take over a former history."""
     real = os.path.realpath(folder)
     store = store_of(real, locations, data_dir(locations.config_file))
     known = has_history(store)
@@ -78,13 +74,13 @@ def _tell_former(folder: str, locations: Locations) -> None:
 
 
 def is_known(folder: str) -> bool:
-    """Whether there are snapshots of a folder, or sessions in it; nothing is opened or made to find out."""
+    """Whether a folder has snapshots or sessions; opens and creates nothing."""
     locations = Locations.from_environment(os.environ)
     return has_history(store_of(folder, locations, data_dir(locations.config_file)))
 
 
 def known_around(directory: str) -> str:
-    """The folder around a directory, or itself, that has snapshots; nothing is opened or made to find out."""
+    """Returns the folder around a directory, or itself, that has snapshots; opens and creates nothing."""
     path = os.path.abspath(directory)
     locations = Locations.from_environment(os.environ)
     folder = folder_around(path, locations, data_dir(locations.config_file))
@@ -98,6 +94,6 @@ def known_around(directory: str) -> str:
 
 
 def others_with(folder: str) -> list[str]:
-    """Lists the other folders that have snapshots of files of a folder."""
+    """Returns the other folders that have snapshots of files of a folder."""
     locations = Locations.from_environment(os.environ)
     return overlapping(os.path.realpath(folder), stores_directory(os.path.realpath(locations.data)))

@@ -1,4 +1,4 @@
-"""Finds the session or step that a word of the command line names, by its name or an unambiguous beginning of it."""
+"""Finds the session or step that a word of the command line names, by its id or an unambiguous beginning of it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _NAMED = 5
 
 
 def file_of(row: dict[str, Any]) -> str:
-    """The exact name of the file in a row of an answer, for a request."""
+    """Returns the exact name of the file in a row of an answer, for a request."""
     return str(row.get("uri", row["file"]))
 
 
 def find_session(found: Backend, word: str) -> dict[str, Any]:
-    """The session that a word stands for."""
+    """Returns the session that a word stands for."""
     sessions: dict[str, dict[str, Any]] = {}
     for session in listed_sessions(found):
         # that of the folder comes first
@@ -38,7 +38,7 @@ def find_session(found: Backend, word: str) -> dict[str, Any]:
 
 
 def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
-    """The step that a word stands for; 'last' is the step that began last."""
+    """Returns the step that a word stands for; 'last' is the step that began last."""
     if word != "last" and not (word and set(word) <= HEXADECIMAL and len(word) <= LONGEST):
         raise InvalidParams(
             f"expected a step, the beginning of its id or 'last', got {word!r}",
@@ -57,7 +57,7 @@ def find_step(found: Backend, word: str, session_id: str | None = None) -> dict[
 
 
 def find_session_or_step(found: Backend, word: str) -> dict[str, Any]:
-    """The session or the step that a word stands for; a step has a `stepId`."""
+    """Returns the session or the step that a word stands for; a step has a `stepId`."""
     known = list(dict.fromkeys(session["sessionId"] for session in listed_sessions(found)))
     sessions = _matching(known, word)
     is_step = word == "last" or (word != "" and set(word) <= HEXADECIMAL and len(word) <= LONGEST)
@@ -80,12 +80,9 @@ def find_session_or_step(found: Backend, word: str) -> dict[str, Any]:
 
 
 def find_message(found: Backend, word: str, session_id: str | None = None) -> dict[str, Any]:
-    """The message that a word stands for, with its `sessionId`; 'last' is the one that was sent last.
+    """Returns the message that a word stands for, with its `sessionId`; 'last' is the one that was sent last.
 
-    Args:
-        found: the backend to ask.
-        word: of the command line: the id of the message, or its beginning.
-        session_id: look only in this session.
+    `word` is the id of the message or its beginning. With `session_id`, only that session is searched.
     """
     about = {"sessionId": session_id, "prefix": "" if word == "last" else word, "limit": _NAMED + 1}
     listed = pages(found, "session/messages", about, "messages")
@@ -101,22 +98,22 @@ def find_message(found: Backend, word: str, session_id: str | None = None) -> di
 
 
 def step_id(found: Backend, word: str) -> str:
-    """The name of the step that a word stands for; a full name needs no request. Raises as `find_step`."""
+    """Returns the id of the step that a word stands for; a full id needs no request. Raises like `find_step`."""
     return word if len(word) == LONGEST and is_made(word) else str(find_step(found, word)["stepId"])
 
 
 def all_sessions(found: Backend) -> list[dict[str, Any]]:
-    """All sessions of the folder, in the order of their first start."""
+    """Returns all sessions of the folder, in the order of their first start."""
     return [session for session in listed_sessions(found) if "origin" not in session]
 
 
 def listed_sessions(found: Backend) -> list[dict[str, Any]]:
-    """All sessions of the folder, in the order of their first start, then those that were fetched."""
+    """Returns all sessions of the folder, in the order of their first start, then the fetched ones."""
     return list(pages(found, "session/list", {"limit": _ON_A_PAGE}, "sessions"))
 
 
 def latest_session(found: Backend) -> str:
-    """The session that last changed something, by a step or an operation."""
+    """Returns the session that last changed something, by a step or an operation."""
     for entry in pages(found, "session/history", {}, "entries"):
         if entry["kind"] == "step" and entry["files"]:
             return str(entry["step"]["sessionId"])

@@ -32,7 +32,7 @@ _DONE = {
     "session/undo": {"undone": "undone", "partly": "partly undone", "applied": "not undone"},
     "session/redo": {"applied": "redone", "partly": "partly redone", "undone": "not redone"},
 }
-"""The word for a step that was undone or redone, by its new state; the first state is the intended one."""
+"""The word for an undone or redone step, by its new state; the first state is the intended one."""
 _UNDONE_BY = {
     "session/apply": "'snapd undo' takes that back",
     "step/revertFiles": "'snapd undo' takes that back",
@@ -53,13 +53,15 @@ def operate(
 ) -> int:
     """Shows what would be done, asks, and does it.
 
+    Reads `dry_run`, `expect`, `on_conflict`, `all_files`, `json` and `color` of the options.
+
     Args:
-        options: of the command; `dry_run`, `expect`, `on_conflict`, `all_files`, `json` and `color` are read.
-        found: who answers.
+        options: of the command.
+        found: the backend.
         method: of the request.
         params: of the request, without `dryRun`, `onConflict` and `details`.
         sure: do not ask for confirmation.
-        agreed: the plan that the person agreed to by a choice: nothing is asked unless there is another one by now.
+        agreed: the plan that the user agreed to by a choice: asks only if the plan is different by now.
     """
     # an explicit "overwrite" also overwrites files with unsaved text, which the default does not
     params = {**params, "onConflict": options.on_conflict, "details": "counts"}
@@ -94,7 +96,7 @@ def operate(
 
 
 def _undecided(options: argparse.Namespace, plan: dict[str, Any], decisions: dict[str, str]) -> list[dict[str, Any]]:
-    """The files in conflict about which a person at the terminal can decide, and has not."""
+    """Returns the files in conflict that the user at the terminal can decide about, and has not."""
     if options.on_conflict is not None or not sys.stdin.isatty():
         return []
     return [row for row in plan["files"] if row["outcome"] == "conflict" and file_of(row) not in decisions]
@@ -103,7 +105,7 @@ def _undecided(options: argparse.Namespace, plan: dict[str, Any], decisions: dic
 def _questions(
     options: argparse.Namespace, plan: dict[str, Any], rows: Iterable[dict[str, Any]]
 ) -> list[tuple[str, list[str]]]:
-    """The name of each file in conflict, and the lines that say why it is."""
+    """Returns the name of each file in conflict, and the lines with the reason."""
     painter = Painter(options, sys.stderr)
 
     def why(row: dict[str, Any]) -> list[str]:
@@ -113,7 +115,7 @@ def _questions(
 
 
 def _confirmed(options: argparse.Namespace, found: Backend, method: Any, params: Any, plan: dict[str, Any]) -> bool:
-    """Shows a plan and asks; raises `PlanChanged` if there is another one by the time that the diff is shown."""
+    """Shows a plan and asks; raises `PlanChanged` if the plan is different by the time that the diff is shown."""
     touched = [row for row in plan["files"] if row["outcome"] != "unchanged"]
     changed = changing_rows(plan)
     if not changed:
@@ -190,7 +192,7 @@ def _print_done(
 
 
 def _taken_over(method: str, result: dict[str, Any]) -> list[str]:
-    """Says whose sessions go on here after a takeover."""
+    """Returns lines that report whose sessions continue here after a takeover."""
     if method != "session/takeover" or not result["applied"]:
         return []
     count, host = len(result["sessions"]), printable(result["host"])
@@ -200,7 +202,7 @@ def _taken_over(method: str, result: dict[str, Any]) -> list[str]:
 
 
 def _signed(painter: Painter, method: str, params: dict[str, Any], result: dict[str, Any]) -> list[str]:
-    """Says who signed what comes from another machine."""
+    """Returns lines that report who signed what comes from another machine."""
     signature = result.get("signature")
     if signature is not None:
         return [painter.paint(signature_words(signature), STYLES[signature["state"]])]
@@ -209,7 +211,7 @@ def _signed(painter: Painter, method: str, params: dict[str, Any], result: dict[
 
 
 def _lost(painter: Painter, method: str, result: dict[str, Any]) -> list[str]:
-    """Says what the steps of an undo did to files that it cannot bring back."""
+    """Returns lines about files that the undone steps changed and that cannot be restored."""
     said = not_in_snapshots(result["steps"]) if method == "session/undo" else None
     return [] if said is None else [painter.paint(said, "yellow")]
 
@@ -231,7 +233,7 @@ def _conflicts(result: dict[str, Any]) -> bool:
 
 
 def taken_back_by(method: str, params: dict[str, Any], result: dict[str, Any]) -> str | None:
-    """Says which command takes back what an operation did; None where it did nothing, or no single command does."""
+    """Returns the command that reverses an operation; None where it did nothing, or no single command does."""
     if method == "session/takeover" and result["before"] != result["after"]:
         return f"'snapd restore {short(result['before'])}' brings back the files as they were"
     if method != "session/undo":
@@ -248,7 +250,7 @@ def taken_back_by(method: str, params: dict[str, Any], result: dict[str, Any]) -
 
 
 def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:
-    """Says what the conflicts did, and what to do about them, in lines."""
+    """Returns lines about what the conflicts did, and what to do about them."""
     unchanged = result["before"] == result["after"]
     if not any(row["outcome"] == "conflict" for row in result["files"]):
         return _elsewhere(result) if result["applied"] else []
@@ -267,7 +269,7 @@ def advice(options: argparse.Namespace, method: str, result: dict[str, Any]) -> 
 
 
 def _elsewhere(result: dict[str, Any]) -> list[str]:
-    """Says what to do where a step stays as it was, because the files do not have its change."""
+    """Returns lines about what to do where a step stays as it was, because the files do not have its change."""
     reasons = {row.get("reason") for row in result["files"]}
     places = {"onBranch": "check out that branch", "stashed": "apply the stash"}
     first = next((f"{what}, then try again; or " for reason, what in places.items() if reason in reasons), "")
@@ -280,7 +282,7 @@ def _elsewhere(result: dict[str, Any]) -> list[str]:
 
 
 def _commands(options: argparse.Namespace, method: str, result: dict[str, Any]) -> list[str]:
-    """The beginnings of the commands that try again what conflicts; none where the command itself is to be repeated."""
+    """Returns the beginnings of the commands that retry what conflicts; none if the same command is to be repeated."""
     folder = ["-C", options.directory] if options.directory != "." else []
     if method == "session/redo":
         session = ["--session", options.session] if options.session else []

@@ -1,4 +1,4 @@
-"""Asks for pending changes, and has a person choose among them."""
+"""Requests pending changes, and lets the user choose among them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _ON_A_PAGE = 500
 
 
 def pending(found: Backend, session_id: str | None = None) -> list[dict[str, Any]]:
-    """All files with pending changes, ordered by name."""
+    """Returns all files with pending changes, ordered by name."""
     return list(pages(found, "review/list", {"sessionId": session_id, "limit": _ON_A_PAGE}, "files"))
 
 
 def named(options: argparse.Namespace, files: Sequence[dict[str, Any]], words: Sequence[str]) -> list[dict[str, Any]]:
-    """Those of some files that are named, or that lie below a folder that is; all if nothing is named."""
+    """Returns the files that are named, or below a named folder; all without names."""
     folder = os.path.realpath(folder_of(options))
     meant: list[dict[str, Any]] = []
     for word in words:
@@ -60,15 +60,15 @@ def choose_hunks(
     verb: str,
     act: Callable[[dict[str, Any]], object],
 ) -> None:
-    """Has a person choose among pending hunks, file by file.
+    """Lets the user choose among pending hunks, file by file.
 
     Args:
         options: of the command.
-        found: who answers.
+        found: the backend.
         files: with pending changes.
         verb: what is done to a chosen hunk.
-        act: does it: takes the params of a request for a file of which something was chosen, with what the person was
-            shown in `expect`. A file for which it raises `FileChanged` is shown again.
+        act: does it. Takes the params of a request for a file with chosen hunks, with the state that the user was shown
+            in `expect`. A file for which it raises `FileChanged` is shown again.
     """
     waiting = list(files)
     while waiting:
@@ -94,7 +94,7 @@ def choose_hunks(
 
 
 def as_a_whole(shown: Mapping[str, Any]) -> str:
-    """What happened to a file without hunks."""
+    """Describes what happened to a file without hunks."""
     if "renamedFrom" in shown:
         return f"renamed from {printable(shown['renamedFrom'])}"
     if shown["status"] == "modified" and shown.get("oldMode") != shown.get("newMode"):
@@ -103,7 +103,7 @@ def as_a_whole(shown: Mapping[str, Any]) -> str:
 
 
 def authors(found: Backend, owners: Sequence[dict[str, Any]]) -> str:
-    """The agents behind changes, each once; of an agent without a name, its session."""
+    """Returns the agents behind changes, each once; for an agent without a name, its session."""
     known = _agents(found)
     names = dict.fromkeys(known.get(owner["sessionId"]) or owner["sessionId"] for owner in owners)
     return one_line(", ".join(names))

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 _HEXADECIMAL = frozenset("0123456789abcdef")
 _HASH = 40
 _STEP = 32
-"""The most digits of the name of a step."""
+"""The maximum number of digits of a step's id."""
 _LEAST = 6
-"""Digits of a hash that are enough to look for it."""
+"""The minimum number of digits to look up a hash."""
 _NAMED = 5
 """How many candidates an error lists."""
 _LISTS = "'snapd snapshots' lists the snapshots, 'snapd log' the steps"
@@ -50,7 +50,6 @@ class Found(NamedTuple):
     """The snapshot that a word stands for.
 
     Attributes:
-        hash: the snapshot.
         step: the step that the word named, if it did, without a `+`.
     """
 
@@ -59,20 +58,17 @@ class Found(NamedTuple):
 
 
 def find_snapshot(found: Backend, word: str, *, or_oldest: bool = True) -> str:
-    """The hash of the snapshot that a word stands for.
+    """Returns the hash of the snapshot that a word stands for.
 
-    Args:
-        found: who answers.
-        word: of the command line.
-        or_oldest: whether a time before the first snapshot stands for that one.
+    With `or_oldest`, a time before the first snapshot stands for that one.
     """
     return _find(found, word, or_oldest=or_oldest).hash
 
 
 def find_sides(found: Backend, word: str, other: str | None) -> tuple[str, str | None]:
-    """The snapshots that a comparison is of, the second None for the files as they are.
+    """Returns the snapshots to compare, the second None for the files as they are.
 
-    A step alone stands for what it changed: it is compared as it began and as it ended.
+    A step alone stands for its changes: its first snapshot is compared with its last.
     """
     first = _find(found, word)
     if other is not None:
@@ -81,7 +77,7 @@ def find_sides(found: Backend, word: str, other: str | None) -> tuple[str, str |
 
 
 def split_file(text: str) -> tuple[str, str] | None:
-    """The file and the snapshot in FILE@SNAPSHOT, where a time has an `@` of its own; None without an `@`."""
+    """Returns the file and the snapshot in FILE@SNAPSHOT, where a time has an `@` of its own; None without an `@`."""
     file, at, word = text.rpartition("@")
     if not at:
         return None
@@ -91,7 +87,7 @@ def split_file(text: str) -> tuple[str, str] | None:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word can be `last`, a step or a hash; the beginning of one counts, too."""
+    """Whether a word can be `last`, a step or a hash, or the beginning of one."""
     return "last".startswith(word) or set(word.removesuffix("+")) <= _HEXADECIMAL
 
 
@@ -147,14 +143,14 @@ def _described(taken: TakenSnapshot, now: datetime) -> str:
 
 
 def _steps(found: Backend, name: str) -> list[Step]:
-    """Steps whose names begin with some digits, one more than an error lists; one alone that has the whole name."""
+    """Returns steps whose ids begin with `name`, one more than an error lists; but only one if that is its whole id."""
     if len(name) > _STEP:
         return []
     return ask(found, "step/find", {"prefix": name, "limit": _NAMED + 1})["steps"]
 
 
 def _hashes(found: Backend, name: str) -> list[TakenSnapshot]:
-    """Snapshots whose hashes begin with some digits, one more than an error lists."""
+    """Returns snapshots whose hashes begin with some digits, one more than an error lists."""
     if len(name) < _LEAST:
         return []
     return ask(found, "snapshot/list", {"prefix": name, "limit": _NAMED + 1, "counts": False})["snapshots"]
@@ -218,16 +214,14 @@ def _nothing(word: str, name: str, *, is_after: bool) -> SnapdError:
 
 
 def is_time(word: str) -> bool:
-    """Whether a word has the form of a time; it may still be none, such as `@25:00`."""
+    """Whether a word has the form of a time; it may still be invalid, such as `@25:00`."""
     return word[:1] == "@" and len(word) > 1 and bool(_AGO.fullmatch(word[1:]) or _CLOCK.fullmatch(word[1:]))
 
 
 def last_second(word: str, now: datetime) -> datetime:
-    """The last second that a word names: `@14:30` is that whole minute, `@2026-11-20` that whole day.
+    """Returns the last second that a word names: `@14:30` is that whole minute, `@2026-11-20` that whole day.
 
-    Args:
-        word: of the command line, with its `@`. A clock without a day is the last time that a clock showed this.
-        now: where the user is.
+    `word` includes its `@`; a clock time without a day is the most recent one. `now` is in the user's time zone.
     """
     found = _named_time(word[1:], now) if is_time(word) else None
     if found is None:
@@ -236,7 +230,7 @@ def last_second(word: str, now: datetime) -> datetime:
 
 
 def first_second(text: str, now: datetime, option: str) -> datetime:
-    """The first second that the value of an option names, which may be without the `@`."""
+    """Returns the first second that the value of an option names, which may be without the `@`."""
     word = f"@{text.removeprefix('@')}"
     found = _named_time(word[1:], now) if is_time(word) else None
     if found is None:
@@ -246,7 +240,7 @@ def first_second(text: str, now: datetime, option: str) -> datetime:
 
 
 def _named_time(text: str, now: datetime) -> tuple[datetime, datetime] | None:
-    """The first and the last second that a text names; None if there is no such day or hour."""
+    """Returns the first and the last second that a text names; None if there is no such day or hour."""
     try:
         if _AGO.fullmatch(text):
             ago = _ago(text, now)
@@ -280,7 +274,7 @@ def _at_clock(text: str, now: datetime) -> tuple[datetime, datetime]:
 
 @contextmanager
 def suggesting(found: Backend) -> Iterator[None]:
-    """Adds the name that was meant to the hint of an error about a file that a snapshot does not have."""
+    """Adds a suggestion to the hint of an error about a file that a snapshot does not have."""
     try:
         yield
     except FileNotInSnapshot as error:
@@ -289,9 +283,9 @@ def suggesting(found: Backend) -> Iterator[None]:
 
 
 def meant_file(found: Backend, tree: str, name: str) -> str:
-    """The beginning of a hint that asks for the file that is most like a name; empty if none is.
+    """Returns the beginning of a hint that suggests the file most like a name; empty if none is.
 
-    Looks at the files of the same directory, and at those of the same name elsewhere.
+    Compares files of the same directory, and those of the same name elsewhere.
     """
     directory, base = os.path.split(name)
     names = list(pages(found, "snapshot/listFiles", {"hash": tree}, "files"))

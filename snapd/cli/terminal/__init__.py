@@ -1,1 +1,1 @@
-"""What people see in a terminal, and how they are asked."""
+"""Output in a terminal, and questions to the user."""

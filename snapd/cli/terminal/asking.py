@@ -1,4 +1,4 @@
-"""Asks the person at the terminal: whether they are sure, and as `git add -p` does about each hunk."""
+"""Asks the user at the terminal for confirmation, and, like `git add -p`, about each hunk."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def confirmed(
     show: Callable[[], None] | None = None,
     explanation: str = "",
 ) -> bool:
-    """Whether somebody says yes; standard output is for what was done.
+    """Whether the user says yes; asks on standard error, since standard output is for results.
 
     Args:
         question: one line.
-        would: what they are asked about, for the error where nobody can be asked.
+        would: what the question is about, for the error if there is nobody to ask.
         hint: of that error.
-        lines: what they should know first.
-        show: shows more for the answer "d", after which the question is asked again; None where there is no more.
+        lines: shown before the question.
+        show: shows more for the answer "d", after which the question is asked again; None if there is no more.
         explanation: what yes means, for the answer "?"; default: to do what was shown.
     """
     if not sys.stdin.isatty():
@@ -72,7 +72,7 @@ def confirmed(
 
 
 def declined(options: argparse.Namespace) -> int:
-    """Says that nothing was done since the person said no; gives the exit code."""
+    """Reports that nothing was done since the user said no; returns the exit code."""
     if options.json:
         message, hint = "nothing was changed: the answer was no", "run the command again to be asked again"
         print_json({"error": {"kind": "declined", "message": message, "hint": hint}})
@@ -82,7 +82,7 @@ def declined(options: argparse.Namespace) -> int:
 
 
 def check_asked() -> None:
-    """Makes sure that what was printed to standard error got there; raises `InvalidParams`."""
+    """Ensures that what was printed to standard error was written; raises `InvalidParams`."""
     if not can_be_asked():
         raise InvalidParams(
             "cannot ask: standard error cannot be written to", hint="confirm with --yes instead", field="--yes"
@@ -91,11 +91,11 @@ def check_asked() -> None:
 
 @attrs.frozen
 class HunkChoice:
-    """The hunks of a file that somebody chose.
+    """The hunks of a file that the user chose.
 
     Attributes:
         hunks: their indexes.
-        is_last: whether nothing is to be asked of other files.
+        is_last: whether to ask about no other files.
     """
 
     hunks: list[int]
@@ -105,7 +105,7 @@ class HunkChoice:
 def choose(
     options: argparse.Namespace, title: str, hunks: Sequence[Mapping[str, Any]], verb: str, hint: str
 ) -> HunkChoice:
-    """Has a person choose hunks of one file; the end of the input stands for q."""
+    """Lets the user choose hunks of one file; the end of the input stands for q."""
     if options.yes:
         return HunkChoice([hunk["index"] for hunk in hunks])
     if not sys.stdin.isatty():
@@ -126,14 +126,10 @@ def choose(
 
 
 def decide(painter: Painter, conflicts: Sequence[tuple[str, Iterable[str]]]) -> list[str] | None:
-    """Has a person decide about each file in conflict.
+    """Lets the user decide about each file in conflict.
 
-    Args:
-        painter: colours.
-        conflicts: the names of the files as they are shown, and the lines that say why.
-
-    Returns:
-        `overwrite`, `keep` or `skip` for each; None where the person stops, as at the end of the input.
+    Takes the files' displayed names with the lines of reasons. Returns `overwrite`, `keep` or `skip` for each; None
+    where the user stops, as at the end of the input.
     """
     decisions: list[str] = []
     for at, (name, lines) in enumerate(conflicts):

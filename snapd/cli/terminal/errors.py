@@ -1,4 +1,4 @@
-"""Errors in the words of the command line, whatever raised them."""
+"""Formats errors from all sources for the command line."""
 
 from __future__ import annotations
 
@@ -26,19 +26,15 @@ _OPTIONS = {
     "hunks": "HUNK",
     "olderThanDays": "--older-than",
 }
-"""What the command line calls the fields of requests that a user can get wrong."""
+"""The command line's names for fields of requests that a user can get wrong."""
 _SAID_ANYWAY = frozenset({"file", "files", "hunks"})
-"""Fields whose errors name what is wrong: to say FILE in front of its name would add nothing."""
+"""Fields whose errors already name the cause: a FILE before its name would add nothing."""
 _COMMANDS = {"`step/revertFiles`": "'snapd undo STEP FILE'", "`step/revertHunks`": "'snapd revert-hunk'"}
 _CODE = re.compile(r"`([^`]+)`")
 
 
 def readable(error: Exception) -> SnapdError:
-    """The error as the command line tells it: with a hint, and without the field names of requests.
-
-    Args:
-        error: of snapd, of the system, or of the connection to the daemon.
-    """
+    """Returns an error of snapd, the system or the connection for users: with a hint, without names of fields."""
     if isinstance(error, FileNotFoundError) and _here_is_gone():
         return WorkspaceGone(
             "the directory that this command runs in was deleted",
@@ -60,7 +56,7 @@ def readable(error: Exception) -> SnapdError:
 
 
 def as_json(error: SnapdError) -> dict[str, Any]:
-    """What `--json` prints of an error: its kind, its words, and what a program needs to act on it."""
+    """Returns what `--json` prints of an error: its kind, its message, and what a program needs to act on it."""
     return {"error": {"kind": error.kind, "message": error.message, "hint": error.hint, **error.data}}
 
 

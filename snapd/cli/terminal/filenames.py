@@ -1,4 +1,4 @@
-"""Names of files fit to be shown, and as people can give them to a shell again."""
+"""Makes file names safe to display, in a form that users can pass to a shell again."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import re
 import shlex
 
 STYLE = "\ud800"
-"""What `Painter` begins a style with, instead of ESC: no text from elsewhere has it."""
+"""How `Painter` begins a style, instead of ESC: no text from elsewhere contains it."""
 _OBEYED = re.compile(
     f"({STYLE})(?=\\[[0-9;]*m)|[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""What a terminal obeys instead of showing it, or shows in another order; bytes that are no UTF-8 may be either."""
+"""What a terminal interprets instead of showing it, or reorders; bytes that are not UTF-8 may be either."""
 _PLAIN = re.compile(r"[\w@%+=:,./-]+")
 
 
 def printable(name: str) -> str:
-    """A name, or another text from elsewhere, that cannot play tricks on a terminal."""
+    """Returns a name, or another foreign text, without characters that affect a terminal."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode("ascii") for char in name
     )
 
 
 def visible(text: str) -> str:
-    """Lines for a terminal, which shows what it would obey, but for our own styles."""
+    """Returns lines for a terminal, with control characters made visible, except our own styles."""
     return _OBEYED.sub(_as_seen, text)
 
 
@@ -38,10 +38,9 @@ def _as_seen(found: re.Match[str]) -> str:
 
 
 def shell_name(name: str | bytes) -> str:
-    """A name as it is; quoted where a shell would take it for something else, or a terminal would not show it.
+    """Returns a name as it is; quoted where a shell would interpret it, or a terminal would not show it.
 
-    Args:
-        name: of a file; bytes that are no UTF-8 may be surrogates, as in the arguments of a command.
+    Bytes that are not UTF-8 may be surrogates, as in the arguments of a command.
     """
     text = os.fsdecode(name)
     if _PLAIN.fullmatch(text):
@@ -50,14 +49,9 @@ def shell_name(name: str | bytes) -> str:
 
 
 def file_name(name: str, folder: str) -> str:
-    """The exact name of a file in an answer, which gives one that is no UTF-8 as a `file:` URI.
+    """Returns the exact name of a file in an answer, where one that is not UTF-8 is a `file:` URI.
 
-    Args:
-        name: of the answer.
-        folder: that names are relative to, absolute and canonical.
-
-    Returns:
-        The name, relative to the folder, with surrogates for bytes that are no UTF-8.
+    The result is relative to `folder`, which is absolute and canonical, with surrogates for bytes that are not UTF-8.
     """
     if not name.startswith("file:///"):
         return name

@@ -14,39 +14,39 @@ if TYPE_CHECKING:
 
 _NARROWEST = 40
 UNLIMITED = 1 << 20
-"""The width where nothing says one, as in a pipe: there, nothing is cut."""
+"""The width where none is known, as in a pipe: nothing is cut there."""
 _ALIGNED = 40
-"""Columns of a name up to which what follows it stands below what follows the others."""
+"""The maximum columns of names for which the texts after them are aligned."""
 _MOVED = " → "
 
 
 def terminal_width() -> int:
-    """The columns of the terminal, 40 at least; `UNLIMITED` without one, unless COLUMNS says how many."""
+    """Returns the columns of the terminal, at least 40; `UNLIMITED` without one, unless COLUMNS is set."""
     return max(_NARROWEST, shutil.get_terminal_size((UNLIMITED, 24)).columns)
 
 
 def at_most(number: int) -> int:
-    """So many rows of a list on a terminal, and all of them elsewhere."""
+    """Returns how many rows of a list to show: so many on a terminal, all elsewhere."""
     return number if sys.stdout.isatty() else UNLIMITED
 
 
 def columns(text: str) -> int:
-    """The width of a text, in columns."""
+    """Returns the width of a text, in columns."""
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def pad(text: str, room: int) -> str:
-    """Fills a text up with blanks to a width in columns; a longer one stays as it is."""
+    """Pads a text with blanks to a width in columns; a longer one stays as it is."""
     return text + " " * (room - columns(text))
 
 
 def cell(text: str, room: int, width: int) -> str:
-    """A text in a column so wide; where the whole width is unlimited, a longer one is not cut."""
+    """Fits a text into a column; where the whole `width` is unlimited, a longer one is not cut."""
     return pad(text if width >= UNLIMITED else fit(text, room), room)
 
 
 def aligned(names: Iterable[str]) -> int:
-    """The columns of the widest of some names, but for long ones, which push away nothing of the others."""
+    """Returns the columns of the widest name, ignoring long ones, which must not push the others' texts away."""
     return max((width for width in map(columns, names) if width <= _ALIGNED), default=0)
 
 
@@ -69,7 +69,7 @@ def fit_name(name: str, room: int) -> str:
 
 
 def fit_title(row: dict[str, Any], room: int) -> str:
-    """The name of a file that changed in so many columns; of one that was moved both, each with half of them."""
+    """Fits the name of a changed file into so many columns; both names of a moved one share them."""
     name = printable(row["file"])
     if "renamedFrom" not in row:
         return fit_name(name, room)
@@ -81,5 +81,5 @@ def fit_title(row: dict[str, Any], room: int) -> str:
 
 
 def one_line(text: str | None) -> str:
-    """A text that a client gave, on one line and without tricks."""
+    """Returns a client's text on one line, without control characters."""
     return printable(" ".join((text or "").split()))

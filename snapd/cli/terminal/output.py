@@ -1,4 +1,4 @@
-"""What people see: colours, summaries, diffs, outcomes."""
+"""Output for people: colours, summaries, diffs, outcomes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LETTERS = {"added": ("A", "green"), "deleted": ("D", "red"), "modified": ("M", "
 _HUNK_STYLES = {"@": "cyan", "+": "green", "-": "red"}
 _BAR_WIDTH = 24
 _LEAST = 8
-"""Columns that a file's name has at least."""
+"""The minimum number of columns for a file's name."""
 _SOURCES = {
     "default": "default",
     "file": "config.toml",
@@ -55,11 +55,11 @@ class Painter:
         self._on = wanted == "always" or (wanted == "auto" and terminal)
 
     def paint(self, text: str, style: str) -> str:
-        """The text in a style."""
+        """Returns the text in a style."""
         return f"{self._escape}[{_STYLES[style]}m{text}{self._escape}[0m" if self._on else text
 
     def diff(self, text: str) -> str:
-        """A unified diff, its lines coloured by what they are."""
+        """Colours the lines of a unified diff by their kind."""
         if not self._on:
             return text
         lines = []
@@ -76,12 +76,9 @@ class Painter:
 
 
 def summary(painter: Painter, diffs: Iterable[dict[str, Any]], width: int | None = None) -> str:
-    """A line for each file, with its counts and a bar, and a line for all.
+    """Returns a line for each file, with its counts and a bar, and a total line.
 
-    Args:
-        painter: colours.
-        diffs: files that changed.
-        width: columns that there are; default: those of the terminal, and without one as many as names need.
+    `width` is in columns; by default that of the terminal, or without one as much as the names need.
     """
     rows = list(diffs)
     width = width or terminal_width()
@@ -103,12 +100,12 @@ def summary(painter: Painter, diffs: Iterable[dict[str, Any]], width: int | None
 
 
 def letter_of(row: dict[str, Any]) -> tuple[str, str]:
-    """The letter for what happened to a file, and its colour."""
+    """Returns the letter for what happened to a file, and its colour."""
     return ("R", "cyan") if "renamedFrom" in row else LETTERS[row["status"]]
 
 
 def _bar(painter: Painter, row: dict[str, Any], width: int, most: int) -> str:
-    """A picture of the counts in so many columns, to scale with the largest; or what changed if no line did."""
+    """Draws the counts in so many columns, to scale with the largest; or describes what changed if no line did."""
     added, deleted = row["additions"], row["deletions"]
     if not added and not deleted and row.get("oldMode") != row.get("newMode") and row["status"] == "modified":
         return painter.paint(f"mode {row['oldMode']} → {row['newMode']}", "dim")
@@ -118,30 +115,30 @@ def _bar(painter: Painter, row: dict[str, Any], width: int, most: int) -> str:
 
 
 def counts(painter: Painter, row: dict[str, Any]) -> str:
-    """How much of a file changed."""
+    """Formats how much of a file changed."""
     return "".join(painter.paint(text, style) if style else text for text, style in count_words(row))
 
 
 def count_words(row: dict[str, Any]) -> list[tuple[str, str]]:
-    """How much of a file changed, in pieces, each with its style."""
+    """Returns how much of a file changed, in parts with their styles."""
     if row["binary"] or row.get("tooLarge"):
         return [("binary" if row["binary"] else "over 10 MB", "dim")]
     return [(f"+{row['additions']}", "green"), (" ", ""), (f"-{row['deletions']}", "red")]
 
 
 def step_line(painter: Painter, step: dict[str, Any]) -> str:
-    """A step on one line: who, and what."""
+    """Formats a step on one line: who, and what."""
     said = " ".join(filter(None, (one_line(step.get("agent")), step_name(step))))
     return f"{painter.paint(short(step['stepId']), 'yellow')} {said}"
 
 
 def counted(number: int, what: str) -> str:
-    """A number of things, in words."""
+    """Formats a number of things, in words."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def size(count: int) -> str:
-    """Bytes for people."""
+    """Formats a size in bytes for people."""
     amount = float(count)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if amount < 1024 or unit == "GiB":
@@ -151,7 +148,7 @@ def size(count: int) -> str:
 
 
 def watching(status: StatusResult) -> str:
-    """How changes in a folder are noticed, by the answer of `snapshot/status`."""
+    """Describes how changes in a folder are noticed, from the answer of `snapshot/status`."""
     reason = status.get("watcherReason")
     return f"{status['watcher']} ({reason})" if reason else str(status["watcher"])
 
@@ -167,13 +164,10 @@ def print_once(line: str) -> None:
 
 
 def print_error(error: Exception, before: str = "", *, as_json: bool = False) -> None:
-    """Prints an error: what is wrong, then on a line of its own what to do next.
+    """Prints an error: the message, then on a line of its own what to do next.
 
-    Args:
-        error: of snapd, of the system, or of the connection to the daemon.
-        before: what the error prevented, in front of its message.
-        as_json: print it for programs, to standard output, where they read the answer otherwise. People read the
-            other form on standard error.
+    `before` precedes the message: what the error prevented. With `as_json`, prints it to standard output, where
+    programs read the answer otherwise; else to standard error, for people.
     """
     told = errors.readable(error)
     if as_json:
@@ -183,14 +177,14 @@ def print_error(error: Exception, before: str = "", *, as_json: bool = False) ->
 
 
 def print_json(value: Any) -> None:
-    """A result for programs."""
+    """Prints a result for programs."""
     import json
 
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def settings(status: StatusResult) -> list[tuple[str, str, str]]:
-    """The name of each setting, its value, and where that comes from."""
+    """Returns the name of each setting, its value, and where that comes from."""
     return [
         (row["name"], printable(_setting_value(row["name"], row["value"])), _SOURCES.get(row["source"], row["source"]))
         for row in status.get("settings", [])
@@ -217,4 +211,4 @@ _WORDS: dict[str, Callable[[Any], str]] = {
     "max_snapshots": lambda count: str(count or "no limit"),
     "max_store_size": lambda count: size(count) if count else "no limit",
 }
-"""How people say values that say too little. The table of settings would take longer to load than the answer takes."""
+"""Formats values that are unclear by themselves. Loading the table of settings would take longer than the answer."""

@@ -19,19 +19,17 @@ if TYPE_CHECKING:
 
 _NO_PAGER = ("", "cat")
 _OF_LESS = "FRX"
-"""End at once where all fits on the screen, show colours, leave the text there; the user's own `LESS` wins."""
+"""Exit at once if everything fits on the screen, show colours, leave the text there; the user's own `LESS` wins."""
 _NOT_STARTED = (126, 127)
-"""What a shell ends with when it cannot run a command."""
+"""A shell's exit codes when it cannot run a command."""
 ENCODING = ("utf-8", "surrogateescape")
-"""Of the text that is shown: a file that is not UTF-8 leaves as the bytes that it came in."""
+"""Of the text that is shown: a file that is not UTF-8 is written as the original bytes."""
 
 
 def show(options: argparse.Namespace, text: str) -> None:
     """Writes the whole output of a command, to the pager or to standard output.
 
-    Args:
-        options: of the command; `json` and `no_pager` are read.
-        text: whole lines; empty for no output.
+    `text` has whole lines, or is empty. Reads `json` and `no_pager` of the options.
     """
     command = None if options.json or options.no_pager or not sys.stdout.isatty() else _pager()
     if text and (command is None or not _paged(command, _bytes(text))):
@@ -39,7 +37,7 @@ def show(options: argparse.Namespace, text: str) -> None:
 
 
 def write(text: str) -> None:
-    """Writes to standard output; what is no UTF-8 leaves as the bytes that it came in, but to a terminal."""
+    """Writes to standard output; bytes that are not UTF-8 are written unchanged, except to a terminal."""
     sys.stdout.flush()
     sys.stdout.buffer.write(_bytes(text))
     sys.stdout.buffer.flush()
@@ -50,7 +48,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _pager() -> str | None:
-    """The command that the user wants; None for no pager."""
+    """Returns the user's pager command; None for no pager."""
     for name in ("SNAPD_PAGER", "PAGER"):
         if (wanted := os.environ.get(name)) is not None:
             return None if wanted.strip() in _NO_PAGER else wanted
@@ -58,7 +56,7 @@ def _pager() -> str | None:
 
 
 def _paged(command: str, data: bytes) -> bool:
-    """Has a pager show something, until the user has seen enough; gives whether there was one."""
+    """Shows data in a pager until the user quits; returns whether there was one."""
     import subprocess
 
     sys.stdout.flush()
@@ -85,12 +83,12 @@ def _ctrl_c_is_the_pagers() -> Iterator[None]:
 
 
 def form_of(options: argparse.Namespace) -> Any:
-    """How to ask for a diff: for a program that reads it, with exact bytes and in a form that `git apply` takes."""
+    """Returns the form of diff to request: for a program, with exact bytes and in a form that `git apply` takes."""
     return {"exact": not options.json, "binary": not options.json and not sys.stdout.isatty()}
 
 
 def diff_text(result: DiffResult) -> str:
-    """The text of a diff that was asked for with `exact`; `pager.ENCODING` makes its exact bytes of it."""
+    """Returns the text of a diff requested with `exact`; `pager.ENCODING` converts it to its exact bytes."""
     if "encoding" not in result:
         return str(result["diff"])
     from base64 import b64decode

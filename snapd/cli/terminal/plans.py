@@ -36,20 +36,20 @@ _WOULD = {
 _TOTALS = {"restored": "restore", "merged": "merge", "deleted": "delete", "kept": "keep", "skipped": "skip"}
 _CHANGING = frozenset({"restored", "deleted", "merged"})
 _DONE, _PLANNED = 9, 13
-"""Columns of the words for what was done, and for what would be."""
+"""The columns of the words for what was done, and for what would be."""
 _LEAST = 3
-"""Files that are shown on the smallest screen."""
+"""The files shown on the smallest screen."""
 
 
 def room_for_files(lines: int, *, everything: bool, terminal: bool) -> int | None:
-    """How many files fit on the screen; None for all."""
+    """Returns how many files fit on the screen; None for all."""
     if everything or not terminal:
         return None
     return max(_LEAST, shutil.get_terminal_size((80, 24)).lines - lines)
 
 
 def file_lines(painter: Painter, result: dict[str, Any], most: int | None, *, planned: bool) -> list[str]:
-    """A line for each file of an operation; where there is no room for all, those not done as asked come first."""
+    """Returns a line for each file of an operation; if not all fit, those not done as requested come first."""
     rows = rows_of(result)
     contested = reasons(result)
     more: list[str] = []
@@ -62,18 +62,18 @@ def file_lines(painter: Painter, result: dict[str, Any], most: int | None, *, pl
 
 
 def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """The files of an operation; one that is moved is one, for both of its names."""
+    """Returns the files of an operation; a moved one is one, for both of its names."""
     sources = {row["renamedFrom"] for row in result["files"] if "renamedFrom" in row}
     return [row for row in result["files"] if row["outcome"] != "deleted" or row["file"] not in sources]
 
 
 def changing_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Those of them that the operation changes."""
+    """Returns those that the operation changes."""
     return [row for row in rows_of(result) if row["outcome"] in _CHANGING]
 
 
 def reasons(result: dict[str, Any]) -> dict[str, str]:
-    """Why files are in conflict, by their names; of a file that conflicts for several steps, why for the first."""
+    """Returns why files are in conflict, by name; if a file conflicts for several steps, the reason for the first."""
     found: dict[str, str] = {}
     for row in result.get("details", {}).get("contested", ()):
         found.setdefault(row["file"], why(row))
@@ -95,7 +95,7 @@ def _file(painter: Painter, row: dict[str, Any], contested: dict[str, str], *, p
 
 
 def total(painter: Painter, result: dict[str, Any]) -> str:
-    """What would be done in all: "would restore 3 files, delete 1: +12 -40"."""
+    """Summarizes what would be done: "would restore 3 files, delete 1: +12 -40"."""
     outcomes = [row["outcome"] for row in rows_of(result)]
     counted = [(verb, outcomes.count(outcome), "") for outcome, verb in _TOTALS.items()]
     counted.append(("leave", outcomes.count("conflict"), " in conflict"))
@@ -115,7 +115,7 @@ def total(painter: Painter, result: dict[str, Any]) -> str:
 
 
 def unit_lines(painter: Painter, result: dict[str, Any], words: dict[str, str] | str) -> list[str]:
-    """A line for each step and operation that an undo or redo is about."""
+    """Returns a line for each step and operation of an undo or redo."""
     units = [(step["state"], step_line(painter, step)) for step in result.get("steps", [])]
     units += [(operation["state"], operation_line(painter, operation)) for operation in result.get("operations", [])]
     said = words if isinstance(words, dict) else dict.fromkeys(("applied", "partly", "undone", "open"), words)
@@ -124,11 +124,11 @@ def unit_lines(painter: Painter, result: dict[str, Any], words: dict[str, str] |
 
 
 def operation_line(painter: Painter, operation: dict[str, Any]) -> str:
-    """An operation on one line: what, and when."""
+    """Formats an operation on one line: what, and when."""
     return painter.paint(operation_name(operation, local_now()), "yellow")
 
 
 def operation_name(operation: dict[str, Any], now: datetime) -> str:
-    """Names an operation, which has no name that people use, by its kind and its time."""
+    """Names an operation, whose id users do not use, by its kind and its time."""
     kind = "revert of hunks" if operation["kind"] == "hunks" else operation["kind"]
     return f"the {kind} of {clock(moment(operation['at']), now)}"

@@ -1,4 +1,4 @@
-"""Why a file is in conflict, who changed or signed something, and what no snapshot has, as people say it."""
+"""Describes for people why a file is in conflict, who changed or signed something, and what no snapshot has."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 _SOMEBODY_DID = frozenset({"changedSince", "deletedSince", "renamedSince"})
 _NAMED = 2
-"""How many authors a line names."""
+"""The maximum number of authors on a line."""
 _LINES = 4
-"""Lines that are shown of each side."""
+"""The maximum number of lines shown for each side."""
 _FILES = 3
-"""Files whose lines are shown."""
+"""The maximum number of files whose lines are shown."""
 _LOST_FILES = 5
-"""How many files are named of those that were deleted, and of those that were changed."""
+"""The maximum number of deleted files, and of changed files, that are named."""
 STYLES = {"good": "green", "partial": "yellow", "unknown": "yellow", "bad": "red", "unchecked": "yellow"}
 """The colours of the states."""
 
 
 def why(contested: dict[str, Any], now: datetime | None = None) -> str:
-    """Says why a file is in conflict, and who is the cause as far as that is known."""
+    """Describes why a file is in conflict, and who caused it, if known."""
     reason = contested.get("reason", "changedSince")
     by = [each for each in contested["by"] if not each.get("elsewhere")]
     if reason == "shared" and by:
@@ -43,7 +43,7 @@ def why(contested: dict[str, Any], now: datetime | None = None) -> str:
 
 
 def whose(changed_by: dict[str, Any], now: datetime | None = None) -> str:
-    """Names somebody's work: "your changes of 14:36", "step 3f2a9c of claude"."""
+    """Describes whose work something is: "your changes of 14:36", "step 3f2a9c of claude"."""
     whose_own = {"user": "your", "unknown": "somebody's"}.get(changed_by["author"])
     if whose_own is None:
         return _name(changed_by)
@@ -52,7 +52,7 @@ def whose(changed_by: dict[str, Any], now: datetime | None = None) -> str:
 
 
 def sharing(step_id: str, agent: str | None) -> str:
-    """Says that another step was at work, too."""
+    """Reports that another step was working, too."""
     return f"shared with {_step(step_id, agent)}: both were at work"
 
 
@@ -88,13 +88,13 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def excerpts(painter: Painter, result: dict[str, Any]) -> list[str]:
-    """The lines in question of the first files in conflict."""
+    """Returns the conflicting lines of the first files in conflict."""
     shown = [row["file"] for row in _in_conflict(result) if "dispute" in row][:_FILES]
     return [line for file in shown for line in excerpt(painter, result, file)]
 
 
 def excerpt(painter: Painter, result: dict[str, Any], file: str) -> list[str]:
-    """Why a file is in conflict, and the lines in question, if it is about lines."""
+    """Returns why a file is in conflict, and the conflicting lines, if any."""
     row = next((row for row in _in_conflict(result) if row["file"] == file), None)
     if row is None or "dispute" not in row:
         return [] if row is None else [f"{painter.paint(printable(file), 'bold')}: {why(row)}"]
@@ -114,12 +114,9 @@ def excerpt(painter: Painter, result: dict[str, Any], file: str) -> list[str]:
 
 
 def taken_away(painter: Painter, plan: dict[str, Any], overwritten: Collection[str] = ()) -> list[str]:
-    """Whose work an undo that overwrites files takes away; a line for each, with the files.
+    """Returns a line for each author whose work an undo that overwrites files removes, with the files.
 
-    Args:
-        painter: colours.
-        plan: of the undo.
-        overwritten: the files that it overwrites; empty for all in conflict.
+    `overwritten` are the files that it overwrites; empty for all in conflict.
     """
     files: dict[str, list[str]] = {}
     for row in plan.get("details", {}).get("contested", ()):
@@ -154,7 +151,7 @@ def _side(painter: Painter, title: str, lines: list[str], style: str, width: int
 
 
 def not_in_snapshots(steps: Iterable[dict[str, Any]]) -> str | None:
-    """Says what happened while steps were open to files that no snapshot has."""
+    """Describes what happened to files that no snapshot has while steps were open."""
     happened = {each["file"]: each["change"] for step in steps for each in step.get("uncaptured", ())}
     said = []
     for change in ("deleted", "changed"):
@@ -167,11 +164,7 @@ def not_in_snapshots(steps: Iterable[dict[str, Any]]) -> str | None:
 
 
 def signature_words(signature: Mapping[str, Any] | None) -> str:
-    """Says in one line who signed something, and what is wrong with that.
-
-    Args:
-        signature: as answers have it; None for what is not signed.
-    """
+    """Describes in one line who signed something, and what is wrong with the signature; None if unsigned."""
     if signature is None:
         return "not signed"
     state, reason = signature["state"], printable(signature.get("reason", ""))

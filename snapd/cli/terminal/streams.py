@@ -1,6 +1,6 @@
 """Standard output and standard error, which may be closed, full, or a pipe that nobody reads any more.
 
-What a command did must not look different because of that: a write that fails is noted, and the command goes on.
+This must not change the reported outcome of a command: a failed write is recorded, and the command goes on.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Output(io.FileIO):
     """A standard stream that can be lost.
 
     Attributes:
-        lost: why it cannot be written to any more; all that is written from then on is dropped.
-        stops: whether a command that only shows something ends there: the first write that fails raises.
+        lost: the reason that it cannot be written to any more; further output is dropped.
+        stops: whether the first write that fails raises, for a command that only shows something.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -31,7 +31,7 @@ class Output(io.FileIO):
         self.stops = False
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Writes bytes; says that all were written where the stream is lost."""
+        """Writes bytes; reports all of them as written if the stream is lost."""
         if self.lost is None:
             try:
                 return self._write(data)
@@ -51,7 +51,7 @@ class Output(io.FileIO):
 
 
 class Text(io.TextIOWrapper):
-    """Text on a standard stream: the one way to a terminal, which obeys nothing of it but our own styles.
+    """Text on a standard stream: the only way to the terminal, where only our own styles take effect.
 
     Args:
         raw: the stream.
@@ -72,14 +72,14 @@ class Text(io.TextIOWrapper):
         return len(text)
 
     def safe(self, text: str) -> str:
-        """The text as it is written: with control characters made visible, if this is a terminal."""
+        """Returns the text to write: with control characters made visible, if this is a terminal."""
         return visible(text) if self._is_screen else text.replace(STYLE, "\033")
 
 
 def take_over() -> Output:
-    """Has `sys.stdout` and `sys.stderr` written to as above; gives standard output.
+    """Replaces `sys.stdout` and `sys.stderr` by such streams; returns standard output.
 
-    What this command shares with those that it starts, the descriptors, stays as it is.
+    The file descriptors, which this command shares with those that it starts, stay as they are.
     """
     for descriptor in range(3):
         try:
@@ -101,7 +101,7 @@ def take_over() -> Output:
 
 
 def can_be_asked() -> bool:
-    """Whether a question that was printed to standard error got there."""
+    """Whether a question that was printed to standard error was written."""
     sys.stderr.flush()
     raw = getattr(getattr(sys.stderr, "buffer", None), "raw", None)
     return not (isinstance(raw, Output) and raw.lost is not None)

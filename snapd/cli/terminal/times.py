@@ -1,4 +1,4 @@
-"""Times as people say them."""
+"""Formats times for people."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ _UNITS = ((60, "second"), (60, "minute"), (24, "hour"), (7, "day"))
 
 
 def local_now() -> datetime:
-    """Now, where the user is."""
+    """Returns the current time in the user's time zone."""
     return datetime.now().astimezone()
 
 
 def moment(text: str) -> datetime:
-    """A time of the wire, where the user is."""
+    """Returns a time of the wire in the user's time zone."""
     return datetime.fromisoformat(text).astimezone()
 
 
 def lasting(since: datetime, now: datetime) -> str:
-    """How long something has gone on, in the largest unit that fits."""
+    """Formats how long something has lasted, in the largest unit that fits."""
     amount = max(0, int((now - since).total_seconds()))
     for size, unit in _UNITS:
         if amount < size or unit == "day":
@@ -28,7 +28,7 @@ def lasting(since: datetime, now: datetime) -> str:
 
 
 def ago(when: datetime, now: datetime) -> str:
-    """How long ago something was; its date where that is more than a week."""
+    """Formats how long ago something was; its date if that is more than a week."""
     amount = int((now - when).total_seconds())
     if amount < 1:
         return "now"
@@ -40,7 +40,7 @@ def ago(when: datetime, now: datetime) -> str:
 
 
 def clock(when: datetime, now: datetime) -> str:
-    """The time of something, with its date where that is another day."""
+    """Formats the time of something, with its date if that is another day."""
     if when.date() == now.date():
         return f"{when:%H:%M}"
     year = "" if when.year == now.year else f" {when:%Y}"
@@ -48,7 +48,7 @@ def clock(when: datetime, now: datetime) -> str:
 
 
 def day(when: datetime, now: datetime) -> str:
-    """The day of something."""
+    """Formats the day of something."""
     if when.date() == now.date():
         return "today"
     if when.date() == (now - timedelta(days=1)).date():
