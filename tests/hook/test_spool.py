@@ -200,7 +200,7 @@ def _unreachable(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
         raise PermissionError(1, "Operation not permitted")
 
     with monkeypatch.context() as patched:
-        patched.setattr("snapd.hook.main.Link", refuse)
+        patched.setattr("snapd.hook.main.DaemonConnection", refuse)
         patched.setattr("snapd.hook.spool.start_replay", lambda _: None)
         yield
 
