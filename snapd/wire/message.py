@@ -71,7 +71,7 @@ class SessionMessagesResult:
 
 @attrs.frozen(kw_only=True)
 class SessionNewsParams(RequestParams):
-    """Returns what others did to the work of a session since its agent was last told, and notes that it is told now.
+    """Returns what others did to the work of a session since its agent last got news, and records that it got them now.
 
     For whoever can pass it on to the agent, such as a hook. It returns nothing if the setting `tellAgents` is `false`.
     """

@@ -82,7 +82,7 @@ class Checkout:
         return self.run("-m", "snapd", *words, cwd=self.work, stdin=stdin)
 
     def generate(self) -> None:
-        """What `make generate` does, but for docs/cli.md, whose examples take a while."""
+        """Runs `make generate` without docs/cli.md, whose examples take a while."""
         self.run("-m", "snapd.cli.reference", "--quick")
         self.run("scripts/metadata.py")
         self.run("-m", "snapd.cli.reference", "--quick", "--check")

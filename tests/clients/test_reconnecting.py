@@ -184,7 +184,7 @@ def test_subscribers_hear_why_there_is_no_daemon(daemon: Daemon, client: Client)
         peer.close()
     peer = daemon.welcome(follows=True)
     heard = [taken(subscription) for _ in range(2)]
-    # the same reason is told once
+    # the same reason is reported once
     assert [each.method for each in heard] == ["snapd/unreachable", "snapd/reconnected"]
     assert heard[0].params["reason"] == "no (unauthorized)"
     assert isinstance(heard[0].params["error"], SnapdError)

@@ -533,7 +533,7 @@ class Client(Methods):
                     return
             try:
                 self.reconnect()
-            except Exception as error:  # whatever it is: subscribers are told, and it is tried again
+            except Exception as error:  # of any kind: subscribers get it, and the next attempt follows
                 if trouble != (trouble := str(error)):
                     with self._lock:
                         self._broadcast(Notification(UNREACHABLE, {"reason": trouble, "error": error}))

@@ -1226,7 +1226,7 @@ class Methods(Requests):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> p.SessionNewsResult:
-        """Returns what others did to the work of a session since its agent was last told, and notes that it is told
+        """Returns what others did to the work of a session since its agent last got news, and records that it got them
         now.
         """
         params = {"sessionId": session_id}

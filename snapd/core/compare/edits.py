@@ -119,7 +119,7 @@ class Hunk:
         lines: each with its " ", "+" or "-", without its newline; "\ No newline at end of file" follows a line that
             has none.
         old: its lines in the text before: the first, from 0, and the one after the last.
-        new: its lines in the text afterwards, likewise.
+        new: the same for the text after.
     """
 
     index: int

@@ -4,7 +4,7 @@ import { type Disposable, EventEmitter } from "vscode";
 import type { WorkspaceModel } from "../model/workspace";
 
 /**
- * Milliseconds from a change until VS Code is told of it once more: it forgets to ask for the lenses of an editor that
+ * Milliseconds from a change until it is signalled to VS Code again: it forgets to ask for the lenses of an editor that
  * loses the focus just then.
  */
 const AGAIN = 1_000;
