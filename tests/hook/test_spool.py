@@ -22,6 +22,16 @@ from tests.support.git import run_git
 
 from .agent import Agent, Done
 
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    """A home for each test: a process that replays the spool outlives its hook and takes the next test's events."""
+    home = Home()
+    home.env["SNAPD_HOOK_SECONDS"] = "60"
+    yield home
+    home.close()
+
+
 WAIT = 60.0
 
 
