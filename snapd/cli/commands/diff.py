@@ -22,7 +22,7 @@ from snapd.cli.terminal.output import Painter, counted, print_json, size, summar
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.times import day, local_now, moment
 from snapd.model.errors import InvalidParams
-from snapd.wire.words import reason_text
+from snapd.wire.words import OPERATIONS, SNAPSHOT_KINDS, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,23 +36,6 @@ if TYPE_CHECKING:
 
 _WIDE = 60
 """Columns from which on the number of files is shown."""
-_REASONS = {
-    "track": "asked for",
-    "begin": "before step",
-    "end": "after step",
-    "message": "at a message",
-    "before": "before files were brought back",
-    "after": "after files were brought back",
-    "look": "looked at",
-}
-_OPERATIONS = {
-    "restore": "a restore",
-    "revert": "a revert",
-    "undo": "an undo",
-    "redo": "a redo",
-    "unrevert": "an unrevert",
-    "hunks": "a revert of hunks",
-}
 
 
 def _track_arguments(parser: Parser) -> None:
@@ -293,10 +276,11 @@ def _count_of(taken: dict[str, Any]) -> str:
 
 
 def _reason(taken: dict[str, Any]) -> str:
-    # a newer daemon may know more reasons
-    words = [_REASONS.get(taken["kind"], taken["kind"])]
+    # a newer daemon may know more of both
+    words = [SNAPSHOT_KINDS.get(taken["kind"], taken["kind"])]
     if "operation" in taken:
-        words = [taken["kind"], _OPERATIONS.get(taken["operation"], taken["operation"])]
+        operation = taken["operation"]
+        words.append(OPERATIONS[operation].noun if operation in OPERATIONS else operation)
     if "stepId" in taken:
         words.append(short(taken["stepId"]))
     if taken.get("agent"):

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.layout import UNLIMITED, aligned, columns, fit, fit_title, one_line, pad
-from snapd.cli.terminal.naming import beginning, prompt_of, said_of, short, step_name
+from snapd.cli.terminal.naming import (
+    agent_name,
+    beginning,
+    command_of,
+    prompt_of,
+    said_of,
+    session_name,
+    short,
+    step_name,
+)
 from snapd.cli.terminal.output import count_words, letter_of, printable
 from snapd.cli.terminal.plans import operation_name
 from snapd.cli.terminal.reasons import sharing
@@ -158,6 +167,8 @@ class _Picture:
         said = _said(step) if file is None else _tool(step)
         texts += [(text, "dim" if undone else plain) for text, plain in said]
         ahead = len(texts)
+        if ran := command_of(step):
+            texts.append((f"{ran}  ", "dim"))
         if step.get("parentStepId"):
             texts.append((f"part of {short(step['parentStepId'])}  ", "dim"))
         if undone:
@@ -238,12 +249,12 @@ class _Picture:
             self._lanes.append(session_id)
         session = self._sessions[session_id]
         style = self._styles[session_id]
-        texts = [(f"{one_line(session.get('agent')) or 'session'}  ", f"bold {style}")]
+        texts = [(f"{agent_name(session) or 'session'}  ", f"bold {style}")]
         if session_id != session.get("agent"):
             texts.append((f"{printable(short(session_id))}  ", "dim"))
         if "endedAt" not in session:
             texts.append(("open  ", "green"))
-        texts.append((one_line(session.get("title")), ""))
+        texts.append((session_name(session), ""))
         cells = self._running()
         cells[self._lanes.index(session_id) + 1] = ("╭", style)
         self._rows.append(_Row("", cells, texts))

@@ -14,12 +14,23 @@ from snapd.cli.requests.names import all_sessions, file_of, find_session, find_s
 from snapd.cli.requests.snapshots import first_second
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import aligned, cell, columns, fit, one_line, pad, terminal_width
-from snapd.cli.terminal.naming import beginning, changed, is_noise, prompt_of, said_of, short, step_name
+from snapd.cli.terminal.naming import (
+    agent_name,
+    beginning,
+    changed,
+    command_of,
+    prompt_of,
+    said_of,
+    session_name,
+    short,
+    step_name,
+)
 from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.reasons import STYLES, not_in_snapshots, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.model.errors import InvalidParams, UnknownStep
+from snapd.wire.words import is_empty
 
 from .graph import draw
 
@@ -33,7 +44,7 @@ if TYPE_CHECKING:
     from snapd.cli.parsing.usage import Parser
     from snapd.wire.session import Session
 
-_HEADINGS = ("session", "agent", "title", "started", "steps", "undo", "redo", "")
+_HEADINGS = ("session", "agent", "name", "started", "steps", "undo", "redo", "")
 _TITLE = 2
 _NUMBERS = frozenset({4, 5, 6})
 _LESS_WANTED = (6, 5, 4, 1, 3, 2)
@@ -116,8 +127,8 @@ def _least(widths: dict[int, int]) -> int:
 def _cells(session: dict[str, Any], now: datetime) -> tuple[str, ...]:
     return (
         printable(short(session["sessionId"])),
-        one_line(session.get("agent")),
-        one_line(session.get("title")),
+        agent_name(session),
+        session_name(session),
         ago(moment(session["startedAt"]), now),
         str(session["stepCount"]),
         str(session["undoable"]),
@@ -259,7 +270,7 @@ def _entries(
         step = entry.get("step")
         if step is not None and step["index"] == 0:
             begun.add(step["sessionId"])
-        if step is None or not is_noise(step):
+        if step is None or not is_empty(step):
             yield entry
 
 
@@ -357,9 +368,10 @@ def _details(painter: Painter, step: dict[str, Any], signature: dict[str, Any] |
         "step": painter.paint(step["stepId"], "yellow"),
         "session": printable(step["sessionId"]),
         "signed": "" if signature is None else painter.paint(signature_words(signature), STYLES[signature["state"]]),
-        "agent": one_line(step.get("agent")),
+        "agent": agent_name(step),
         "tool": one_line(step.get("tool")),
         "about": one_line(step.get("description")),
+        "ran": "\n          ".join(printable(line) for line in step.get("command", "").splitlines()),
         "changed": "" if said_of(step) else changed(step.get("files") or ()),
         "message": one_line(step.get("messageId")),
         "part": one_line(step.get("partId")),
@@ -409,7 +421,8 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     """The name of an entry, who did it, and what that was."""
     if entry["kind"] == "step":
         step = entry["step"]
-        return short(step["stepId"]), _agent(sessions[step["sessionId"]]), step_name(step)
+        what = f"{step_name(step)}  {command_of(step)}".rstrip()
+        return short(step["stepId"]), _agent(sessions[step["sessionId"]]), what
     if entry["kind"] == "message":
         return printable(beginning(entry["messageId"])), "you", prompt_of(entry)
     # nothing but the snapshot after it names it
@@ -422,7 +435,7 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
 
 
 def _agent(session: dict[str, Any]) -> str:
-    return one_line(session.get("agent")) or printable(short(session["sessionId"]))
+    return agent_name(session) or printable(short(session["sessionId"]))
 
 
 def _total(entry: dict[str, Any], key: str) -> int:

@@ -61,8 +61,15 @@ def event(kind: str, at: str, files: list[dict[str, Any]], **more: Any) -> dict[
 def session(name: str, agent: str | None = None, title: str | None = None, **more: Any) -> dict[str, Any]:
     said = {"agent": agent, "title": title}
     given = {key: value for key, value in said.items() if value is not None}
-    counts = {"stepCount": 3, "undoable": 2, "redoable": 1}
-    return {"sessionId": name, "startedAt": "2026-11-21T14:00:00.000Z", **counts, **given, **more}
+    counts = {"stepCount": 3, "undoable": 2, "redoable": 1, "name": title or agent or name}
+    return {
+        "sessionId": name,
+        "name": title or agent or name,
+        "startedAt": "2026-11-21T14:00:00.000Z",
+        **counts,
+        **given,
+        **more,
+    }
 
 
 SESSIONS = {
@@ -297,7 +304,7 @@ def test_a_lane_is_used_again() -> None:
 
 
 TABLE = """\
-session   agent   title              started         steps  undo  redo
+session   agent   name               started         steps  undo  redo
 codex     codex                      40 minutes ago      3     2     1  ended
 5f1c0a22  claude  rework the parser  40 minutes ago      3     2     1  open"""
 
