@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
+    from snapd.wire.message import Message
     from snapd.wire.session import Step
     from snapd.wire.snapshot import TakenSnapshot
 
@@ -118,23 +119,38 @@ class ShownStep(Answer):
     diff: Annotated[str, "What it changed, as a unified diff."]
 
 
+class ShownPrompt(Answer):
+    """A prompt, as `show` prints it."""
+
+    message: Annotated[Message, "The prompt."]
+    steps: Annotated[list[Step], "Its steps, oldest first, without the empty ones."]
+
+
 def _show_arguments(parser: Parser) -> None:
     looking(parser)
     parser.argument(
         "what",
-        "FILE@SNAPSHOT | STEP",
-        "a file and the snapshot to read it from, such as a.py@last or a.py@@2h; or a step that 'snapd log' shows",
+        "FILE@SNAPSHOT | STEP | PROMPT",
+        "a file and the snapshot to read it from, such as a.py@last or a.py@@2h; or a step or a prompt that "
+        "'snapd log' shows",
     )
 
 
-@Command("show", "every day", _show_arguments, answer="FileAtResult | ShownStep", example="show {step}", shows=True)
+@Command(
+    "show",
+    "every day",
+    _show_arguments,
+    answer="FileAtResult | ShownStep | ShownPrompt",
+    example="show {step}",
+    shows=True,
+)
 def show(options: argparse.Namespace) -> int:
-    """Show a step and its diff, or print a file as it was."""
+    """Show a step and its diff or a whole prompt, or print a file as it was."""
     named = split_file(options.what)
     if named is None:
-        from .log import show_step
+        from .log import show_entry
 
-        return show_step(options)
+        return show_entry(options)
     file, word = named
     if not file:
         raise InvalidParams(

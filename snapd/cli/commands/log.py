@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SESSION, Answer, Command, looking
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
-from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, listed_sessions
+from snapd.cli.requests.names import (
+    all_sessions,
+    file_of,
+    find_session,
+    find_step,
+    find_step_or_message,
+    listed_sessions,
+)
 from snapd.cli.requests.snapshots import first_second
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import aligned, cell, columns, fit, one_line, pad, terminal_width
@@ -190,6 +197,7 @@ def _log_arguments(parser: Parser) -> None:
     )
     parser.argument("--since", "TIME", f"only what began since then: {_TIME}")
     parser.flag("-p", "--patch", help="show the diff of each entry")
+    parser.flag("--prompts", help="show only prompts, each in full")
     parser.flag("--oneline", help="show each entry on one line, without the graph")
     parser.argument(
         "-n", "N", "how many entries to show (default: 25, with --since all; 0: all)", dest="number", type=int
@@ -222,7 +230,10 @@ def log(options: argparse.Namespace) -> int:
         session_id = options.session and find_session(found, options.session)["sessionId"]
         files = [in_folder(options, path) for path in options.files] or None
         begun: set[str] = set()
-        entries = _entries(found, {"sessionId": session_id, "files": files, "renames": True}, since, number, begun)
+        about = {"sessionId": session_id, "files": files, "renames": True}
+        entries = _entries(found, about, since, 0 if options.prompts else number, begun)
+        if options.prompts:
+            entries = (entry for entry in entries if entry["kind"] == "message")
         shown = list(islice(entries, number or None))
         more = bool(number) and next(entries, None) is not None
         # afterwards: it has the session of every entry then
@@ -239,7 +250,9 @@ def log(options: argparse.Namespace) -> int:
             print(f"hint: {short(step['stepId'])} is a step: 'snapd show {short(step['stepId'])}'", file=sys.stderr)
         return DONE
     painter, width = Painter(options), terminal_width()
-    if options.patch or options.oneline:
+    if options.prompts:
+        text = "\n\n".join(_whole_prompt(entry, known, painter) for entry in shown)
+    elif options.patch or options.oneline:
         lines = [entry_line(entry, known, painter, width, now) for entry in shown]
         text = _with_diffs(painter, lines, diffs) if options.patch else "\n".join(lines)
     else:
@@ -310,6 +323,12 @@ def _diff_of(found: Backend, entry: dict[str, Any], form: Any, *, only: bool) ->
     return diff_text(ask(found, "snapshot/diff", between))
 
 
+def _whole_prompt(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]], painter: Painter) -> str:
+    name = painter.paint(printable(beginning(entry["messageId"])), "yellow")
+    head = f"{name}  {moment(entry['at']):%Y-%m-%d %H:%M}  {_agent(sessions[entry['sessionId']])}"
+    return "\n".join([head, *_prompt_lines(entry)])
+
+
 def _with_diffs(painter: Painter, lines: list[str], diffs: list[str]) -> str:
     pairs = zip(lines, diffs, strict=True)
     return "\n".join(f"{line}\n\n{painter.diff(diff)}" if diff else f"{line}\n" for line, diff in pairs).rstrip("\n")
@@ -318,10 +337,13 @@ def _with_diffs(painter: Painter, lines: list[str], diffs: list[str]) -> str:
 # -- show
 
 
-def show_step(options: argparse.Namespace) -> int:
-    """Shows a step, and what it changed as a unified diff."""
+def show_entry(options: argparse.Namespace) -> int:
+    """Shows a step, and what it changed as a unified diff; or a prompt and its steps."""
     with backend(options) as found:
-        named = _with_renames(found, find_step(found, options.what))
+        entry = find_step_or_message(found, options.what)
+        if "stepId" not in entry:
+            return _show_prompt(options, found, entry)
+        named = _with_renames(found, entry)
         parts = list(_parts(found, named))
         params: Any = {"stepId": named["stepId"], **form_of(options)}
         diff = diff_text(ask(found, "step/diff", params))
@@ -335,6 +357,32 @@ def show_step(options: argparse.Namespace) -> int:
     text = "\n".join(lines) + "\n"
     pager.show(options, f"{text}\n{painter.diff(diff)}" if diff else text)
     return DONE
+
+
+def _show_prompt(options: argparse.Namespace, found: Backend, message: dict[str, Any]) -> int:
+    listed = ask(found, "step/find", {"sessionId": message["sessionId"]})["steps"][::-1]
+    steps: list[Any] = [step for step in listed if step.get("messageId") == message["messageId"] and not is_empty(step)]
+    if options.json:
+        print_json({"message": message, "steps": steps})
+        return DONE
+    painter = Painter(options)
+    rows = {
+        "prompt": painter.paint(printable(message["messageId"]), "yellow"),
+        "session": printable(message["sessionId"]),
+        "time": f"{moment(message['at']):%Y-%m-%d %H:%M:%S}",
+        "state": message["state"],
+    }
+    lines = [f"{painter.paint(name.ljust(9), 'dim')} {value}" for name, value in rows.items()]
+    lines += ["", *_prompt_lines(message)]
+    if steps:
+        lines += ["", *(step_line(painter, step) for step in steps)]
+    pager.show(options, "\n".join(lines) + "\n")
+    return DONE
+
+
+def _prompt_lines(message: dict[str, Any]) -> list[str]:
+    text = message.get("text") or "The text of this prompt is not kept."
+    return [f"    {printable(line)}".rstrip() for line in text.splitlines()]
 
 
 def _with_renames(found: Backend, step: dict[str, Any]) -> dict[str, Any]:
