@@ -15,7 +15,7 @@ from snapd.cli.terminal.naming import (
     short,
     step_name,
 )
-from snapd.cli.terminal.output import count_words, letter_of, printable
+from snapd.cli.terminal.output import agent_style, count_words, letter_of, printable
 from snapd.cli.terminal.plans import operation_name
 from snapd.cli.terminal.reasons import sharing
 from snapd.cli.terminal.times import day, lasting, moment
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from snapd.cli.terminal.output import Painter
 
-_STYLES = ("cyan", "magenta", "yellow", "green", "blue")
 _FOLDER = "dim"
 _MARKS = {"open": "◎", "partly": "◐"}
 """Of a step, by its state."""
@@ -242,7 +241,7 @@ class _Picture:
     def _begin_lane(self, session_id: str) -> None:
         if session_id in self._lanes:
             return
-        self._styles.setdefault(session_id, _STYLES[len(self._styles) % len(_STYLES)])
+        self._styles[session_id] = agent_style(self._sessions[session_id])
         if None in self._lanes:
             self._lanes[self._lanes.index(None)] = session_id
         else:

@@ -32,7 +32,7 @@ from snapd.cli.terminal.naming import (
     short,
     step_name,
 )
-from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
+from snapd.cli.terminal.output import Painter, agent_style, print_json, printable, step_line, summary
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.reasons import STYLES, not_in_snapshots, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
@@ -446,7 +446,9 @@ def entry_line(
     when = moment(entry["at"])
     clock = f"{when:%H:%M}" if when.date() == now.date() else f"{when.day} {when:%b}"
     start = [(pad(name, _NAME_ROOM), "yellow" if entry["kind"] == "step" else "dim"), (pad(clock, _WHEN), "dim")]
-    author = (cell(who, _WHO, width), "dim" if entry["kind"] in ("user", "message") else "cyan")
+    session = sessions.get(entry["step"]["sessionId"] if entry["kind"] == "step" else entry.get("sessionId", ""))
+    is_agent = session is not None and entry["kind"] != "message"
+    author = (cell(who, _WHO, width), agent_style(session) if is_agent else "dim")
     count = (" ".join(f"{sign}{_total(entry, key)}" for sign, key in _COUNTED), "")
     counted = [count] if entry["files"] and not _is_counted(entry) else []
     # what a narrow terminal goes without: first who it was, then how much
