@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from snapd.model.errors import SnapdError
 from snapd.wire.errors import ERRORS
+from snapd.wire.words import ERROR_TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,5 +78,5 @@ def problem(error: SnapdError, headers: Mapping[str, str] | None = None) -> Resp
 
 
 def _title(kind: str) -> str:
-    """The words of a kind: `unknownSession` is "Unknown session"."""
-    return re.sub("[A-Z]", lambda letter: f" {letter[0].lower()}", kind).capitalize()
+    """A heading for a kind; of one that only HTTP has, its own words: `readOnly` is "read only"."""
+    return ERROR_TITLES.get(kind) or re.sub("[A-Z]", lambda letter: f" {letter[0].lower()}", kind)

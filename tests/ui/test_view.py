@@ -245,7 +245,7 @@ async def test_a_hunk_is_taken_back(client: Client, project: str) -> None:
         await view.answer("y", "Take back hunk 2 of basket.py")
         await view.until(lambda: view.messages, "the outcome")
         assert read(project, "basket.py") == numbered(40, l3=b"three")
-        await view.until(lambda: any("Took back hunks of basket.py" in row for row in view.rows), "the operation")
+        await view.until(lambda: any("Reverted parts of basket.py" in row for row in view.rows), "the operation")
 
 
 async def test_no_hunk_of_another_row_is_taken_back(

@@ -22,7 +22,7 @@ from snapd.cli.terminal.output import Painter, counted, print_json, size, summar
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.times import day, local_now, moment
 from snapd.model.errors import InvalidParams
-from snapd.wire.words import reason_text
+from snapd.wire.words import OPERATIONS, SNAPSHOT_KINDS, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,28 +31,12 @@ if TYPE_CHECKING:
 
     from snapd.backend import Backend
     from snapd.cli.parsing.usage import Parser
+    from snapd.wire.message import Message
     from snapd.wire.session import Step
     from snapd.wire.snapshot import TakenSnapshot
 
 _WIDE = 60
 """The width in columns from which the number of files is shown."""
-_REASONS = {
-    "track": "asked for",
-    "begin": "before step",
-    "end": "after step",
-    "message": "at a message",
-    "before": "before files were brought back",
-    "after": "after files were brought back",
-    "look": "looked at",
-}
-_OPERATIONS = {
-    "restore": "a restore",
-    "revert": "a revert",
-    "undo": "an undo",
-    "redo": "a redo",
-    "unrevert": "an unrevert",
-    "hunks": "a revert of hunks",
-}
 
 
 def _track_arguments(parser: Parser) -> None:
@@ -135,23 +119,38 @@ class ShownStep(Answer):
     diff: Annotated[str, "What it changed, as a unified diff."]
 
 
+class ShownPrompt(Answer):
+    """A prompt, as `show` prints it."""
+
+    message: Annotated[Message, "The prompt."]
+    steps: Annotated[list[Step], "Its steps, oldest first, without the empty ones."]
+
+
 def _show_arguments(parser: Parser) -> None:
     looking(parser)
     parser.argument(
         "what",
-        "FILE@SNAPSHOT | STEP",
-        "a file and the snapshot to read it from, such as a.py@last or a.py@@2h; or a step that 'snapd log' shows",
+        "FILE@SNAPSHOT | STEP | PROMPT",
+        "a file and the snapshot to read it from, such as a.py@last or a.py@@2h; or a step or a prompt that "
+        "'snapd log' shows",
     )
 
 
-@Command("show", "every day", _show_arguments, answer="FileAtResult | ShownStep", example="show {step}", shows=True)
+@Command(
+    "show",
+    "every day",
+    _show_arguments,
+    answer="FileAtResult | ShownStep | ShownPrompt",
+    example="show {step}",
+    shows=True,
+)
 def show(options: argparse.Namespace) -> int:
-    """Show a step and its diff, or print a file as it was."""
+    """Show a step and its diff or a whole prompt, or print a file as it was."""
     named = split_file(options.what)
     if named is None:
-        from .log import show_step
+        from .log import show_entry
 
-        return show_step(options)
+        return show_entry(options)
     file, word = named
     if not file:
         raise InvalidParams(
@@ -286,10 +285,11 @@ def _count_of(taken: dict[str, Any]) -> str:
 
 
 def _reason(taken: dict[str, Any]) -> str:
-    # a newer daemon may know more reasons
-    words = [_REASONS.get(taken["kind"], taken["kind"])]
+    # a newer daemon may know more of both
+    words = [SNAPSHOT_KINDS.get(taken["kind"], taken["kind"])]
     if "operation" in taken:
-        words = [taken["kind"], _OPERATIONS.get(taken["operation"], taken["operation"])]
+        operation = taken["operation"]
+        words.append(OPERATIONS[operation].noun if operation in OPERATIONS else operation)
     if "stepId" in taken:
         words.append(short(taken["stepId"]))
     if taken.get("agent"):

@@ -12,8 +12,7 @@ from snapd.cli.requests.folder import known_around
 from snapd.cli.requests.names import find_session_or_step
 from snapd.cli.requests.operation import operate
 from snapd.cli.terminal.filenames import printable
-from snapd.cli.terminal.layout import one_line
-from snapd.cli.terminal.naming import short
+from snapd.cli.terminal.naming import agent_name, session_name, short
 from snapd.cli.terminal.output import Painter, counted, print_json
 from snapd.cli.terminal.reasons import STYLES, signature_words
 from snapd.model.errors import InvalidParams
@@ -37,7 +36,7 @@ def _tell_fetched(options: argparse.Namespace, result: SessionFetchResult, nothi
         return DONE
     painter = Painter(options)
     for session in result["sessions"]:
-        said = " ".join(filter(None, (one_line(session.get("agent")), one_line(session.get("title")))))
+        said = " ".join(filter(None, (agent_name(session), session_name(session))))
         steps = counted(session["stepCount"], "step")
         name = painter.paint(printable(short(session["sessionId"])), "yellow")
         signed = f", {_signed(painter, session['signature'])}" if "signature" in session else ""

@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.layout import UNLIMITED, aligned, columns, fit, fit_title, one_line, pad
-from snapd.cli.terminal.naming import beginning, prompt_of, said_of, short, step_name
-from snapd.cli.terminal.output import count_words, letter_of, printable
+from snapd.cli.terminal.naming import (
+    agent_name,
+    beginning,
+    command_of,
+    prompt_of,
+    said_of,
+    session_name,
+    short,
+    step_name,
+)
+from snapd.cli.terminal.output import agent_style, count_words, letter_of, printable
 from snapd.cli.terminal.plans import operation_name
 from snapd.cli.terminal.reasons import sharing
 from snapd.cli.terminal.times import day, lasting, moment
@@ -17,7 +26,6 @@ if TYPE_CHECKING:
 
     from snapd.cli.terminal.output import Painter
 
-_STYLES = ("cyan", "magenta", "yellow", "green", "blue")
 _FOLDER = "dim"
 _MARKS = {"open": "◎", "partly": "◐"}
 """The marks of steps, by state."""
@@ -157,6 +165,8 @@ class _Picture:
         said = _said(step) if file is None else _tool(step)
         texts += [(text, "dim" if undone else plain) for text, plain in said]
         ahead = len(texts)
+        if ran := command_of(step):
+            texts.append((f"{ran}  ", "dim"))
         if step.get("parentStepId"):
             texts.append((f"part of {short(step['parentStepId'])}  ", "dim"))
         if undone:
@@ -230,19 +240,19 @@ class _Picture:
     def _begin_lane(self, session_id: str) -> None:
         if session_id in self._lanes:
             return
-        self._styles.setdefault(session_id, _STYLES[len(self._styles) % len(_STYLES)])
+        self._styles[session_id] = agent_style(self._sessions[session_id])
         if None in self._lanes:
             self._lanes[self._lanes.index(None)] = session_id
         else:
             self._lanes.append(session_id)
         session = self._sessions[session_id]
         style = self._styles[session_id]
-        texts = [(f"{one_line(session.get('agent')) or 'session'}  ", f"bold {style}")]
+        texts = [(f"{agent_name(session) or 'session'}  ", f"bold {style}")]
         if session_id != session.get("agent"):
             texts.append((f"{printable(short(session_id))}  ", "dim"))
         if "endedAt" not in session:
             texts.append(("open  ", "green"))
-        texts.append((one_line(session.get("title")), ""))
+        texts.append((session_name(session), ""))
         cells = self._running()
         cells[self._lanes.index(session_id) + 1] = ("╭", style)
         self._rows.append(_Row("", cells, texts))

@@ -10,16 +10,34 @@ from typing import TYPE_CHECKING, Any
 from snapd.cli.exit_codes import DONE
 from snapd.cli.parsing.command import SESSION, Answer, Command, looking
 from snapd.cli.requests.connection import ask, backend, in_folder, pages
-from snapd.cli.requests.names import all_sessions, file_of, find_session, find_step, listed_sessions
+from snapd.cli.requests.names import (
+    all_sessions,
+    file_of,
+    find_session,
+    find_step,
+    find_step_or_message,
+    listed_sessions,
+)
 from snapd.cli.requests.snapshots import first_second
 from snapd.cli.terminal import pager
 from snapd.cli.terminal.layout import aligned, cell, columns, fit, one_line, pad, terminal_width
-from snapd.cli.terminal.naming import beginning, changed, is_noise, prompt_of, said_of, short, step_name
-from snapd.cli.terminal.output import Painter, print_json, printable, step_line, summary
+from snapd.cli.terminal.naming import (
+    agent_name,
+    beginning,
+    changed,
+    command_of,
+    prompt_of,
+    said_of,
+    session_name,
+    short,
+    step_name,
+)
+from snapd.cli.terminal.output import Painter, agent_style, print_json, printable, step_line, summary
 from snapd.cli.terminal.pager import diff_text, form_of
 from snapd.cli.terminal.reasons import STYLES, not_in_snapshots, signature_word, signature_words
 from snapd.cli.terminal.times import ago, local_now, moment
 from snapd.model.errors import InvalidParams, UnknownStep
+from snapd.wire.words import is_empty
 
 from .graph import draw
 
@@ -33,7 +51,7 @@ if TYPE_CHECKING:
     from snapd.cli.parsing.usage import Parser
     from snapd.wire.session import Session
 
-_HEADINGS = ("session", "agent", "title", "started", "steps", "undo", "redo", "")
+_HEADINGS = ("session", "agent", "name", "started", "steps", "undo", "redo", "")
 _TITLE = 2
 _NUMBERS = frozenset({4, 5, 6})
 _LESS_WANTED = (6, 5, 4, 1, 3, 2)
@@ -109,8 +127,8 @@ def _least(widths: dict[int, int]) -> int:
 def _cells(session: dict[str, Any], now: datetime) -> tuple[str, ...]:
     return (
         printable(short(session["sessionId"])),
-        one_line(session.get("agent")),
-        one_line(session.get("title")),
+        agent_name(session),
+        session_name(session),
         ago(moment(session["startedAt"]), now),
         str(session["stepCount"]),
         str(session["undoable"]),
@@ -172,6 +190,7 @@ def _log_arguments(parser: Parser) -> None:
     )
     parser.argument("--since", "TIME", f"only what began since then: {_TIME}")
     parser.flag("-p", "--patch", help="show the diff of each entry")
+    parser.flag("--prompts", help="show only prompts, each in full")
     parser.flag("--oneline", help="show each entry on one line, without the graph")
     parser.argument(
         "-n", "N", "how many entries to show (default: 25, with --since all; 0: all)", dest="number", type=int
@@ -204,7 +223,10 @@ def log(options: argparse.Namespace) -> int:
         session_id = options.session and find_session(found, options.session)["sessionId"]
         files = [in_folder(options, path) for path in options.files] or None
         begun: set[str] = set()
-        entries = _entries(found, {"sessionId": session_id, "files": files, "renames": True}, since, number, begun)
+        about = {"sessionId": session_id, "files": files, "renames": True}
+        entries = _entries(found, about, since, 0 if options.prompts else number, begun)
+        if options.prompts:
+            entries = (entry for entry in entries if entry["kind"] == "message")
         shown = list(islice(entries, number or None))
         more = bool(number) and next(entries, None) is not None
         # afterwards: it has the session of every entry then
@@ -221,7 +243,9 @@ def log(options: argparse.Namespace) -> int:
             print(f"hint: {short(step['stepId'])} is a step: 'snapd show {short(step['stepId'])}'", file=sys.stderr)
         return DONE
     painter, width = Painter(options), terminal_width()
-    if options.patch or options.oneline:
+    if options.prompts:
+        text = "\n\n".join(_whole_prompt(entry, known, painter) for entry in shown)
+    elif options.patch or options.oneline:
         lines = [entry_line(entry, known, painter, width, now) for entry in shown]
         text = _with_diffs(painter, lines, diffs) if options.patch else "\n".join(lines)
     else:
@@ -248,7 +272,7 @@ def _entries(
         step = entry.get("step")
         if step is not None and step["index"] == 0:
             begun.add(step["sessionId"])
-        if step is None or not is_noise(step):
+        if step is None or not is_empty(step):
             yield entry
 
 
@@ -288,6 +312,12 @@ def _diff_of(found: Backend, entry: dict[str, Any], form: Any, *, only: bool) ->
     return diff_text(ask(found, "snapshot/diff", between))
 
 
+def _whole_prompt(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]], painter: Painter) -> str:
+    name = painter.paint(printable(beginning(entry["messageId"])), "yellow")
+    head = f"{name}  {moment(entry['at']):%Y-%m-%d %H:%M}  {_agent(sessions[entry['sessionId']])}"
+    return "\n".join([head, *_prompt_lines(entry)])
+
+
 def _with_diffs(painter: Painter, lines: list[str], diffs: list[str]) -> str:
     pairs = zip(lines, diffs, strict=True)
     return "\n".join(f"{line}\n\n{painter.diff(diff)}" if diff else f"{line}\n" for line, diff in pairs).rstrip("\n")
@@ -296,10 +326,13 @@ def _with_diffs(painter: Painter, lines: list[str], diffs: list[str]) -> str:
 # -- show
 
 
-def show_step(options: argparse.Namespace) -> int:
-    """Shows a step, and what it changed as a unified diff."""
+def show_entry(options: argparse.Namespace) -> int:
+    """Shows a step, and what it changed as a unified diff; or a prompt and its steps."""
     with backend(options) as found:
-        named = _with_renames(found, find_step(found, options.what))
+        entry = find_step_or_message(found, options.what)
+        if "stepId" not in entry:
+            return _show_prompt(options, found, entry)
+        named = _with_renames(found, entry)
         parts = list(_parts(found, named))
         params: Any = {"stepId": named["stepId"], **form_of(options)}
         diff = diff_text(ask(found, "step/diff", params))
@@ -313,6 +346,32 @@ def show_step(options: argparse.Namespace) -> int:
     text = "\n".join(lines) + "\n"
     pager.show(options, f"{text}\n{painter.diff(diff)}" if diff else text)
     return DONE
+
+
+def _show_prompt(options: argparse.Namespace, found: Backend, message: dict[str, Any]) -> int:
+    listed = ask(found, "step/find", {"sessionId": message["sessionId"]})["steps"][::-1]
+    steps: list[Any] = [step for step in listed if step.get("messageId") == message["messageId"] and not is_empty(step)]
+    if options.json:
+        print_json({"message": message, "steps": steps})
+        return DONE
+    painter = Painter(options)
+    rows = {
+        "prompt": painter.paint(printable(message["messageId"]), "yellow"),
+        "session": printable(message["sessionId"]),
+        "time": f"{moment(message['at']):%Y-%m-%d %H:%M:%S}",
+        "state": message["state"],
+    }
+    lines = [f"{painter.paint(name.ljust(9), 'dim')} {value}" for name, value in rows.items()]
+    lines += ["", *_prompt_lines(message)]
+    if steps:
+        lines += ["", *(step_line(painter, step) for step in steps)]
+    pager.show(options, "\n".join(lines) + "\n")
+    return DONE
+
+
+def _prompt_lines(message: dict[str, Any]) -> list[str]:
+    text = message.get("text") or "The text of this prompt is not kept."
+    return [f"    {printable(line)}".rstrip() for line in text.splitlines()]
 
 
 def _with_renames(found: Backend, step: dict[str, Any]) -> dict[str, Any]:
@@ -346,9 +405,10 @@ def _details(painter: Painter, step: dict[str, Any], signature: dict[str, Any] |
         "step": painter.paint(step["stepId"], "yellow"),
         "session": printable(step["sessionId"]),
         "signed": "" if signature is None else painter.paint(signature_words(signature), STYLES[signature["state"]]),
-        "agent": one_line(step.get("agent")),
+        "agent": agent_name(step),
         "tool": one_line(step.get("tool")),
         "about": one_line(step.get("description")),
+        "ran": "\n          ".join(printable(line) for line in step.get("command", "").splitlines()),
         "changed": "" if said_of(step) else changed(step.get("files") or ()),
         "message": one_line(step.get("messageId")),
         "part": one_line(step.get("partId")),
@@ -375,7 +435,9 @@ def entry_line(
     when = moment(entry["at"])
     clock = f"{when:%H:%M}" if when.date() == now.date() else f"{when.day} {when:%b}"
     start = [(pad(name, _NAME_ROOM), "yellow" if entry["kind"] == "step" else "dim"), (pad(clock, _WHEN), "dim")]
-    author = (cell(who, _WHO, width), "dim" if entry["kind"] in ("user", "message") else "cyan")
+    session = sessions.get(entry["step"]["sessionId"] if entry["kind"] == "step" else entry.get("sessionId", ""))
+    is_agent = session is not None and entry["kind"] != "message"
+    author = (cell(who, _WHO, width), agent_style(session) if is_agent else "dim")
     count = (" ".join(f"{sign}{_total(entry, key)}" for sign, key in _COUNTED), "")
     counted = [count] if entry["files"] and not _is_counted(entry) else []
     # what a narrow terminal goes without: first who it was, then how much
@@ -398,7 +460,8 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
     """Returns the id of an entry, who did it, and what it was."""
     if entry["kind"] == "step":
         step = entry["step"]
-        return short(step["stepId"]), _agent(sessions[step["sessionId"]]), step_name(step)
+        what = f"{step_name(step)}  {command_of(step)}".rstrip()
+        return short(step["stepId"]), _agent(sessions[step["sessionId"]]), what
     if entry["kind"] == "message":
         return printable(beginning(entry["messageId"])), "you", prompt_of(entry)
     # nothing but the snapshot after it names it
@@ -411,7 +474,7 @@ def _words(entry: dict[str, Any], sessions: Mapping[str, dict[str, Any]]) -> tup
 
 
 def _agent(session: dict[str, Any]) -> str:
-    return one_line(session.get("agent")) or printable(short(session["sessionId"]))
+    return agent_name(session) or printable(short(session["sessionId"]))
 
 
 def _total(entry: dict[str, Any], key: str) -> int:

@@ -17,7 +17,7 @@ from snapd.cli.requests.connection import ask, backend, pages
 from snapd.cli.requests.folder import folder_of
 from snapd.cli.requests.names import all_sessions, find_session_or_step
 from snapd.cli.terminal.filenames import shell_name
-from snapd.cli.terminal.naming import said_of, short
+from snapd.cli.terminal.naming import said_of, session_name, short
 from snapd.cli.terminal.output import Painter, print_json, printable, summary
 from snapd.core.compare.text import is_binary
 from snapd.model.errors import InvalidParams
@@ -220,8 +220,8 @@ def _otherwise(found: Backend, session_ids: Iterable[str], owners: Iterable[Owne
     names = dict.fromkeys((*session_ids, *(owner.session_id for owner in owners)))
     sessions = [known[name] for name in names if name in known]
     for session in sessions:
-        if session.get("title"):
-            return str(session["title"])
+        if name := session_name(session):
+            return name
     agents = list(dict.fromkeys(session["agent"] for session in sessions if session.get("agent")))
     return f"Changes by {' and '.join(agents)}" if agents else "Changes by an agent"
 

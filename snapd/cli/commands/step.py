@@ -56,6 +56,7 @@ def _begin_arguments(parser: Parser) -> None:
     parser.argument("--agent", "NAME", "the agent of a new session")
     parser.argument("--tool", "NAME", "the tool that the step uses")
     parser.argument("--description", "TEXT", "what the step does")
+    parser.argument("--command", "TEXT", "the command that the step runs", dest="ran")
     parser.argument("--message", "ID", "the message that the step belongs to")
     parser.argument("--part", "ID", "the part of that message")
     parser.argument("--parent", "STEP", "the step that this one is a part of")
@@ -112,6 +113,7 @@ def _begin(options: argparse.Namespace) -> int:
             "partId": options.part,
             "tool": options.tool,
             "description": options.description,
+            "command": options.ran,
             # this command is gone before the agent begins to work
             "detached": True,
         }

@@ -12,8 +12,8 @@ from snapd_client.notifications import DISCONNECTED, RECONNECTED, UNREACHABLE
 from snapd.cli.parsing.command import Command, common
 from snapd.cli.requests.connection import connected
 from snapd.cli.requests.folder import folder_of
-from snapd.cli.terminal.layout import UNLIMITED, cell, columns, fit, fit_title, one_line, terminal_width
-from snapd.cli.terminal.naming import changed, learn, said_of, short, step_name
+from snapd.cli.terminal.layout import UNLIMITED, cell, columns, fit, fit_title, terminal_width
+from snapd.cli.terminal.naming import agent_name, changed, learn, said_of, session_name, short, step_name
 from snapd.cli.terminal.output import Painter, count_words, counts, letter_of, print_error, printable
 from snapd.cli.terminal.times import local_now
 from snapd.model.errors import IoError, SnapdError
@@ -153,7 +153,7 @@ class EventLines:
         if self._sessions.get(session["sessionId"]) == is_over:
             return
         self._sessions[session["sessionId"]] = is_over
-        said = [printable(short(session["sessionId"])), one_line(session.get("title"))]
+        said = [printable(short(session["sessionId"])), session_name(session)]
         verb = "session ended" if is_over else "session began"
         yield self._line(_agent(session), "over" if is_over else "session", " ".join([verb, *filter(None, said)]))
 
@@ -246,4 +246,4 @@ class EventLines:
 
 
 def _agent(session: dict[str, Any]) -> str:
-    return one_line(session.get("agent")) or printable(short(session["sessionId"]))
+    return agent_name(session) or printable(short(session["sessionId"]))

@@ -10,10 +10,11 @@ from snapd.cli.requests.folder import folder_of, is_known
 from snapd.cli.requests.names import find_step
 from snapd.cli.requests.snapshots import find_snapshot
 from snapd.cli.terminal.layout import one_line
-from snapd.cli.terminal.naming import beginning, is_noise, learn, prompt_of, short
+from snapd.cli.terminal.naming import agent_name, beginning, learn, prompt_of, session_name, short
 from snapd.cli.terminal.times import ago, clock, local_now, moment
 from snapd.locations import Locations
 from snapd.model.errors import SnapdError
+from snapd.wire.words import is_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -55,8 +56,8 @@ class DaemonCandidates:
             sessions = found.request("session/list", {})["sessions"]
             learn(found, sessions)
             for session in sessions[::-1]:
-                said = (session.get("agent"), session.get("title"), ago(moment(session["startedAt"]), local_now()))
-                yield f"{short(session['sessionId'])} ", ", ".join(one_line(text) for text in said if text)
+                said = (agent_name(session), session_name(session), ago(moment(session["startedAt"]), local_now()))
+                yield f"{short(session['sessionId'])} ", ", ".join(filter(None, said))
 
         return self._asked(ask)
 
@@ -171,7 +172,7 @@ def _steps(found: Backend, word: str) -> Iterator[Candidate]:
     now = local_now()
     steps = found.request("step/find", {"prefix": word, "limit": _LOOKED_AT})["steps"]
     # a word that is all but a whole name may mean a step that changed nothing
-    worthy = [step for step in steps if not is_noise({"files": [], **step})] or steps
+    worthy = [step for step in steps if not is_empty(step)] or steps
     learn(found, worthy[:_SHOWN])
     for step in worthy[:_SHOWN]:
         said = " ".join(one_line(step[key]) for key in ("agent", "tool", "description") if step.get(key))

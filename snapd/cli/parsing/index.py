@@ -53,7 +53,7 @@ INDEX = {
     "serve": Entry("serve", "snapd itself", "run the daemon in the foreground"),
     "session": Entry("step", "connect agents", "end a session, from the hooks of an agent"),
     "sessions": Entry("log", "look closer", "list the sessions of agents"),
-    "show": Entry("diff", "every day", "show a step and its diff, or print a file as it was"),
+    "show": Entry("diff", "every day", "show a step and its diff or a whole prompt, or print a file as it was"),
     "snapshots": Entry("diff", "look closer", "list the snapshots: when, and why"),
     "stage": Entry(
         "stage", "try and commit", "put what steps changed, and nothing else, into the git index for the next commit"

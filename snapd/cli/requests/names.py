@@ -97,6 +97,19 @@ def find_message(found: Backend, word: str, session_id: str | None = None) -> di
     return dict(matching[_only(list(matching), word, "message")])
 
 
+def find_step_or_message(found: Backend, word: str) -> dict[str, Any]:
+    """The step that a word stands for, else the message; only a step has a `stepId`. Raises as `find_step`."""
+    try:
+        return find_step(found, word)
+    except (InvalidParams, UnknownStep):
+        is_any = word not in ("", "last") and ask(found, "session/messages", {"prefix": word, "limit": 1})["messages"]
+        # the beginning of several steps is not taken for a message
+        is_step = set(word) <= HEXADECIMAL and ask(found, "step/find", {"prefix": word, "limit": 1})["steps"]
+        if not is_any or is_step:
+            raise
+    return find_message(found, word)
+
+
 def step_id(found: Backend, word: str) -> str:
     """Returns the id of the step that a word stands for; a full id needs no request. Raises like `find_step`."""
     return word if len(word) == LONGEST and is_made(word) else str(find_step(found, word)["stepId"])

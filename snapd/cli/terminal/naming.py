@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from snapd.wire.words import agent_title
+
 from .filenames import printable
 from .layout import one_line
 
@@ -38,20 +40,27 @@ def said_of(step: dict[str, Any]) -> str:
     return " ".join(filter(None, (one_line(step.get("tool")), one_line(step.get("description")))))
 
 
+def command_of(step: dict[str, Any]) -> str:
+    """The command that a step ran, as at a prompt of a shell; empty if none is recorded, or if the title is it."""
+    command = one_line(step.get("command"))
+    return f"$ {command}" if command and command != one_line(step.get("description")) else ""
+
+
 def prompt_of(message: Any) -> str:
     """Returns the prompt of a message on one line, or "a prompt" if its text is not kept."""
     return one_line(message.get("text")) or "a prompt"
 
 
-def is_noise(step: dict[str, Any]) -> bool:
-    """Whether a step can be left out: it changed nothing, and is a tool call or has no description.
+def agent_name(answer: Any) -> str:
+    """The agent of a session or a step, as people call it; empty if it has none."""
+    return one_line(answer.get("agent"))
 
-    Agents also call tools to read, and `snapd run` begins a step in advance. A step that was reported late may have
-    changed something before that.
-    """
-    if step["state"] == "open" or step["files"] or "uncaptured" in step or "late" in step:
-        return False
-    return "partId" in step or not any(name in step for name in ("tool", "description", "messageId"))
+
+def session_name(session: Any) -> str:
+    """The name of a session beside its agent and its id; empty if it only repeats one of them."""
+    name, session_id, agent = session["name"], session["sessionId"], session.get("agent") or ""
+    repeated = (session_id, f"session {session_id[:8]}", agent, agent_title(agent))
+    return "" if name in repeated else one_line(name)
 
 
 def changed(files: Sequence[dict[str, Any]]) -> str:

@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from snapd.wire.words import agent_colour
+
 from . import errors
 from .filenames import STYLE
 from .filenames import printable as printable
@@ -55,8 +57,9 @@ class Painter:
         self._on = wanted == "always" or (wanted == "auto" and terminal)
 
     def paint(self, text: str, style: str) -> str:
-        """Returns the text in a style."""
-        return f"{self._escape}[{_STYLES[style]}m{text}{self._escape}[0m" if self._on else text
+        """Returns the text in a style: a word, or the number of a colour among the 256 of terminals."""
+        code = f"38;5;{style}" if style.isdecimal() else _STYLES[style]
+        return f"{self._escape}[{code}m{text}{self._escape}[0m" if self._on else text
 
     def diff(self, text: str) -> str:
         """Colours the lines of a unified diff by their kind."""
@@ -73,6 +76,11 @@ class Painter:
             style = _HUNK_STYLES.get(line[:1]) if in_hunk else "bold"
             lines.append(self.paint(line, style) if style and line else line)
         return "\n".join(lines)
+
+
+def agent_style(session: Any) -> str:
+    """The style of the agent of a session; of one without an agent, one by its id."""
+    return str(agent_colour(session.get("agent") or session["sessionId"]).terminal)
 
 
 def summary(painter: Painter, diffs: Iterable[dict[str, Any]], width: int | None = None) -> str:

@@ -8,7 +8,7 @@ import attrs
 
 from snapd.cli.requests.names import file_of
 from snapd.cli.requests.pending import as_a_whole
-from snapd.cli.terminal.layout import one_line
+from snapd.cli.terminal.naming import agent_name, command_of, session_name
 from snapd.cli.terminal.output import LETTERS, printable
 
 from .labels import agents_of, sentence, steps_behind, title_of
@@ -88,7 +88,9 @@ def _heading(entry: dict[str, Any]) -> list[Line]:
     step = entry.get("step")
     if step is None:
         return [Line("note", sentence(entry))]
-    lines = [Line("note", f"{step['stepId']}  {one_line(step.get('agent'))}  {title_of(step)}")]
+    lines = [Line("note", f"{step['stepId']}  {agent_name(step)}  {title_of(step)}")]
+    if ran := command_of(step):
+        lines.append(Line("note", ran))
     if step["state"] == "open":
         lines.append(Line("note", "This step is open. What changed in the folder since it began, whoever did it:"))
     elif not entry["files"]:
@@ -134,8 +136,8 @@ def _session(ask: Ask, session: dict[str, Any]) -> Iterator[list[Line]]:
     """What a session is, and the sum of what its applied steps changed."""
     said = {
         "session": printable(session["sessionId"]),
-        "agent": one_line(session.get("agent")),
-        "title": one_line(session.get("title")),
+        "agent": agent_name(session),
+        "name": session_name(session),
         "steps": f"{session['stepCount']}: {session['undoable']} to undo, {session['redoable']} to redo",
     }
     yield [Line("note", f"{name:9}{value}") for name, value in said.items() if value]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from snapd.cli.terminal.layout import one_line
-from snapd.cli.terminal.naming import prompt_of, short
+from snapd.cli.terminal.naming import agent_name, prompt_of, session_name, short
 from snapd.cli.terminal.output import LETTERS, printable
 from snapd.cli.terminal.times import moment
+from snapd.wire.words import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
 
 _MARKS = {"open": ("◎", "green"), "applied": ("●", "cyan"), "partly": ("◐", "yellow"), "undone": ("○", "dim")}
 _STATES = {"open": ("open", "green"), "partly": ("partly undone", "yellow"), "undone": ("undone", "dim")}
-_OPERATIONS = {
-    "restore": "Restored",
-    "revert": "Brought back",
-    "undo": "Undid",
-    "redo": "Redid",
-    "unrevert": "Brought back",
-    "hunks": "Took back hunks of",
-}
 _MOST_STEPS = 3
 """Steps that are named of those that made a change."""
 _UNITS = ((60, "s"), (60, "m"), (24, "h"), (7, "d"))
@@ -61,9 +54,9 @@ def _said(row: Row, now: datetime) -> Spans:
 
 def _session(row: Row, now: datetime) -> Spans:
     session = row.shows
-    title = one_line(session.get("title"))
-    spans = [(f"{one_line(session.get('agent')) or 'session'} ", "bold")]
-    spans.append((f"{title} " if title else f"{printable(short(session['sessionId']))} ", "" if title else "dim"))
+    name = session_name(session)
+    spans = [(f"{agent_name(session) or 'session'} ", "bold")]
+    spans.append((f"{name} " if name else f"{printable(short(session['sessionId']))} ", "" if name else "dim"))
     if "endedAt" not in session:
         spans.append(("open ", "green"))
     steps = session["stepCount"]
@@ -97,7 +90,7 @@ def sentence(entry: dict[str, Any]) -> str:
     if entry["kind"] == "user":
         return f"{'Somebody' if 'unknown' in entry else 'You'} changed {what(entry['files'])}"
     names = ", ".join(short(name) for name in entry.get("steps") or ())
-    return f"{_OPERATIONS[entry['kind']]} {names or what(entry['files'])}"
+    return f"{OPERATIONS[entry['kind']].past.capitalize()} {names or what(entry['files'])}"
 
 
 def title_of(step: dict[str, Any]) -> str:
@@ -166,4 +159,4 @@ def steps_behind(history: History, owners: Sequence[dict[str, Any]]) -> list[str
 
 def _agent(history: History, owner: dict[str, Any]) -> str:
     session = history.sessions.get(owner["sessionId"], {})
-    return one_line(session.get("agent")) or printable(short(owner["sessionId"]))
+    return agent_name(session) or printable(short(owner["sessionId"]))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from snapd.cli.terminal.naming import is_noise
+from snapd.wire.words import is_empty
 
 from .history import key_of, session_of
 
@@ -84,7 +84,7 @@ def _groups(history: History, turned: Collection[Key], words: str) -> Iterator[R
             continue
         if entry["kind"] == "step" and entry["step"]["index"] == 0:
             first[session_id] = at
-        if "step" not in entry or not is_noise(entry["step"]):
+        if "step" not in entry or not is_empty(entry["step"]):
             steps.setdefault(session_id, []).append(entry)
     sessions = [session for session in history.sessions.values() if _is_shown(session, steps)]
     begun = 0
@@ -127,7 +127,7 @@ def _group(
     words: str,
 ) -> Iterator[Row]:
     """The row of a session, or of what was between two, and those below it."""
-    if words and not _has(words, *(str(shows.get(name, "")) for name in ("sessionId", "agent", "title"))):
+    if words and not _has(words, *(str(shows.get(name, "")) for name in ("sessionId", "agent", "name"))):
         entries = [entry for entry in entries if _is_about(entry, words)]
         if not entries:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapd.wire.words import reason_text
+from snapd.wire.words import OUTCOMES, reason_text
 
 from .results import MAX_DIFF, MAX_FILES
 
@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 
 _LISTED = 10
 """How many files of an entry the text of a list has."""
-_WILL = {
-    "restored": "restore",
-    "deleted": "delete",
-    "merged": "merge",
-    "conflict": "leave, in conflict",
-    "kept": "keep",
-    "skipped": "skip",
-    "unchanged": "leave as it is",
-    "failed": "fail",
-}
 
 
 def cut(diff: str) -> tuple[str, str | None]:
@@ -179,7 +169,7 @@ def _file_line(row: FileChange) -> str:
 
 def _outcome_line(row: FileOutcome, *, is_done: bool) -> str:
     reason = f" ({reason_text(row.reason, row.branch and _shown(row.branch))})" if row.reason is not None else ""
-    return f"{row.outcome if is_done else _WILL[row.outcome]}: {_shown(row.file)}{reason}"
+    return f"{row.outcome if is_done else OUTCOMES[row.outcome].planned}: {_shown(row.file)}{reason}"
 
 
 def _shown(text: str) -> str:

@@ -61,8 +61,15 @@ def event(kind: str, at: str, files: list[dict[str, Any]], **more: Any) -> dict[
 def session(name: str, agent: str | None = None, title: str | None = None, **more: Any) -> dict[str, Any]:
     said = {"agent": agent, "title": title}
     given = {key: value for key, value in said.items() if value is not None}
-    counts = {"stepCount": 3, "undoable": 2, "redoable": 1}
-    return {"sessionId": name, "startedAt": "2026-11-21T14:00:00.000Z", **counts, **given, **more}
+    counts = {"stepCount": 3, "undoable": 2, "redoable": 1, "name": title or agent or name}
+    return {
+        "sessionId": name,
+        "name": title or agent or name,
+        "startedAt": "2026-11-21T14:00:00.000Z",
+        **counts,
+        **given,
+        **more,
+    }
 
 
 SESSIONS = {
@@ -114,12 +121,12 @@ def test_the_picture() -> None:
 
 def test_colours_change_nothing_else() -> None:
     coloured = draw(HISTORY, SESSIONS, plain("always"), 80, NOW)
-    assert re.sub(r"\033\[[0-9]+m", "", coloured) == PICTURE
+    assert re.sub(r"\033\[[0-9;]+m", "", coloured) == PICTURE
     lines = coloured.split("\n")
     # a step that was undone is dim as a whole, and so is what the user did
     assert set(re.findall(r"\033\[([0-9]+)m", lines[16])) == {"2", "0"}
-    assert "\033[36m◎" in lines[2]
-    assert "\033[35m●" in lines[8]
+    assert "\033[38;5;130m◎" in lines[2]
+    assert "\033[38;5;30m●" in lines[8]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 133])
@@ -297,7 +304,7 @@ def test_a_lane_is_used_again() -> None:
 
 
 TABLE = """\
-session   agent   title              started         steps  undo  redo
+session   agent   name               started         steps  undo  redo
 codex     codex                      40 minutes ago      3     2     1  ended
 5f1c0a22  claude  rework the parser  40 minutes ago      3     2     1  open"""
 

@@ -132,7 +132,7 @@ def test_sessions(home: Home, project: str) -> None:
     home.ok(project, "undo", "-y", step)
     lines = home.ok(project, "sessions").splitlines()
     assert [re.sub(r"now|\d+ \w+ ago", "", line).split() for line in lines] == [
-        ["session", "agent", "title", "started", "steps", "undo", "redo"],
+        ["session", "agent", "name", "started", "steps", "undo", "redo"],
         ["codex", "1", "1", "0", "open"],
         ["claude", "claude", "1", "0", "1", "open"],
     ]

@@ -39,7 +39,7 @@ def test_they_are_listed_with_their_reasons(home: Home, project: str, step: str)
     rows = [re.sub("^  [0-9]{2}:[0-9]{2}  ", "", line) for line in lines[1:]]
     assert [" ".join(row.split()[1:]) for row in rows] == [
         "2 files after an undo by ada",
-        "2 files asked for",
+        "2 files requested",
         f"2 files after step {step[:SHORTEST]} by ada",
         f"the first before step {step[:SHORTEST]} by ada",
     ]

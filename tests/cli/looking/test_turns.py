@@ -48,6 +48,27 @@ def test_turns_in_the_log(home: Home, project: str) -> None:
     assert "Bash" not in home.ok(project, "log", "-p")
 
 
+def test_a_prompt_is_shown_in_full_with_its_steps(home: Home, project: str) -> None:
+    prompt = "make it faster\n\nand " + "do not cut this " * 20 + "end\x1b[31m"
+    turn(home, project, "aaaa11-2", prompt, "fast.py", b"1\n")
+    turn(home, project, "bbbb22-3", "and now shorter", "short.py", b"2\n")
+    told = home.ok(project, "show", "aaaa11").splitlines()
+    assert told[0].split() == ["prompt", "aaaa11-2"]
+    at = told.index("    make it faster")
+    assert told[at + 2].startswith("    and do not cut this")
+    assert "end" in told[at + 2]
+    assert "\x1b" not in "".join(told)
+    assert told[-1].endswith("Edit fast.py")
+    answer = json.loads(home.ok(project, "show", "aaaa11", "--json"))
+    assert answer["message"]["text"] == prompt
+    assert [[row["file"] for row in step["files"]] for step in answer["steps"] if "partId" in step] == [["fast.py"]]
+    prompts = home.ok(project, "log", "--prompts").splitlines()
+    assert prompts[1] == "    and now shorter"
+    assert prompts[3].startswith("aaaa11  ")
+    assert "    make it faster" in prompts
+    assert home.run(project, "show", "cccc").code == 1
+
+
 def test_a_turn_is_undone_by_the_beginning_of_its_id(home: Home, project: str) -> None:
     turn(home, project, "aaaa11-2", "one", "one.py", b"1\n")
     turn(home, project, "aabb2222-3", "two", "two.py", b"2\n")
@@ -79,7 +100,7 @@ def test_turns_whose_ids_begin_alike_are_told_apart(home: Home, project: str) ->
     for at, name in enumerate(ids):
         turn(home, project, name, f"turn {at}", f"{at}.py", b"1\n")
     for words in (("log",), ("log", "--oneline")):
-        listed = [line for line in home.ok(project, *words).splitlines() if "  turn " in line]
+        listed = [line for line in home.ok(project, *words).splitlines() if "  turn " in line and "╭" not in line]
         shown = [next(word for word in line.split() if word.startswith("01a2031e")) for line in listed]
         assert shown == ["01a2031e-112", "01a2031e-111"]
     several = home.run(project, "undo", "--message", "01a2031e", "-y")

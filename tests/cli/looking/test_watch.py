@@ -34,7 +34,7 @@ def row(file: str, plus: int = 1, minus: int = 1, status: str = "modified") -> d
 
 def about(state: str | None = None, files: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
     """The params of `session/didChange`."""
-    session = {"sessionId": "5f1c0a2288888888", "agent": "claude", "title": "the parser"}
+    session = {"sessionId": "5f1c0a2288888888", "agent": "claude", "name": "the parser"}
     if state is None:
         return {"session": {**session, **more}}
     step = {"stepId": "a" * 16, "index": 2, "state": state, **({} if files is None else {"files": files}), **more}

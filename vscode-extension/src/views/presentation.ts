@@ -263,6 +263,7 @@ function stepFacts(step: Step): string[] {
     `${stepNumber(step)}, ${stateInWords(step)}`,
     step.agent === undefined ? undefined : `Agent: ${step.agent}`,
     step.tool === undefined ? undefined : `Tool: ${step.tool}`,
+    step.command === undefined ? undefined : `Command: ${step.command}`,
     `Started: ${moment(step.startedAt)}`,
     step.endedAt === undefined ? undefined : `Ended: ${moment(step.endedAt)}`,
   ];

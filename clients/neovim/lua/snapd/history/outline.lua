@@ -3,6 +3,7 @@
 local files = require("snapd.daemon.files")
 local highlights = require("snapd.highlights")
 local wording = require("snapd.wording")
+local words = require("snapd.words")
 
 local M = {}
 
@@ -29,14 +30,6 @@ local MARKS = { open = "◎", applied = "●", partly = "◐", undone = "○" }
 local MARK_GROUPS = { open = "SnapdOpen", applied = "SnapdApplied", partly = "SnapdPartly", undone = "SnapdUndone" }
 local LETTERS = { added = "A", deleted = "D", modified = "M" }
 local LETTER_GROUPS = { added = "SnapdAdded", deleted = "SnapdDeleted", modified = "SnapdChanged" }
-local OPERATIONS = {
-  restore = "restored",
-  revert = "reverted",
-  undo = "undid",
-  redo = "redid",
-  unrevert = "took back a revert",
-  hunks = "reverted hunks",
-}
 
 --- Added and deleted lines, each in its colour.
 ---@param chunks snapd.Chunk[]
@@ -115,6 +108,9 @@ local function step_chunks(entry)
     chunks[#chunks + 1] = { wording.one_line(step.tool, 20) .. " ", group or "SnapdTool" }
   end
   chunks[#chunks + 1] = { M.step_name(step), group }
+  if step.command and step.command ~= step.description then
+    chunks[#chunks + 1] = { " $ " .. wording.one_line(step.command, 60), "SnapdDim" }
+  end
   if step.state == "open" then
     chunks[#chunks + 1] = { " goes on", "SnapdOpen" }
   end
@@ -130,7 +126,7 @@ local function other_chunks(entry)
   if entry.kind == "user" then
     chunks = { { entry.unknown and "◦ unknown" or "◦ you", "SnapdDim" } }
   else
-    local what = OPERATIONS[entry.kind]
+    local what = words.OPERATIONS[entry.kind].past
     local count = #(entry.steps or {})
     if count > 0 then
       what = what .. " " .. wording.counted(count, "step")
@@ -167,6 +163,9 @@ end
 ---@return table<string, table[]> parts the parts of a step, by its id
 local function arranged(entries)
   local tops, turns, parts, is_shown = {}, {}, {}, {}
+  entries = vim.tbl_filter(function(entry)
+    return not entry.step or not words.is_empty(entry.step)
+  end, entries)
   for _, entry in ipairs(entries) do
     if entry.step then
       is_shown[entry.step.stepId] = true
