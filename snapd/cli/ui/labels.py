@@ -8,6 +8,7 @@ from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.naming import prompt_of, short
 from snapd.cli.terminal.output import LETTERS, printable
 from snapd.cli.terminal.times import moment
+from snapd.wire.words import agent_colour
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,12 +63,18 @@ def _said(row: Row, now: datetime) -> Spans:
 def _session(row: Row, now: datetime) -> Spans:
     session = row.shows
     title = one_line(session.get("title"))
-    spans = [(f"{one_line(session.get('agent')) or 'session'} ", "bold")]
+    agent = session.get("agent")
+    spans = [(f"{one_line(agent) or 'session'} ", f"bold {colour_of(agent)}")]
     spans.append((f"{title} " if title else f"{printable(short(session['sessionId']))} ", "" if title else "dim"))
     if "endedAt" not in session:
         spans.append(("open ", "green"))
     steps = session["stepCount"]
     return [*spans, (f"{steps} step{'' if steps == 1 else 's'}  {age(session['startedAt'], now)}", "dim")]
+
+
+def colour_of(agent: str | None) -> str:
+    """The style of an agent's name."""
+    return f"color({agent_colour(agent).terminal})" if agent else ""
 
 
 def _entry(entry: dict[str, Any], now: datetime) -> Spans:
@@ -151,6 +158,14 @@ def agents_of(history: History, owners: Sequence[dict[str, Any]]) -> str:
         owners: of a file or a hunk, as `review/*` gives them.
     """
     return ", ".join(dict.fromkeys(_agent(history, owner) for owner in owners))
+
+
+def agent_spans(history: History, owners: Sequence[dict[str, Any]]) -> Spans:
+    """The same, each in its colour."""
+    colours = {
+        _agent(history, owner): colour_of(history.sessions.get(owner["sessionId"], {}).get("agent")) for owner in owners
+    }
+    return [(f"{', ' if at else '  '}{name}", colour) for at, (name, colour) in enumerate(colours.items())]
 
 
 def steps_behind(history: History, owners: Sequence[dict[str, Any]]) -> list[str]:
