@@ -1,4 +1,4 @@
-"""What a workspace answers to requests."""
+"""The results that a workspace returns to requests."""
 
 from __future__ import annotations
 
@@ -17,12 +17,7 @@ View = TypeVar("View")
 
 @attrs.frozen
 class Page(Generic[View]):
-    """A part of a list.
-
-    Attributes:
-        views: what is on this page.
-        after: where the next page starts; None on the last page.
-    """
+    """A part of a list; `after` is where the next page starts, None on the last page."""
 
     views: tuple[View, ...]
     after: int | None
@@ -32,9 +27,10 @@ class Page(Generic[View]):
 class ExportOutcome:
     """What an export wrote.
 
+    `files` counts files and symlinks.
+
     Attributes:
-        files: how many files and symlinks.
-        size: of their contents, bytes; of a symlink, its target counts.
+        size: bytes of all contents; a symlink counts with its target.
     """
 
     files: int
@@ -46,7 +42,7 @@ class SessionOrigin:
     """Where a fetched session came from.
 
     Attributes:
-        remote: the address that it was fetched from, without a password.
+        remote: the address, without a password.
         host: the machine that added to it last.
     """
 
@@ -59,10 +55,9 @@ class SessionView:
     """A session, with what can be done in it.
 
     Attributes:
-        session: the session.
-        undoable: how many of its steps can be taken back.
-        redoable: how many of the steps that were taken back can be done again.
-        origin: where it came from; None for a session of this folder.
+        undoable: how many of its steps can be undone.
+        redoable: how many of the undone steps can be redone.
+        origin: None for a session of this folder.
         taken_over: who took it over after the folder handed it over, and where that was seen; None if nobody did.
         signature: of a fetched session; None if it is not signed.
     """
@@ -80,10 +75,8 @@ class StepView:
     """A step, with the agent of its session and what it changed.
 
     Attributes:
-        step: the step.
-        agent: the agent of its session.
-        files: what it changed, its parts included; None while it is open.
-        uncaptured: what happened meanwhile to files that no snapshot has.
+        files: what it changed, including its parts; None while it is open.
+        uncaptured: changes of files that no snapshot has, made while the step was open.
     """
 
     step: Step
@@ -97,12 +90,11 @@ class MessageView:
     """A message, and what the agent did in its turn.
 
     Attributes:
-        message: the message.
         steps: how many steps name it.
         files: how many files these steps and their parts changed.
         additions: lines added by them.
         deletions: lines deleted by them.
-        state: "undone" if all steps that changed something were taken back, "partly" if not all of it was.
+        state: "undone" if all steps that changed something were undone, "partly" if only some of it was.
     """
 
     message: Message
@@ -115,10 +107,10 @@ class MessageView:
 
 @attrs.frozen
 class FormerHistory:
-    """A history that a folder may take as its own.
+    """A history that a folder may adopt.
 
     Attributes:
-        folder: the path that the folder of the history had.
+        folder: the former path of the history's folder.
         store: the directory of the history.
         why: the folder was "moved" from there, or another one had its path and was "replaced".
     """
@@ -130,13 +122,13 @@ class FormerHistory:
 
 @attrs.frozen
 class News:
-    """What others did to the work of a session since its agent was last told.
+    """What others did to the work of a session since its agent was last notified.
 
     Attributes:
-        undone: its steps that were taken back, as a whole or in part.
-        redone: its steps that were done again.
-        files: the files of its steps that somebody else changed and that are not as they were then, ordered by path.
-        former: the histories that the folder may take, which the user is to hear of once in a session.
+        undone: its steps that were undone, as a whole or in part.
+        redone: its steps that were redone.
+        files: the files of its steps that others changed and that differ from then, ordered by path.
+        former: the histories that the folder may adopt; the user is notified of them once in a session.
     """
 
     undone: tuple[StepView, ...] = ()
@@ -147,13 +139,12 @@ class News:
 
 @attrs.frozen
 class TakenView:
-    """A snapshot as it was taken.
+    """A snapshot as recorded.
 
     Attributes:
-        taken: the snapshot, and why it was taken.
-        changed: how many files are different in the snapshot before it; None for the first, or if nobody asked.
+        changed: how many files differ from the snapshot before it; None for the first, or if not requested.
         agent: the agent of the session.
-        operation: the kind of the operation; None where there is none, or it was cut off.
+        operation: None if there is none, or it was interrupted.
     """
 
     taken: SnapshotRecord
@@ -164,12 +155,11 @@ class TakenView:
 
 @attrs.frozen
 class UndoResult:
-    """What an undo or a redo did.
+    """The result of an undo or a redo.
 
     Attributes:
-        outcome: what became of the files.
-        steps: the steps, in the order in which they were taken back or done again.
-        operations: the other operations that were taken back or done again, in that order.
+        steps: those undone or redone, in that order.
+        operations: the other operations undone or redone, in that order.
     """
 
     outcome: Outcome
@@ -183,7 +173,7 @@ class DeltaPage:
 
     Attributes:
         deltas: ordered by path.
-        to: the tree compared with, so that the next page compares with the same tree.
+        to: the tree compared with, so that the next page compares with the same one.
         after: the last path of this page; None on the last page.
     """
 
@@ -202,7 +192,7 @@ class NamePage:
 
 @attrs.frozen
 class FileContent:
-    """A file of a snapshot: its exact bytes and its mode."""
+    """The exact bytes and mode of a file in a snapshot."""
 
     mode: int
     data: bytes
@@ -210,7 +200,7 @@ class FileContent:
 
 @attrs.frozen
 class Status:
-    """What is known of a workspace without a look at its files.
+    """The state of a workspace, as known without a look at its files.
 
     Attributes:
         files: how many files the last capture found.
@@ -218,11 +208,9 @@ class Status:
         watcher_reason: why a better watcher is not used; None if there is no better one.
         full_look: the latest look at all files; None before the first.
         last: the tree of the newest snapshot; None if there is none.
-        store_path: the directory of the store.
-        store_bytes: the size of the store.
         folder_excludes: patterns that the folder's own file adds to those of the settings.
-        folder_problem: what is wrong with that file, while the last valid patterns hold; None if it is all right.
-        unreadable_rules: the files that say what is ignored, and had no effect on the last capture.
+        folder_problem: what is wrong with that file, while the last valid patterns stay in force; None if it is valid.
+        unreadable_rules: files with ignore rules, and of the project's git, that the last capture could not read.
     """
 
     files: int

@@ -1,4 +1,4 @@
-"""Decides what a step itself changed, of all that changed while others were open, too; and who works in which step."""
+"""Decides which changes a step made itself while others were open, and which client works in which step."""
 
 from __future__ import annotations
 
@@ -15,12 +15,7 @@ from snapd.model.timeline import SessionId, SnapshotId, Span, Step, StepId, arou
 
 
 def working(open_steps: Iterable[Step], among: Collection[StepId] | None = None) -> tuple[StepId, ...]:
-    """Finds the innermost of some open steps, which own what changes now.
-
-    Args:
-        open_steps: all open steps.
-        among: the steps that count; None for all.
-    """
+    """Returns the innermost open steps, which own the changes made now. Only those in `among` count; None means all."""
     parents = {step.step_id: step.begun.parent for step in open_steps}
     counting = [step for step in parents if among is None or step in among]
     outer = around(counting, parents)
@@ -29,12 +24,11 @@ def working(open_steps: Iterable[Step], among: Collection[StepId] | None = None)
 
 @attrs.frozen
 class Author:
-    """What separates the changes of a step from those of other steps that were open with it.
+    """What separates a step's changes from those of other steps that were open at the same time.
 
     Attributes:
-        session_id: its session.
-        claims: see `StepEnded`; None if its agent did not say, or while it is open.
-        parent: the step that it is a part of.
+        claims: see `StepEnded`; None while the step is open, or if its agent does not report them.
+        parent: the step that contains it.
     """
 
     session_id: SessionId
@@ -42,11 +36,11 @@ class Author:
     parent: StepId | None = None
 
     def names(self, path: RelPath) -> bool:
-        """Whether it claims a file, by the name of the file or of a directory above."""
+        """Whether the step claims a file, by its name or that of a directory above."""
         return self.claims is not None and (path in self.claims or any(above in self.claims for above in parents(path)))
 
     def names_directory(self, path: RelPath) -> bool:
-        """Whether it claims that a directory became empty or no longer is, by its name or that of a file in it."""
+        """Whether the step claims that a directory became empty or was filled, by its name or that of a file in it."""
         if self.names(path):
             return True
         inside = path + b"/"
@@ -61,7 +55,7 @@ class Delta:
         old: the file before; None for no file.
         new: the file afterwards; None for no file.
         others: the steps of other sessions that may have made the change; see `OwnChanges`.
-        is_mixed: whether it holds changes of others in between, from which it cannot be told apart.
+        is_mixed: whether it contains changes that others made in between and that cannot be separated.
     """
 
     old: Entry | None
@@ -80,8 +74,7 @@ class DirectoryDelta:
     """An empty directory that appeared or disappeared.
 
     Attributes:
-        came: whether it exists afterwards, and is empty; if not, it was removed or filled.
-        shared: as of `Delta`.
+        came: whether it exists and is empty afterwards; if not, it was removed or filled.
     """
 
     came: bool
@@ -90,12 +83,11 @@ class DirectoryDelta:
 
 @attrs.frozen
 class OwnChanges:
-    """What a step itself changed.
+    """The changes that a step itself made.
 
     Attributes:
-        files: for each file its changes in the order of time: more than one only if somebody else changed the file in
-            between.
-        directories: the empty directories that it made, removed or filled.
+        files: the changes of each file, oldest first; more than one only if others changed the file in between.
+        directories: the empty directories that the step made, removed or filled.
     """
 
     files: Mapping[RelPath, tuple[Delta, ...]]
@@ -109,21 +101,14 @@ def own_changes(
     changes: Callable[[SnapshotId, SnapshotId], Iterable[Change]],
     empty_directories: Callable[[SnapshotId], Collection[RelPath]],
 ) -> OwnChanges:
-    """Decides what a step itself changed, or several steps together.
+    """Decides what a step, or several steps together, changed.
 
-    A file belongs to those of the innermost open steps that claim it; if none does, to those that claim nothing at all;
-    if there is none of these either, in the same way to the steps that they are parts of. If there
-    is no such step, it was the user.
+    A file belongs to those of the innermost open steps that claim it; if none does, to those whose claims are None; if
+    there are none of these either, in the same way to the steps that contain them. If there is no such step, the change
+    is the user's.
 
-    Args:
-        step_ids: the step, or the steps.
-        spans: the spans in which any of them was open, in the order of time.
-        authors: every step that was at work in these spans.
-        changes: lists what differs between two snapshots.
-        empty_directories: lists the empty directories of a snapshot.
-
-    Raises:
-        StoreCorrupt: from `changes` or `empty_directories`.
+    `spans` are those in which any of the steps was open, oldest first; `authors` has every step at work in them. Raises
+    `StoreCorrupt` from `changes` and `empty_directories`.
     """
     files: dict[RelPath, list[Delta]] = {}
     directories: dict[RelPath, list[DirectoryDelta]] = {}
@@ -148,7 +133,7 @@ def own_changes(
 def users_changes(
     span: Span, authors: Mapping[StepId, Author], changes: Callable[[SnapshotId, SnapshotId], Iterable[Change]]
 ) -> list[Change]:
-    """Lists what the user changed in a span: the files that no step owns. Arguments and errors as of `own_changes`."""
+    """Returns the user's changes in a span: the files that no step owns. Arguments and errors as in `own_changes`."""
     at_work = {step: authors[step] for step in span.steps}
     if any(author.claims is None for author in at_work.values()):
         return []
@@ -158,21 +143,15 @@ def users_changes(
 def own_moves(
     spans: Iterable[Span], renames: Callable[[SnapshotId, SnapshotId], Mapping[RelPath, RelPath]]
 ) -> dict[RelPath, RelPath]:
-    """Maps the new path of each file that was moved in some spans to its old one, whoever moved it.
+    """Maps the new path of each file that was moved in some spans, by anyone, to its old path.
 
     This includes files that were made in one span and moved in a later one: others may have edited them in between.
-
-    Args:
-        spans: in the order of time.
-        renames: finds the moved files between two snapshots.
-
-    Raises:
-        StoreCorrupt: from `renames`.
+    `spans` are ordered oldest first. Raises `StoreCorrupt` from `renames`.
     """
     found: dict[RelPath, RelPath] = {}
     for span in spans:
         moved = renames(span.before, span.after)
-        # all at once, because two files may have swapped their names
+        # all at once, because two files may have swapped names
         first = {new: found.pop(old, old) for new, old in moved.items()}
         found |= first
     return {new: old for new, old in found.items() if new != old}
@@ -181,13 +160,7 @@ def own_moves(
 def owners(
     path: RelPath, authors: Mapping[StepId, Author], names: Callable[[Author, RelPath], bool] = Author.names
 ) -> tuple[StepId, ...]:
-    """Finds the steps that own a change in a span; none if it is the user's.
-
-    Args:
-        path: what changed.
-        authors: the steps that were at work in the span.
-        names: whether a step claims a path.
-    """
+    """Returns the steps that own a change in a span, or none if it is the user's; `authors` are at work in it."""
     outer = {author.parent for author in authors.values()}
     inner = {step: author for step, author in authors.items() if step not in outer}
     claiming = tuple(step for step, author in inner.items() if names(author, path))
@@ -201,7 +174,7 @@ def owners(
 def _others(
     step_ids: Collection[StepId], found: tuple[StepId, ...], authors: Mapping[StepId, Author]
 ) -> tuple[StepId, ...] | None:
-    """The steps of other sessions among the owners of a change; None if none of the steps is among the owners."""
+    """Returns the owners of a change in other sessions; None if none of `step_ids` is among the owners."""
     sessions = {authors[step].session_id for step in found if step in step_ids}
     if not sessions:
         return None
@@ -209,7 +182,7 @@ def _others(
 
 
 def _append(deltas: list[Delta], delta: Delta) -> None:
-    """Adds a later change, and joins it with the one before if nobody changed the file in between."""
+    """Appends a later change, merged with the one before if nobody changed the file in between."""
     if deltas and deltas[-1].new == delta.old:
         last = deltas.pop()
         delta = Delta(last.old, delta.new, joined(last.others, delta.others))
@@ -218,23 +191,23 @@ def _append(deltas: list[Delta], delta: Delta) -> None:
 
 
 def joined(*others: tuple[StepId, ...]) -> tuple[StepId, ...]:
-    """Joins the others of several changes, each once."""
+    """Returns the union of the `others` of several changes."""
     return tuple(dict.fromkeys(chain.from_iterable(others)))
 
 
 def _net(deltas: list[DirectoryDelta]) -> DirectoryDelta | None:
-    """Joins the changes of an empty directory; None if it ends as it began."""
-    # a first change that made it says that it was absent before, and the other way round
+    """Merges the changes of an empty directory; None if it ends as it began."""
+    # the first change implies whether it was there before: it was absent if that change made it
     if deltas[0].came != deltas[-1].came:
         return None
     return DirectoryDelta(deltas[-1].came, any(delta.shared for delta in deltas))
 
 
 class Attendance:
-    """The open steps of a workspace and the clients that work in them. Safe to use from several threads.
+    """The open steps of a workspace and the clients that work in them. Thread-safe.
 
-    A client works in the steps that it began until it is gone: after a crash, a person may edit the same files. A
-    detached step, such as one begun by a hook that exits at once, needs no client; but it may have one, the agent.
+    A client works in the steps that it began until it disconnects: after a crash, a person may edit the same files. A
+    detached step, such as one begun by a hook that exits at once, needs no client, but may have one: the agent.
     """
 
     def __init__(self) -> None:
@@ -245,14 +218,14 @@ class Attendance:
         self._booted = booted_at()
 
     def attend(self, step_id: StepId, client: Hashable, *, shows_end: bool = True) -> None:
-        """Notes that a client works in a step, and whether it would be noticed if it ended."""
+        """Records that a client works in a step, and whether its end would be noticed."""
         with self._lock:
             self._clients[step_id] = client
             if shows_end:
                 self._shown.add(step_id)
 
     def has_client(self, step_id: StepId) -> bool:
-        """Whether a client is known that works in a step."""
+        """Whether some client works in a step."""
         with self._lock:
             return step_id in self._clients
 
@@ -262,12 +235,12 @@ class Attendance:
             return step.begun.detached and step.step_id not in self._shown
 
     def of(self, client: Hashable) -> tuple[StepId, ...]:
-        """Lists the steps that a client works in."""
+        """Returns the steps that a client works in."""
         with self._lock:
             return tuple(step for step, other in self._clients.items() if other == client)
 
     def drop(self, steps: Iterable[StepId]) -> None:
-        """Forgets steps that have ended."""
+        """Removes steps that have ended."""
         with self._lock:
             for step in steps:
                 self._clients.pop(step, None)
@@ -275,32 +248,28 @@ class Attendance:
                 self._left.discard(step)
 
     def leave(self, steps: Iterable[StepId]) -> None:
-        """Notes that nobody works in some steps any more."""
+        """Records that no client works in some steps any more."""
         with self._lock:
             for step in steps:
                 self._clients.pop(step, None)
                 self._left.add(step)
 
     def unattended(self, open_steps: Iterable[Step]) -> tuple[Step, ...]:
-        """Filters open steps for those in which nobody works."""
+        """Returns those of some open steps in which no client works."""
         with self._lock:
             return tuple(step for step in open_steps if not self._is_attended(step))
 
     def _is_attended(self, step: Step) -> bool:
         if step.begun.detached:
-            # nobody outlives the machine
+            # no client survives a restart of the machine
             return step.step_id not in self._left and step.started >= self._booted
         return step.step_id in self._clients
 
     def split(self, open_steps: Iterable[Step]) -> tuple[tuple[StepId, ...], tuple[StepId, ...]]:
-        """Finds the steps that own what changes now.
+        """Returns the steps that own the changes made now; `open_steps` are in the order in which they began.
 
-        Args:
-            open_steps: all open steps, in the order in which they were begun.
-
-        Returns:
-            The steps at work, innermost ones and those that these are parts of; and the steps whose client is gone, for
-            which somebody may still speak. Of these, outer ones are included: nobody knows yet which will be named.
+        The first are the steps at work, innermost ones and those that contain them. The second are the steps whose
+        client is gone but that may still be ended by id, including outer ones: it is unknown which will be.
         """
         steps = tuple(open_steps)
         parents = {step.step_id: step.begun.parent for step in steps}
@@ -314,6 +283,6 @@ class Attendance:
 
 
 def booted_at() -> int:
-    """When the machine started, in milliseconds since 1970; 0 where it does not say."""
+    """Returns when the machine started, in milliseconds since 1970; 0 if unknown."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return 0 if clock is None else int((time.time() - time.clock_gettime(clock)) * 1000)

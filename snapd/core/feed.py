@@ -1,4 +1,4 @@
-"""What a workspace announces without being asked: numbered notifications, in one order for all clients."""
+"""The notifications of a workspace, numbered in one order for all clients."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ from snapd.worktree.worktree import WorkTree
 
 @attrs.frozen
 class TrackNotice:
-    """A snapshot was taken because a client asked for it.
+    """A client asked for a snapshot.
 
     Attributes:
-        tree: its tree.
         previous: the tree of the snapshot before it; None for the first one.
         skipped: files and directories that the capture skipped.
     """
@@ -43,12 +42,7 @@ class TrackNotice:
 
 @attrs.frozen
 class RevertNotice:
-    """An operation changed the work tree.
-
-    Attributes:
-        kind: of the operation.
-        outcome: what it did.
-    """
+    """An operation changed the work tree."""
 
     kind: OperationKind
     outcome: Outcome
@@ -60,7 +54,7 @@ class DriftNotice:
 
     Attributes:
         base: the tree of that snapshot.
-        files: all files that differ from it, without contents, ordered by path; empty if none differs any more.
+        files: the files that differ, without contents, ordered by path; empty if none differs any more.
         truncated: whether more files differ.
     """
 
@@ -71,7 +65,7 @@ class DriftNotice:
 
 @attrs.frozen
 class SessionMoved:
-    """A session changed; `step` is the step that changed, None for the session as a whole."""
+    """A session changed; `step` is the step that changed, or None for the session as a whole."""
 
     session: SessionView
     step: StepView | None
@@ -79,13 +73,7 @@ class SessionMoved:
 
 @attrs.frozen
 class ReviewNotice:
-    """More or less is pending than before.
-
-    Attributes:
-        files: how many files have pending changes.
-        additions: lines added, in all of them.
-        deletions: lines deleted, in all of them.
-    """
+    """The amount of pending changes changed; `additions` and `deletions` are lines in all `files` together."""
 
     files: int
     additions: int
@@ -93,25 +81,20 @@ class ReviewNotice:
 
 
 Notice = TrackNotice | RevertNotice | DriftNotice | SessionMoved | ReviewNotice
-"""What a workspace announces."""
+"""Any notification of a workspace."""
 
 
 KEPT = 1000
-"""Notifications to keep, at most."""
+"""The number of notifications to keep."""
 KEPT_FILES = 50_000
-"""Files that the kept notifications name, at most."""
+"""The number of file names in kept notifications."""
 _BLOCK = 4000
 _AHEAD = 1000
 
 
 @attrs.frozen
 class NumberedNotice:
-    """A notification with its number.
-
-    Attributes:
-        seq: grows by one with each notification of a workspace.
-        event: what happened.
-    """
+    """A notification with its number `seq`, which grows by one within a workspace."""
 
     seq: int
     event: Notice
@@ -121,26 +104,26 @@ T = TypeVar("T")
 
 
 class Listeners(Generic[T]):
-    """Listeners of one kind of event, which are called in the thread in which it happens."""
+    """Listeners for one kind of event, called in the thread in which it happens."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[T], None]] = []
 
     def add(self, listener: Callable[[T], None]) -> None:
-        """Calls a listener from now on."""
+        """Adds a listener."""
         self._listeners.append(listener)
 
     def notify(self, what: T) -> None:
-        """Calls all of them."""
+        """Calls all listeners."""
         for listener in self._listeners:
             listener(what)
 
 
 class EventLog:
-    """Numbers notifications, keeps the latest, and sends them to listeners. Safe to use from several threads.
+    """Numbers notifications, keeps the latest, and sends them to listeners. Thread-safe.
 
-    Args:
-        reserve: reserves as many numbers as asked for, and gives the first; gives none twice, not even after a crash.
+    `reserve` reserves the requested count of numbers and returns the first. It never returns a number twice, even after
+    a crash.
     """
 
     def __init__(self, reserve: Callable[[int], int]) -> None:
@@ -153,24 +136,20 @@ class EventLog:
         self._next = self._end = 0
 
     def listen(self, listener: Callable[[NumberedNotice], None]) -> None:
-        """Calls `listener` with each notification from now on, in order, in the thread that causes it."""
+        """Calls `listener` with each later notification, in order, in the thread that causes it."""
         with self._lock:
             self._listeners.add(listener)
 
     def prepare(self, count: int = _AHEAD) -> None:
-        """Reserves numbers before they are needed: what was done has to be announced even if the disk is full by then.
+        """Reserves `count` numbers in advance, because a change must be announced even if the disk is full by then.
 
-        Args:
-            count: how many numbers may be needed.
-
-        Raises:
-            StorageFull, IoError: the numbers could not be reserved.
+        Raises `StorageFull` or `IoError` if that fails.
         """
         with self._lock:
             self._renew(count)
 
     def publish(self, event: Notice) -> None:
-        """Numbers a notification and sends it; raises `StorageFull` or `IoError` if no number is left or reserved."""
+        """Numbers and sends a notification. Raises `StorageFull` or `IoError` if no number is left or reserved."""
         with self._lock:
             self._renew(1)
             numbered = NumberedNotice(self._next, event)
@@ -182,11 +161,10 @@ class EventLog:
             self._listeners.notify(numbered)
 
     def since(self, seq: int) -> tuple[tuple[NumberedNotice, ...] | None, int]:
-        """Lists the notifications after a number.
+        """Returns the notifications after a number, and the latest number.
 
-        Returns:
-            All of them, None if some are not kept any more or the number was never given out; and the latest number
-            (before the first notification, one below its number).
+        The notifications are None if some were dropped or the number was never used. Before the first notification, the
+        latest number is one below its number.
         """
         with self._lock:
             self._renew(0)
@@ -218,18 +196,18 @@ Writing = Callable[[Call], AbstractContextManager[None]]
 
 
 QUIET_SECONDS = 0.08
-"""How long nothing may change before the feed looks."""
+"""How long the work tree must be quiet before the feed looks."""
 PATIENCE_SECONDS = 0.4
-"""When the feed looks even though changes do not stop."""
+"""The feed looks after this time even if changes do not stop."""
 INTERVAL_SECONDS = 0.25
-"""The time between two looks, at least: four looks a second."""
+"""The minimum time between two looks: four looks a second."""
 
 
 @attrs.define
 class Pace:
     """Decides when to look at the work tree: soon after changes stop, not too late, not too often.
 
-    Times are in seconds, of a monotonic clock.
+    Times are in seconds of a monotonic clock.
     """
 
     _first: float | None = None
@@ -237,7 +215,7 @@ class Pace:
     _looked: float = -math.inf
 
     def hear(self, now: float) -> None:
-        """Notes that something may have changed."""
+        """Records that something may have changed."""
         if self._first is None:
             self._first = now
         self._latest = now
@@ -251,18 +229,16 @@ class Pace:
         return max(settled, self._looked + INTERVAL_SECONDS)
 
     def look(self, now: float) -> None:
-        """Notes that a look begins, which covers all changes up to now."""
+        """Records that a look begins, which covers all changes up to now."""
         self._first = None
         self._looked = now
 
 
 class PacedThread:
-    """A thread that looks once when it starts, and then whenever somebody reports a change.
+    """A thread that looks once when it starts, and then after each reported change.
 
-    Args:
-        name: of the thread.
-        look: looks; gives whether the look is complete. Its call is cancelled when the thread is to stop.
-        on_trouble: called, in the thread, with what a look raises, once for each reason in a row.
+    `look` returns whether it is complete; its call is cancelled when the thread is to stop. `on_trouble` is called in
+    the thread with what a look raises, once for each reason in a row.
     """
 
     def __init__(self, name: str, look: Callable[[Call], bool], on_trouble: Callable[[Exception], None]) -> None:
@@ -277,11 +253,11 @@ class PacedThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Starts the thread; raises `RuntimeError` if none is left."""
+        """Starts the thread. Raises `RuntimeError` if no thread is available."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stops the thread; waits for a look to end."""
+        """Stops the thread, after a running look ends."""
         self._call.cancel()
         with self._wake:
             self._stopping = True
@@ -309,7 +285,7 @@ class PacedThread:
                 self._trouble = None
 
     def _wait(self) -> bool:
-        """Waits until a look is due; False once the thread is to stop."""
+        """Waits until a look is due; returns False once the thread is to stop."""
         with self._wake:
             while not self._stopping:
                 due, now = self._pace.due, time.monotonic()
@@ -327,13 +303,9 @@ class PacedThread:
 
 
 def changes_of(drift: Drift) -> tuple[tuple[Change, ...], dict[ObjectId, bytes]]:
-    """Finds what really differs, by the ids of the bytes that were read.
+    """Returns the real differences of a drift, by the ids of the bytes that were read.
 
-    Args:
-        drift: what may differ.
-
-    Returns:
-        The changes; and those of their blobs that were read from the work tree, by id.
+    Also returns those of their blobs that were read from the work tree, by id.
     """
     changes: list[Change] = []
     held: dict[ObjectId, bytes] = {}
@@ -349,7 +321,7 @@ def changes_of(drift: Drift) -> tuple[tuple[Change, ...], dict[ObjectId, bytes]]
 
 
 def _blob_id(data: bytes) -> ObjectId:
-    """The id that git gives to a file's bytes (gitformat-object: SHA-1 over type, size and content)."""
+    """Returns git's id of a file's bytes (gitformat-object: SHA-1 over type, size and content)."""
     digest = hashlib.sha1(b"blob %d\0" % len(data))
     digest.update(data)
     return digest.digest()
@@ -357,18 +329,16 @@ def _blob_id(data: bytes) -> ObjectId:
 
 @attrs.frozen
 class UnstoredBlobs:
-    """The blobs of a store, and some more that it may not have; see `text.Blobs`.
+    """The blobs of a store together with others that it may lack; see `text.Blobs`.
 
-    Attributes:
-        stored: the blobs of the store.
-        held: the bytes of the others, by id.
+    `held` has the bytes of the others, by id.
     """
 
     stored: Blobs
     held: Mapping[ObjectId, bytes]
 
     def holds(self, oid: ObjectId) -> bool:
-        """Whether a blob is among the held ones, and so not read from the store."""
+        """Whether a blob is held, and so not read from the store."""
         return oid in self.held
 
     def read_blob(self, oid: ObjectId) -> bytes:
@@ -395,25 +365,19 @@ class UnstoredBlobs:
 
 
 MAX_FILES = 500
-"""Files in one notification, at most."""
+"""The maximum number of files in one notification."""
 MAX_READ_BYTES = 8 << 20
-"""Contents (bytes) of the work tree to read for one notification, at most."""
+"""The maximum bytes to read from the work tree for one notification."""
 MAX_STORED_BYTES = 32 << 20
-"""Contents (bytes) of the store to read for one notification, at most."""
+"""The maximum bytes to read from the store for one notification."""
 
 
 @attrs.define(eq=False)
 class DriftNotifier:
-    """Finds how the work tree differs from the last snapshot, and notifies if that changed.
+    """Compares the work tree with the last snapshot, and notifies when the difference changed.
 
-    Args:
-        work_tree: the folder.
-        objects: holds the snapshots.
-        log: knows the last snapshot.
-        texts: compares texts.
-        settings: says what to capture.
-        writing: waits for the right to write to the workspace, and holds it.
-        notify: sends a notification; called with the right to write.
+    `writing` waits for the write lock of the workspace and holds it; `notify` is called with the lock held. `log` has
+    the last snapshot.
     """
 
     _work_tree: WorkTree
@@ -427,22 +391,15 @@ class DriftNotifier:
     _turn: int = attrs.field(default=0, init=False)
 
     def forget(self) -> None:
-        """Forgets what was sent, because there is a new snapshot to compare with; needs the right to write."""
+        """Clears what was sent, because there is a new snapshot to compare with. Requires the write lock."""
         self._notified = None
         self._turn += 1
 
     def look(self, call: Call) -> bool:
         """Compares the work tree with the last snapshot, and notifies of a difference that was not sent yet.
 
-        Args:
-            call: cancelled when nobody listens any more.
-
-        Returns:
-            Whether the look is complete; if not, another look is needed even if nothing changes.
-
-        Raises:
-            Cancelled: the call was cancelled.
-            WorkspaceGone, IoError, StoreCorrupt, InvalidParams: no notification could be made.
+        Returns whether the look is complete; if not, another one is needed even if nothing changes. Raises `Cancelled`,
+        and `WorkspaceGone`, `IoError`, `StoreCorrupt` or `InvalidParams` if it cannot notify.
         """
         with self._writing(call):
             base, turn, notified = self._store.last, self._turn, self._notified
@@ -450,11 +407,11 @@ class DriftNotifier:
                 return True
             if notified is None or notified.base != base:
                 notified = _Difference(base, (), False)
-            # not cancelled with the rest: if this look breaks off, the next one has to read everything
+            # not cancelled with the rest: if this look is interrupted, the next one must read everything
             forced = self._store.find(base).coverage.forced
             query = DriftQuery(base, self._objects.read_tree, self._settings(), forced, MAX_FILES, MAX_READ_BYTES)
             drift = self._work_tree.drift(query, Call())
-        # count lines without the right to write
+        # count lines without the write lock
         changes, held = changes_of(drift)
         difference, blobs = _Difference(base, changes, drift.truncated), UnstoredBlobs(self._objects, held)
         if difference == notified:
@@ -495,7 +452,7 @@ class DriftNotifier:
 
 @attrs.frozen
 class _Difference:
-    """What differs from a snapshot, by the ids of the contents; the same difference is sent only once."""
+    """What differs from a snapshot, by content ids; the same difference is sent only once."""
 
     base: ObjectId
     changes: tuple[Change, ...]
@@ -503,15 +460,10 @@ class _Difference:
 
 
 class ChangeFeed:
-    """Notifies of changes in the work tree while somebody listens; costs nothing while nobody does.
+    """Notifies of changes in the work tree while a client listens; costs nothing otherwise.
 
-    A thread of its own sleeps until the work tree's clock reports a change.
-
-    Args:
-        clock: of the work tree.
-        notifier: looks and notifies.
-        on_trouble: called, in the feed's thread, with what keeps notifications from being sent, once for each reason
-            in a row.
+    Its own thread sleeps until the work tree's clock reports a change. `on_trouble` is called in that thread with what
+    keeps notifications from being sent, once for each reason in a row.
     """
 
     def __init__(self, clock: Clock, notifier: DriftNotifier, on_trouble: Callable[[Exception], None]) -> None:
@@ -523,13 +475,10 @@ class ChangeFeed:
         self._closed = False
 
     def listen(self, wanted: bool) -> None:
-        """Starts or stops the feed; has no effect if it already runs or stands still as wanted, or after `close`.
+        """Starts or stops the feed; has no effect if it is in that state already, or after `close`.
 
-        Once stopped, it sends nothing. Do not call this with the right to write: a look may be waiting for it.
-
-        Raises:
-            OSError: no file descriptor is left for it.
-            RuntimeError: no thread is left for it.
+        Once stopped, it sends nothing. Do not call this with the write lock held: a look may be waiting for it. Raises
+        `OSError` if no file descriptor is left, and `RuntimeError` if no thread is.
         """
         with self._switching:
             if wanted and self._running is None and not self._closed:
@@ -548,13 +497,13 @@ class ChangeFeed:
                 running.stop()
 
     def hear(self) -> None:
-        """Makes the feed look soon, if it runs: for changes that the clock reported to a capture that failed."""
+        """Makes a running feed look soon, for changes that the clock reported to a capture that failed."""
         running = self._running
         if running is not None:
             running.hear()
 
     def close(self) -> None:
-        """Stops it for good."""
+        """Stops the feed for good."""
         with self._switching:
             self._closed = True
         self.listen(False)

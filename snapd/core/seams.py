@@ -1,4 +1,4 @@
-"""What the core needs of the rest of snapd: settings, other machines, and notes in the project's git."""
+"""Interfaces through which the core uses the rest of snapd: settings, other machines, and git notes of the project."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ class SettingInUse:
     """A setting in force for a workspace.
 
     Attributes:
-        name: of the setting.
-        value: its value; patterns are a tuple of strings.
-        source: where the value comes from: the default, the user's file, the environment of the process that answers,
-            the client that asks, another client, or the folder itself.
+        value: patterns are a tuple of strings.
+        source: the default, the user's file, the environment of the answering process, the client that asks, another
+            client, or the folder itself.
     """
 
     name: str
@@ -35,7 +34,7 @@ class SettingInUse:
 
 
 class Policy(Protocol):
-    """The settings of a workspace at the moment."""
+    """The current settings of a workspace."""
 
     @property
     def capture(self) -> CaptureSettings:
@@ -43,36 +42,37 @@ class Policy(Protocol):
 
     @property
     def kept(self) -> Retention:
-        """What to keep for how long."""
+        """What to keep, and for how long."""
 
     @property
     def keeps_prompts(self) -> bool:
-        """Whether to keep the texts of messages."""
+        """Whether to keep the text of messages."""
 
     @property
     def tells_agents(self) -> bool:
-        """Whether agents learn what others did to their work."""
+        """Whether agents are notified of what others did to their work."""
 
     def enabled(self, client: Hashable) -> bool:
         """Whether a client of the workspace wants snapshots at all."""
 
     def in_use(self, client: Hashable) -> tuple[SettingInUse, ...]:
-        """Lists all settings as a client sees them, without what the folder's own file adds."""
+        """Returns all settings as a client sees them, without the additions of the folder's own file."""
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with the user's file, whose last good values stay in force; None if it is all right."""
+        """What is wrong with the user's file, while its last valid values stay in force; None if it is valid."""
 
 
 @attrs.frozen
 class Claim:
-    """Who wrote some lines, as a note claims: an agent, or a person whom an editor saw typing.
+    """The author of some lines according to a note: an agent, or a person whose typing an editor reported.
+
+    `agent` is None for a person.
 
     Attributes:
-        agent: what the agent is called; None for a person.
-        session_id: the session, as the agent names it.
-        model: the model that the agent used; None if that is not known.
-        person: the name and the address of the person; None for an agent.
+        session_id: as the agent names it.
+        model: None if not known.
+        person: name and address; None for an agent.
     """
 
     agent: str | None = None
@@ -83,14 +83,11 @@ class Claim:
 
 @attrs.frozen
 class GitCommit:
-    """A commit that brought lines, as `git blame` shows it.
+    """A commit that introduced lines, as `git blame` shows it.
 
     Attributes:
-        id: its hash.
-        author: the name of its author.
-        email: of its author; empty if the commit has none.
-        seconds: when its author made it, since 1970.
-        summary: the first line of its message.
+        email: empty if the commit has none.
+        seconds: the author date, in seconds since 1970.
     """
 
     id: str
@@ -102,12 +99,10 @@ class GitCommit:
 
 @attrs.frozen
 class NotedCommit:
-    """A commit that brought lines, and who wrote them.
+    """A commit that introduced lines, and who wrote them.
 
     Attributes:
-        commit: its hash.
-        seconds: when its author made it, since 1970.
-        by: who wrote them.
+        seconds: the author date, in seconds since 1970.
     """
 
     commit: str
@@ -117,11 +112,11 @@ class NotedCommit:
 
 @attrs.frozen
 class NoteProblem:
-    """Why something that was noted is not in an answer.
+    """Why something from a note is missing from an answer.
 
     Attributes:
-        commit: the commit whose note it is; None if it is about more than one.
-        reason: what is wrong, as a part of a sentence.
+        commit: whose note it is; None if the problem concerns more than one.
+        reason: a part of a sentence.
     """
 
     commit: str | None
@@ -130,11 +125,11 @@ class NoteProblem:
 
 @attrs.frozen
 class NotedLines:
-    """What the project's git says about the lines of a file as the newest commit has it.
+    """What the project's git says about the lines of a file in the newest commit. Lines count from 0.
 
     Attributes:
-        lines: the lines, from 0, about which a note says something.
-        commits: the commit that brought each line, from 0.
+        lines: those that a note covers.
+        commits: the commit that introduced each line.
         problems: what could not be read.
     """
 
@@ -144,43 +139,34 @@ class NotedLines:
 
 
 class CommittedFile(Protocol):
-    """A file as the newest commit of the project has it, under one of the names that it had."""
+    """A file in the newest commit of the project, under one of the names that it had."""
 
     def texts(self, call: Call) -> Mapping[RelPath, bytes]:
-        """The text of each name that the commit has; raises `IoError`, `StorageFull`, `Cancelled`."""
+        """Returns the text of each name that the commit has. Raises `IoError`, `StorageFull` and `Cancelled`."""
 
     def noted(self, name: RelPath, call: Call) -> NotedLines:
-        """What git says about the lines of one of them; raises `IoError`, `StorageFull`, `Cancelled`.
+        """Returns what git says about the lines of one name. Raises `IoError`, `StorageFull` and `Cancelled`.
 
-        What git cannot say is among the problems.
+        What git cannot answer is listed in the problems.
         """
 
 
 class Notes(Protocol):
-    """The history of a project in git, and its notes."""
+    """A project's history in git, and its notes."""
 
     def of(self, names: Sequence[RelPath], call: Call) -> CommittedFile | None:
-        """A file of the project.
+        """Returns a file of the project; None if it belongs to no repository, or the repository has no commit.
 
-        Args:
-            names: its name and those that it had before, newest first.
-            call: the request.
-
-        Returns:
-            None if the file belongs to no repository, or that has no commit.
-
-        Raises:
-            IoError, Cancelled: git did not say.
+        `names` are its current and former names, newest first. Raises `IoError` if git fails, and `Cancelled`.
         """
 
 
 @attrs.frozen
 class SessionListing:
-    """A session that was fetched, as a list has it: nothing of it was read.
+    """A fetched session as it appears in a list, before any of it is read.
 
     Attributes:
-        place: its place among all of them, which stays: those that are fetched later have greater ones.
-        session: what its events say of it.
+        place: its stable position among all fetched sessions; later ones have greater numbers.
         remote: the address that it came from, without a password.
         host: the machine that added to it last.
     """
@@ -198,8 +184,6 @@ class OtherSessions:
     Attributes:
         remote: the address that it came from, without a password; or the other folder.
         host: the machine that added to it last; or the other folder.
-        objects: the objects of the snapshots.
-        timeline: the events.
     """
 
     remote: str
@@ -209,24 +193,24 @@ class OtherSessions:
 
     @property
     def directory(self) -> bytes:
-        """The git `objects` directory that holds the objects."""
+        """The git `objects` directory."""
         return os.fsencode(self.objects.repository.objects)
 
 
 class OtherMachines(Protocol):
-    """What was fetched from other machines, and what was sent to them."""
+    """What was fetched from and sent to other machines."""
 
     def with_steps(self, wanted: StepQuery, after: int, limit: int) -> Sequence[SessionListing]:
-        """The fetched sessions with a step that a query may mean, at most `limit`, with places above `after`."""
+        """Returns at most `limit` fetched sessions with places above `after` that may have a step matching a query."""
 
     def read(self, listed: SessionListing) -> OtherSessions:
         """Reads a session."""
 
     def clean(self, before: int, call: Call) -> int:
-        """Drops fetched sessions that nobody added to since a time, in milliseconds since 1970; says how many."""
+        """Drops fetched sessions without additions since `before` (ms since 1970); returns their number."""
 
     def clean_in_background(self, before: int, call: Call) -> int:
-        """Does some of the same, as long as nobody fetches."""
+        """Does a part of `clean`, as long as no fetch runs."""
 
     def purge(
         self,
@@ -237,10 +221,10 @@ class OtherMachines(Protocol):
         *,
         dry_run: bool,
     ) -> tuple[int, Collection[str]]:
-        """Drops what was fetched with any of these; gives how many that is, and the addresses that have any of it."""
+        """Drops fetched data with any of these; returns how many items, and the addresses that have any of it."""
 
     def sent(self, what: Iterable[bytes] | None) -> set[str]:
-        """The addresses that any of some blobs and messages were sent to, or anything."""
+        """Returns the addresses that any of some blobs and messages were sent to; None stands for anything."""
 
     def close(self) -> None:
-        """Lets go of what was read."""
+        """Releases what was read."""

@@ -1,6 +1,6 @@
-"""An open workspace: what clients can do with a folder, each action handed on to the room that does it.
+"""An open workspace, with an object for each group of actions on a folder.
 
-One request at a time writes; requests that read the store run beside it.
+One request at a time writes; requests that only read the store run in parallel.
 """
 
 from __future__ import annotations
@@ -42,13 +42,8 @@ class Seams:
     """What a workspace needs of the rest of snapd.
 
     Attributes:
-        policy: says what to capture, and what to keep for how long.
-        texts: compares texts.
-        editors: knows what editors have open.
-        other_machines: what was fetched from them, and sent to them.
-        notes: of the project's git.
-        is_elsewhere: whether a file belongs to a repository in the folder that has a history of its own.
-        former_histories: lists the histories that the folder may take as its own.
+        is_elsewhere: whether a file belongs to a nested repository that has a history of its own.
+        former_histories: returns the histories that the folder may adopt.
     """
 
     policy: Policy
@@ -61,37 +56,17 @@ class Seams:
 
 
 class Workspace:
-    """One folder under snapd's care.
-
-    Args:
-        project_id: the name of its store.
-        work_tree: the folder.
-        store: holds its snapshots and events.
-        seams: what else it needs.
+    """A folder that snapd watches; `project_id` is the name of its store.
 
     Attributes:
         root: the folder, absolute and canonical.
-        event_log: the notifications of the workspace.
         feed: notifies of how the work tree differs from the last snapshot.
-        snapshots: takes, lists, restores and exports snapshots.
-        comparison: compares snapshots with each other, and with the work tree.
-        upkeep: expires, purges, checks and repairs the store.
-        step_changes: says what steps changed.
-        sessions: begins and ends sessions and steps.
-        messages: records what people ask of agents.
-        news: lists what an agent needs to know.
-        reports: records the events of agents.
-        history: lists the history.
-        undo_steps: takes steps and operations back and does them again, and some files or hunks of a step.
+        news: what an agent needs to know.
+        undo_steps: undoes and redoes steps and operations, and some files or hunks of a step.
         net_changes: compares before and after the steps of a session of this folder, or a step.
-        review: shows what agents left pending, keeps it or reverts it.
         pending_feed: notifies of how much is pending.
-        activity: sums up what each session did since a time.
-        blame: says who wrote each line of a file.
-        text_blame: says who wrote each line of a text that a file had.
+        text_blame: blames a text that a file once had.
         made_changes: lists the changes of steps one by one.
-        undo_planner: plans how steps are taken back.
-        runner: carries out operations.
     """
 
     def __init__(self, project_id: str, work_tree: WorkTree, store: Store, seams: Seams) -> None:
@@ -127,34 +102,30 @@ class Workspace:
         self.made_changes = ChangeRecords(store, sessions, changes)
 
     def for_other_folders(self) -> OtherSessions:
-        """What other folders of this machine can take from this one: its sessions, as they are now."""
+        """Returns this folder's current sessions, for other folders of this machine to use."""
         folder = shown(self.root)
         return OtherSessions(folder, folder, self.store, self.store.timeline)
 
     def look_at_edits(self, path: bytes) -> None:
-        """Looks at a file that somebody began to type into, or has saved, in an editor: what was typed is the user's.
+        """Looks at a file that somebody started to type into, or saved, in an editor: what was typed is the user's.
 
-        If that fails, `Writer.trouble` is notified, and the next look at the folder counts.
-
-        Args:
-            path: of the file, absolute and canonical.
+        `path` is absolute and canonical. If it fails, `Writer.trouble` is notified, and the next look at the folder
+        counts.
         """
         prefix = self.root.rstrip(b"/") + b"/"
         if path.startswith(prefix):
             self.writer.look_at_edits(path[len(prefix) :])
 
     def check_present(self) -> None:
-        """Makes sure that folder and store are still those that were opened.
+        """Checks that the folder and the store are still those that were opened.
 
-        Raises:
-            WorkspaceGone: the folder was moved, deleted or replaced.
-            StoreCorrupt: the store was.
+        Raises `WorkspaceGone` or `StoreCorrupt` if the folder or the store was moved, deleted or replaced.
         """
         self.work_tree.check_present()
         self.store.check_present()
 
     def close(self) -> None:
-        """Closes the folder and the store, once the operation that runs is done."""
+        """Closes the folder and the store, once the running operation is done."""
         self.sessions.close()
         self.pending_feed.close()
         self._other_machines.close()

@@ -12,6 +12,8 @@ const ENDS_WITHIN = 5_000;
 /** What keeps the editor quiet, and its pictures the same each time. */
 const SETTINGS = {
   "workbench.startupEditor": "none",
+  // rows that stay at the top of a tree cover the row to which the browser scrolls
+  "workbench.tree.enableStickyScroll": false,
   "workbench.welcomePage.walkthroughs.openOnInstall": false,
   "workbench.tips.enabled": false,
   "workbench.colorTheme": "Default Dark Modern",

@@ -39,10 +39,12 @@ export class TreeView {
    * The row that is called so.
    *
    * @param {string | RegExp} name Of its label, without what stands beside that.
+   * @param {number} [level] From 1; any if it is left out.
    */
-  row(name) {
+  row(name, level) {
     const label = this.page.locator(".label-name", { hasText: typeof name === "string" ? exactly(name) : name });
-    return this.rows.filter({ has: label }).first();
+    const rows = level === undefined ? this.rows : this.pane.locator(`.monaco-list-row[aria-level="${level}"]`);
+    return rows.filter({ has: label }).first();
   }
 
   /**

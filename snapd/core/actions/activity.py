@@ -1,4 +1,4 @@
-"""Sums up what each session did since a time: its prompts, steps and files, what is pending, and what went wrong."""
+"""Sums up what each session did since a time: its prompts, steps and files, pending changes, and problems."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Trouble = Literal["conflict", "uncaptured", "interrupted"]
 
 @attrs.frozen
 class StepProblem:
-    """Something about a step that a person should look at.
+    """A problem of a step that a person should look at.
 
     Attributes:
-        kind: an undo left files in "conflict", files that no snapshot has were changed ("uncaptured"), or nobody
-            reported that the step ended ("interrupted").
+        kind: "conflict" if an undo left files in conflict, "uncaptured" if files that no snapshot has were changed, or
+            "interrupted" if the end of the step was not reported.
     """
 
     step: StepView
@@ -41,9 +41,9 @@ class SessionActivity:
 
     Attributes:
         messages: the prompts, latest first.
-        steps: how many steps were begun.
+        steps: how many steps began.
         files: how many files they changed.
-        pending_files: how many files have pending changes of the session, whenever it made them.
+        pending_files: how many files have pending changes of the session, of any age.
         problems: of these steps, latest step first.
     """
 
@@ -57,7 +57,7 @@ class SessionActivity:
 
 @attrs.define
 class _Work:
-    """What the events say of one session."""
+    """What the events say about one session."""
 
     messages: list[Message] = attrs.field(factory=list)
     steps: list[Step] = attrs.field(factory=list)
@@ -73,14 +73,10 @@ class Activity:
     _review: Review
 
     def since(self, milliseconds: int, call: Call) -> tuple[SessionActivity, ...]:
-        """Sums up the sessions with a prompt or a step since a time, the one that worked last first.
+        """Sums up the sessions with a prompt or step since a time (ms since 1970), the latest at work first.
 
-        Args:
-            milliseconds: since 1970.
-            call: the request.
-
-        Raises:
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: as `Review.page` and `Sessions.shown`.
+        Raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` and `Cancelled`, as `Review.page` and
+        `Sessions.shown`.
         """
         work: dict[SessionId, _Work] = {}
         interrupted = {step.step_id for step in self._sessions.unattended(None)}

@@ -1,4 +1,4 @@
-"""Removes what a store need not keep, checks what it has, and repairs it."""
+"""Removes what a store need not keep, checks its contents, and repairs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from snapd.store.store import Store
 from snapd.worktree.git.repository import own_object_directories
 
 _NAMED = 5
-"""How many files an error names."""
+"""The maximum number of files in an error."""
 
 
 @attrs.frozen
@@ -31,7 +31,7 @@ class PurgedFile:
     Attributes:
         versions: how many contents the purge removes at this path.
         size: the bytes of these contents.
-        in_folder: whether the folder has one of them now, in a captured file.
+        in_folder: whether the folder currently has one of them, in a captured file.
     """
 
     path: RelPath
@@ -47,11 +47,11 @@ class PurgeOutcome:
     Attributes:
         snapshots: how many snapshots it changes or removes.
         sessions: how many sessions it removes.
-        freed: the bytes that it freed.
-        linked: whether the user's own git has some of the contents in a file that it shares with the store: they stay
-            there.
-        messages: of how many messages it removes the words.
-        fetched: how many sessions and handovers that were fetched it drops.
+        freed: in bytes.
+        linked: whether the user's own git has some of the contents in a file that it shares with the store, where they
+            stay.
+        messages: how many messages lose their texts.
+        fetched: how many fetched sessions and handovers it drops.
         remotes: the addresses that any of it was sent to, or came from.
     """
 
@@ -76,15 +76,11 @@ class Upkeep:
     _other_machines: OtherMachines
 
     def cleanup(self, older_than_days: float | None, call: Call, *, dry_run: bool = False) -> tuple[int, int]:
-        """Drops what retention does not keep, and packs the rest; gives how many snapshots went, and bytes freed.
+        """Drops what retention does not keep, and packs the rest; returns the dropped snapshots and freed bytes.
 
-        Args:
-            older_than_days: used instead of the retention of the workspace; None for that.
-            call: the request; may be cancelled until the first snapshot goes.
-            dry_run: whether only to say what would go; of sessions that were fetched, nothing is said.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: some of it may have gone; the rest goes the next time.
+        `older_than_days` replaces the retention of the workspace unless it is None. A `dry_run` does not cover fetched
+        sessions. The call may be cancelled until the first snapshot is dropped. After `StoreCorrupt`, `StorageFull`,
+        `IoError` or `Cancelled`, some may be dropped; the next cleanup drops the rest.
         """
         with self._writer.turn(call):
             self._store.check_present()
@@ -97,10 +93,10 @@ class Upkeep:
             return removed, freed + max(0, before - self._store.bytes_on_disk())
 
     def keep_house(self, now: float) -> int | None:
-        """Does some of the same while nobody else wants to write; stops as soon as somebody does.
+        """Does a part of `cleanup` while no other request wants to write.
 
-        The time is in seconds since 1970. Gives how many snapshots went; None where somebody was at work, or the
-        workspace is closed. Raises as `cleanup`.
+        `now` is in seconds since 1970. Returns the number of dropped snapshots; None if another request was writing, or
+        the workspace is closed. Raises as `cleanup`.
         """
         try:
             with self._writer.idle_turn() as call:
@@ -113,7 +109,7 @@ class Upkeep:
             return None
 
     def _cached_tree(self) -> ObjectId | None:
-        """The tree that has to stay because the work tree takes its objects for stored; None where there is none."""
+        """The tree to keep because the work tree counts on its objects being stored; None if there is none."""
         tree = self._writer.work_tree.scanner.stored_tree
         if tree is None:
             # no tree says which objects the work tree takes for stored
@@ -123,23 +119,21 @@ class Upkeep:
     def purge(
         self, paths: Collection[RelPath], dry_run: bool, call: Call, *, messages: Collection[str] = ()
     ) -> PurgeOutcome:
-        """Removes files from every snapshot and every event, and the words of messages from every event.
+        """Removes files from every snapshot and event, and the texts of messages from every event.
 
-        Removes all contents that the files ever had, at whatever path. Sessions that were fetched with any of it are
-        dropped. A snapshot with any of them is replaced by one without, which has another id; sessions go on with that.
+        Removes all contents that the files ever had, at any path. Fetched sessions with any of it are dropped. A
+        snapshot with any of it is replaced by one without, which has another id and takes its place in sessions. The
+        call may be cancelled until the first object is removed.
 
-        Args:
-            paths: files and directories.
-            dry_run: only say what would be removed.
-            call: the request; may be cancelled until the first object is removed.
-            messages: their ids, in any session: their texts go, and the descriptions and commands of their steps.
+        `paths` are files and directories. `messages` are ids, in any session: their texts go, and the descriptions and
+        commands of their steps.
 
         Raises:
             FileNotInSnapshot: a file is in no snapshot; nothing was changed.
             InvalidParams: the folder still has such a file, which the next snapshot would capture again; or there is no
                 such message; nothing was changed.
             StoreCorrupt, StorageFull, IoError: nothing was changed; or no snapshot has the files any more, and some of
-                their contents are still on the disk: the same request again removes them.
+                their contents are still on disk: repeating the request removes them.
             Cancelled: nothing was changed.
         """
         work_tree = self._writer.work_tree
@@ -170,12 +164,12 @@ class Upkeep:
             # the capture that was just made belongs to no snapshot
             work_tree.scanner.forget(self._store.discard())
             previous = self._store.last
-            # first: once the store has them no longer, nobody knows which contents these are
+            # first: once the store has dropped them, it is unknown which contents these are
             self._other_machines.purge(paths, purge_plan.contents, messages, call, dry_run=False)
             try:
                 freed = self._store.purge(purge_plan if purged.files or messages else None, call)
             finally:
-                # only the store knows now which objects there are
+                # only the store knows which objects there are now
                 work_tree.scanner.forget_all()
             self._notify_if_new(previous)
             return attrs.evolve(purged, applied=True, freed=freed)
@@ -199,10 +193,8 @@ class Upkeep:
     def purge_all(self, dry_run: bool, call: Call) -> PurgeOutcome:
         """Removes everything: all snapshots, sessions and operations; arguments as of `purge`.
 
-        Raises:
-            StorageFull, IoError: nothing was changed; or some of it is still on the disk, and is removed when the store
-                is next opened.
-            Cancelled: nothing was changed.
+        After `StorageFull` or `IoError`, either nothing was changed, or some of it is still on disk and is removed when
+        the store is next opened. After `Cancelled`, nothing was changed.
         """
         with self._writer.turn(call):
             self._store.check_present()
@@ -223,11 +215,10 @@ class Upkeep:
             self._writer.notify_snapshot(TrackNotice(self._store.last, previous, skipped))
 
     def check(self, call: Call, *, quick: bool) -> CheckReport:
-        """Checks the store, while other requests go on; a quick check reads records and events alone.
+        """Checks the store, in parallel to other requests; a quick check reads only records and events.
 
-        Raises:
-            StoreCorrupt: the store is gone. A damaged object is no error here, but a problem in the report.
-            StorageFull, IoError, Cancelled: the check did not finish.
+        Raises `StoreCorrupt` if the store is gone; a damaged object is a problem in the report, not an error. Raises
+        `StorageFull`, `IoError` or `Cancelled` if the check did not finish.
         """
         report = self._store.check(call, quick=quick, alone=False)
         if not report.problems:
@@ -236,16 +227,15 @@ class Upkeep:
         second = self._store.check(call, quick=quick, alone=False)
         if not second.problems:
             return second
-        # only for an exact report do other requests have to wait
+        # other requests wait only for an exact report
         with self._writer.alone(call):
             return self._store.check(call, quick=quick, alone=True)
 
     def repair(self, call: Call) -> CheckReport:
         """Repairs the store from itself, from the project's own git, and from a new capture of the work tree.
 
-        Raises:
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError: all that could be read before can still be read.
-            Cancelled: nothing was changed.
+        If it raises `StoreCorrupt`, `StorageFull`, `WorkspaceGone` or `IoError`, all that was readable before still is.
+        After `Cancelled`, nothing was changed.
         """
         work_tree = self._writer.work_tree
         with self._writer.alone(call):
@@ -256,7 +246,7 @@ class Upkeep:
             )
             if not first.problems:
                 return first
-            # the work tree takes objects for stored that are gone
+            # the work tree would count on stored objects that are gone
             work_tree.scanner.forget_all()
             snapshot = self._writer.look((), call)
             self._store.identify(snapshot)
@@ -265,12 +255,12 @@ class Upkeep:
 
 
 def _before(limits: Limits) -> int:
-    """The time before which fetched sessions go, milliseconds since 1970."""
+    """The time before which fetched sessions are dropped, in milliseconds since 1970."""
     return int((limits.now - limits.older_than) * 1000)
 
 
 def _check_known(messages: Collection[str], known: frozenset[str]) -> None:
-    """Makes sure that there are these messages; raises `InvalidParams`."""
+    """Checks that these messages exist. Raises `InvalidParams`."""
     for message_id in messages:
         if message_id not in known:
             raise InvalidParams(

@@ -28,45 +28,45 @@ from snapd.store.store import Store
 from snapd.store.timeline.timeline import TimelineView
 
 Sides = tuple[ObjectStore, Snapshot, Snapshot]
-"""Two snapshots that are compared, after what has the objects of both."""
+"""Two snapshots to compare, after the store that has the objects of both."""
 
 _MOST = 100
-"""Fetched sessions that are looked at for one hash, or the beginning of one."""
+"""The maximum number of fetched sessions to search for a hash, or the beginning of one."""
 
 
 @attrs.frozen
 class KnownSnapshots:
     """Finds snapshots by their trees; every method raises `UnknownSnapshot` if none has that tree.
 
-    Those of the folder come first, then those on which steps of sessions fetched from elsewhere began or ended.
+    Those of the folder come first, then those on which steps of fetched sessions began or ended.
     """
 
     store: Store
     _other_machines: OtherMachines
 
     def of(self, tree: ObjectId) -> tuple[ObjectStore, Snapshot]:
-        """A snapshot, and what has its objects."""
+        """Returns a snapshot, and the store that has its objects."""
         if not self.store.knows(tree):
             for fetched, _, _, snapshot in self.fetched(tree.hex()):
                 return fetched.objects, fetched.objects.load(snapshot)
         return self.store, self.store.find(tree)
 
     def both(self, old: ObjectId, new: ObjectId, call: Call) -> Sides:
-        """Two snapshots, and what has the objects of both; raises as `here`."""
+        """Returns two snapshots, and the store that has the objects of both; raises as `here`."""
         (objects, before), (others, after) = self.of(old), self.of(new)
         if objects is others:
             return objects, before, after
         return self.store, self.here(old, call), self.here(new, call)
 
     def here(self, tree: ObjectId, call: Call) -> Snapshot:
-        """A snapshot whose objects the store of the folder has from now on; raises as `take_over`."""
+        """Returns a snapshot after copying its objects to the folder's store if needed; raises as `take_over`."""
         for fetched, _, _, snapshot in () if self.store.knows(tree) else self.fetched(tree.hex()):
             take_over(self.store, fetched, (tree,), (), call)
             return fetched.objects.load(snapshot)
         return self.store.find(tree)
 
     def fetched(self, prefix: str) -> Iterator[tuple[OtherSessions, Session, Step, SnapshotId]]:
-        """The snapshots with which steps of fetched sessions began or ended and whose hash begins with some digits."""
+        """Yields the snapshots, by a prefix of their hash, on which steps of fetched sessions began or ended."""
         for listed in self._other_machines.with_steps(StepQuery("", hash=prefix), 0, _MOST):
             fetched = self._other_machines.read(listed)
             for step in fetched.timeline.steps(listed.session.session_id):
@@ -78,11 +78,9 @@ class KnownSnapshots:
 def take_over(
     store: Store, fetched: OtherSessions, trees: Iterable[ObjectId], others: Iterable[ObjectId], call: Call
 ) -> None:
-    """Has the store of a folder get directories, with everything in them, and other objects of elsewhere.
+    """Copies directories with everything in them, and other objects, from elsewhere to the store of a folder.
 
-    Raises:
-        StoreCorrupt: one is missing.
-        StorageFull, IoError, Cancelled: some were not copied.
+    Raises `StoreCorrupt` if one is missing, and `StorageFull`, `IoError` or `Cancelled` if some were not copied.
     """
     wanted: set[ObjectId] = set()
     for tree in trees:
@@ -90,7 +88,7 @@ def take_over(
     wanted.update(others)
     missing = wanted - store.adopt([fetched.directory], wanted)
     if missing:
-        # another folder goes on meanwhile: what was packed just now is in the pack, which was not there to look at
+        # the other folder is in use: an object may have been packed meanwhile, and is in a new pack
         missing -= store.adopt([fetched.directory], missing)
     if missing:
         oid = min(missing).hex()
@@ -100,26 +98,26 @@ def take_over(
 Item = TypeVar("Item")
 
 PAGE_BYTES = 32 << 20
-"""Contents (bytes) that one page holds at most, unless a single file has more."""
+"""The maximum bytes of contents on one page, unless a single file has more."""
 
 
 @attrs.define(eq=False)
 class Comparison:
     """Compares snapshots of one workspace.
 
-    Every method compares the snapshot `old` with the snapshot `new`, or for None with the work tree as it is now, both
-    given by their trees. It raises `UnknownSnapshot` if there is no such snapshot, and `StoreCorrupt` if an object is
-    missing or damaged. With `renames`, a moved file is one; `only` has files or directories, none for all.
+    Every method compares the snapshot `old` with the snapshot `new`, or with the current work tree if `new` is None;
+    both are trees. It raises `UnknownSnapshot` if there is no such snapshot, and `StoreCorrupt` if an object is missing
+    or damaged. With `renames`, a moved file is one; `only` has files or directories, none for all.
     """
 
     _writer: Writer
     _known: KnownSnapshots
     texts: TextDiffer
-    # the renames of the page before: the next page needs the same
+    # the renames of the previous page: the next page needs the same
     _renames: tuple[Snapshot, Snapshot, dict[RelPath, RelPath]] | None = attrs.field(default=None, init=False)
 
     def changed(self, old: ObjectId, new: ObjectId | None, call: Call) -> tuple[Change, ...]:
-        """Lists what differs."""
+        """Returns what differs."""
         return tuple(_changes(self._sides(old, new, call), (), call))
 
     def diff(
@@ -132,7 +130,7 @@ class Comparison:
         renames: bool = False,
         binary: bool = False,
     ) -> tuple[bytes, ...]:
-        """Writes the unified diff, a part for each file; `binary` is as of `unified`."""
+        """Writes the unified diff, a part for each file; `binary` is as in `unified`."""
         sides = self._sides(old, new, call)
         parts = []
         for change, source in self._files(sides, only, call, renames=renames):
@@ -152,10 +150,10 @@ class Comparison:
         after: RelPath | None = None,
         limit: int | None = None,
     ) -> DeltaPage:
-        """Gives each file that differs, before and after, page by page.
+        """Returns each file that differs, before and after, page by page.
 
-        `contents` says whether to include the texts; `after` is the path where the page before ended, None for the
-        first page; and `limit` is the number of files on this page, at most.
+        `contents` says whether to include the texts; `after` is the path where the previous page ended, None for the
+        first page; and `limit` is the maximum number of files.
         """
         sides = self._sides(old, new, call)
 
@@ -171,7 +169,7 @@ class Comparison:
         return DeltaPage(deltas, sides[2].tree, last)
 
     def _sides(self, old: ObjectId, new: ObjectId | None, call: Call) -> Sides:
-        """What has the objects of both sides, and the two; captures the work tree where that is meant."""
+        """Returns the store with the objects of both sides, and the two; captures the work tree if requested."""
         if new is not None:
             return self._known.both(old, new, call)
         with self._writer.turn(call):
@@ -182,7 +180,7 @@ class Comparison:
     def _files(
         self, sides: Sides, only: Sequence[RelPath], call: Call, *, renames: bool, after: RelPath | None = None
     ) -> Iterator[tuple[Change, RelPath | None]]:
-        """What differs; where a moved file is to be shown as one, also where it was, and what it was there."""
+        """Yields what differs; for a moved file shown as one, also its old path, with `old` as the file there."""
         objects, old, new = sides
         moved: dict[RelPath, RelPath] = {}
         if renames:
@@ -215,14 +213,8 @@ def first_page(
 ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
     """Describes files until a page is full.
 
-    Args:
-        items: one for each file, ordered by path.
-        describe: describes the file of an item.
-        limit: files on the page, at most; None for no limit.
-        progress: called after each file with the number of files so far.
-
-    Returns:
-        The page; and the path of its last file where files remain for another page, else None.
+    `items` are one for each file, ordered by path; `progress` is called after each file with the number of files so
+    far. Also returns the path of the page's last file if files remain, else None.
     """
     deltas: list[FileDelta] = []
     size = 0
@@ -247,7 +239,7 @@ class NetChanges:
     _step_changes: StepChanges
     _sessions: SessionViews
     _texts: TextDiffer
-    # what the page before was cut from: the next page needs the same
+    # what the previous page came from: the next page needs the same
     _kept: tuple[object, tuple[tuple[RelPath, Delta], ...]] | None = attrs.field(default=None, init=False)
 
     def page(
@@ -261,13 +253,10 @@ class NetChanges:
         after: RelPath | None,
         limit: int | None,
     ) -> tuple[tuple[FileDelta, ...], RelPath | None]:
-        """Shows what the applied steps of a session changed in all, ordered by path; and the last file if more follow.
+        """Returns the total changes of a session's applied steps, ordered by path; and the last file if more follow.
 
-        Arguments as of `deltas`. Only the steps of a message, or a step and its parts, if one is named.
-
-        Raises:
-            UnknownSession, UnknownStep: there is no such session, or the step is not one of its steps.
-            StoreCorrupt: an object is missing or damaged.
+        Other arguments as in `deltas`. `message_id` or `step_id` selects only the steps of a message, or a step and its
+        parts. Raises `UnknownSession`, `UnknownStep` if the step is not one of the session, and `StoreCorrupt`.
         """
         asked = (session_id, message_id, step_id, self._timeline.next_seq)
         kept, self._kept = self._kept, None
@@ -289,13 +278,10 @@ class NetChanges:
     def step(
         self, step_id: StepId, only: Collection[RelPath], call: Call, *, binary: bool = False
     ) -> tuple[bytes, ...]:
-        """Writes the unified diff of what a step and its parts changed, even if it was taken back, by files.
+        """Writes the unified diff of what a step and its parts changed, even if it was undone, by files.
 
-        What others changed in the same files meanwhile is not in it. A moved file is one; `only` may have either name.
-
-        Raises:
-            UnknownStep: there is no such step.
-            StoreCorrupt, IoError, Cancelled: the texts were not compared.
+        It excludes what others changed in the same files meanwhile. A moved file is one; `only` may have either name.
+        Raises `UnknownStep`, `StoreCorrupt`, `IoError` and `Cancelled`.
         """
         parts = []
         for change, source in self._step_changes.net_with_moves(self._sessions.known_step(step_id), call):

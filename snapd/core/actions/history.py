@@ -1,4 +1,4 @@
-"""Lists the history of a workspace as people read it: steps, operations, and what the user did in between."""
+"""Lists the history of a workspace for display: steps, operations, and what the user did in between."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _AT_ONCE = 200
 
 
 def newest_first(timeline: Timeline, before: int | None = None) -> Iterator[Event]:
-    """Yields the events of a timeline, the newest first, below a number or from the latest on."""
+    """Yields the events of a timeline, newest first, below a number or from the latest on."""
     while True:
         events = timeline.events(before, _AT_ONCE)
         yield from events
@@ -48,13 +48,13 @@ def newest_first(timeline: Timeline, before: int | None = None) -> Iterator[Even
 
 @attrs.frozen
 class HistoryQuery:
-    """Which entries of the history are asked for.
+    """A filter for entries of the history.
 
     Attributes:
         session_id: only the steps and operations of this session; None for all.
-        files: only entries that changed one of these files, or one below one of these directories, and of these only
-            such files; empty for all.
-        renames: whether a moved file is one; `files` then means it under its older names too.
+        files: only entries that changed one of these files, or one below these directories, and only such files of
+            them; empty for all.
+        renames: whether a moved file is one; `files` then includes its older names.
     """
 
     session_id: SessionId | None = None
@@ -64,7 +64,7 @@ class HistoryQuery:
 
 @attrs.frozen
 class HistoryPosition:
-    """Where a page of the history ended: its last event, and older names of the files that were asked for."""
+    """Where a page of the history ended: its last event, and older names of the requested files."""
 
     seq: int
     names: frozenset[RelPath] = frozenset()
@@ -81,9 +81,9 @@ class HistoryEntry:
         before: the work tree before it.
         after: the work tree after it; None while the step is open.
         session_id: the session of a message, or the one that an operation was about.
-        turned: the steps that an operation took back or did again.
-        state: of an operation, if it was taken back as a whole or in part.
-        operations: the operations that an operation took back or did again.
+        turned: the steps that an operation undid or redid.
+        state: of an operation, if it was undone as a whole or in part.
+        operations: the operations that an operation undid or redid.
         is_unknown: whether some of the files belong to another history, so that it may not have been the user.
     """
 
@@ -104,7 +104,7 @@ class HistoryEntry:
 
 @attrs.frozen
 class HistoryPage:
-    """Some of the history, latest first; `after` is where the next page starts, None on the last one."""
+    """A part of the history, latest first; `after` is where the next page starts, None on the last one."""
 
     entries: tuple[HistoryEntry, ...]
     after: HistoryPosition | None
@@ -119,13 +119,10 @@ class History:
     _is_elsewhere: Callable[[RelPath], bool] = lambda _: False
 
     def page(self, query: HistoryQuery, after: HistoryPosition | None, limit: int, call: Call) -> HistoryPage:
-        """Lists the latest entries, newest first; raises `StoreCorrupt`, `IoError`, `Cancelled`.
+        """Returns the latest entries, newest first. Raises `StoreCorrupt`, `IoError` and `Cancelled`.
 
-        Args:
-            query: which of them.
-            after: where the page before ended; None for the first one.
-            limit: entries, at most; a few more where one event has several entries.
-            call: the request.
+        `after` is where the previous page ended; None for the first one. The page has a few more entries than `limit`
+        if one event has several.
         """
         names = set(query.files if after is None else query.files | after.names)
         entries: list[HistoryEntry] = []
@@ -183,7 +180,7 @@ class History:
                 yield found
 
     def _touches(self, old: ObjectId, new: ObjectId, names: Collection[RelPath]) -> bool:
-        """Whether an entry may be one of those asked for: to count the lines of all its files would take longer."""
+        """Whether an entry may match the filter; counting the lines of all its files would take longer."""
         return not names or self._step_changes.differ_in(old, new, names)
 
     def _message(self, event: Event, what: MessageSent) -> Iterator[HistoryEntry]:
@@ -218,7 +215,7 @@ class History:
 
 
 def _of_files(entry: HistoryEntry, names: set[RelPath]) -> HistoryEntry | None:
-    """The entry with those of its files that are asked for; None if it has none. Adds older names of moved files."""
+    """Returns the entry with its requested files only; None if it has none. Adds older names of moved files."""
     if not names:
         return entry
     files = []
@@ -231,7 +228,7 @@ def _of_files(entry: HistoryEntry, names: set[RelPath]) -> HistoryEntry | None:
 
 
 Asked = tuple[Step, frozenset[RelPath] | None]
-"""A step, and those of its files that were not taken back; None for all of them."""
+"""A step, and those of its files that were not undone; None for all of them."""
 
 
 @attrs.frozen
@@ -239,8 +236,8 @@ class ChangeRecord:
     """One change of a file, with where its bytes are.
 
     Attributes:
-        delta: the change; its `others` are the steps of other sessions that may have made it, and were not asked for.
-        by: those of the steps that were asked for that made it; none for an operation that took some of it back.
+        delta: its `others` are the steps of other sessions that may have made it, and were not requested.
+        by: the requested steps that made it; none for an operation that undid some of it.
         moved_from: where the file was before, if it was moved.
     """
 
@@ -262,15 +259,11 @@ class ChangeRecords:
     def of(
         self, session_ids: Iterable[SessionId], step_ids: Iterable[StepId], call: Call
     ) -> dict[RelPath, tuple[ChangeRecord, ...]]:
-        """Lists the changes of the ended steps of some sessions, and of some steps, each with its parts.
+        """Returns the changes of the ended steps of some sessions, and of some steps, each with its parts.
 
-        A step that was taken back is not there; nor are files of a step that were taken back alone. Of a file of which
-        hunks were taken back, the operation that did so is among the changes. Gives for each file its changes, the
-        oldest first; ordered by path.
-
-        Raises:
-            UnknownSession, UnknownStep: there is no such session or step.
-            StoreCorrupt, Cancelled: it cannot be told, or nobody wants it any more.
+        Undone steps are left out; so are files of a step that were undone alone. For a file of which hunks were undone,
+        the operation that did so is among the changes. The changes of each file are ordered oldest first; the files by
+        path. Raises `UnknownSession`, `UnknownStep`, `StoreCorrupt` and `Cancelled`.
         """
         steps = self._asked(session_ids, step_ids)
         found: list[tuple[int, ChangeRecord, RelPath]] = []
@@ -289,7 +282,7 @@ class ChangeRecords:
         return {path: tuple(every) for path, every in by_path.items()}
 
     def _asked(self, session_ids: Iterable[SessionId], step_ids: Iterable[StepId]) -> dict[StepId, Asked]:
-        """The steps to tell of, by their names."""
+        """The requested steps, by id."""
         named = [self._sessions.known_step(step_id) for step_id in step_ids]
         for session_id in session_ids:
             named += self._store.timeline.steps(self._sessions.known(session_id).session_id)
@@ -302,7 +295,7 @@ class ChangeRecords:
         return asked
 
     def _seen(self, steps: Collection[StepId], call: Call) -> Iterator[Event]:
-        """The events in whose spans steps were at work, each once, in the order of time."""
+        """Yields the events in whose spans the steps were at work, each once, oldest first."""
         events: dict[int, Event] = {}
         for step_id in steps:
             call.check()
@@ -333,7 +326,7 @@ class ChangeRecords:
     def _by_operation(
         self, event: Event, changed: Collection[RelPath], call: Call
     ) -> Iterator[tuple[RelPath, ChangeRecord]]:
-        """What an operation took back in some files and nobody did again."""
+        """Yields what an operation undid in some files and that was not redone."""
         assert isinstance(event.what, Operated)
         operation = self._store.timeline.unit(event.what.operation_id)
         assert isinstance(operation, Operation)

@@ -1,4 +1,4 @@
-"""Records the messages that people send to agents, and says what an agent has to be told."""
+"""Records the messages that people send to agents, and what others did that an agent should know of."""
 
 from __future__ import annotations
 
@@ -45,21 +45,14 @@ class Messages:
     _step_changes: StepChanges
 
     def send(self, session_id: SessionId, message_id: str, text: str | None, call: Call, *, late: bool = False) -> None:
-        """Records that somebody sent a message, with a snapshot of the work tree as it is now.
+        """Records a message to an agent, with a snapshot of the current work tree.
 
-        Sending it again changes nothing, except that a new text takes the place of the old one.
+        Sending it again changes nothing, except that a new text replaces the old one. `message_id` is the agent's own
+        id; for `text`, see `Sessions.kept_text`. With `late`, the message was sent a while ago: then the newest
+        existing snapshot counts, so that steps which began meanwhile can be reported, too.
 
-        Args:
-            session_id: the session.
-            message_id: the message, by the agent's own id.
-            text: the prompt; see `Sessions.kept_text`.
-            call: the request.
-            late: whether it was sent a while ago: then the newest snapshot that there is counts, so that steps which
-                began meanwhile can be reported, too.
-
-        Raises:
-            UnknownSession: there is no such session, or it has ended.
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not recorded.
+        Raises `UnknownSession` if there is no such session or it has ended. If it raises `WorkspaceGone`,
+        `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, the message was not recorded.
         """
         with self._writer.turn(call):
             capture = self._sessions.newest if late else self._sessions.capture
@@ -68,7 +61,7 @@ class Messages:
     def record(
         self, session_id: SessionId, message_id: str, text: str | None, capture: Callable[[], Snapshot], call: Call
     ) -> None:
-        """Records a message as `send` does, on what `capture` gives; the caller has the right to write."""
+        """Records a message as `send` does, on the snapshot from `capture`; the caller holds the write lock."""
         kept = self._sessions.kept_text(text)
         self._sessions.going_on(session_id)
         latest = self._timeline.last_message(session_id)
@@ -82,18 +75,11 @@ class Messages:
     def page(
         self, session_id: SessionId | None, prefix: str, call: Call, after: int | None, limit: int | None
     ) -> Page[MessageView]:
-        """Lists messages, with those that only steps name.
+        """Lists messages, including those that only steps name.
 
-        Args:
-            session_id: only those of this session, oldest first; None for those of all sessions, newest first.
-            prefix: the beginning of their ids; a whole id means that message alone.
-            call: the request.
-            after: where the page before ended; None for the first page.
-            limit: messages on this page, at most; None for all.
-
-        Raises:
-            UnknownSession: there is no such session.
-            StoreCorrupt, IoError, Cancelled: as `StepChanges.view`.
+        `session_id` selects those of a session, oldest first; None lists those of all sessions, newest first. `prefix`
+        is the beginning of their ids; a whole id matches only that message. `after` is where the previous page ended,
+        None for the first page; `limit` None means all. Raises `UnknownSession`, and as `StepChanges.view`.
         """
         if session_id is not None:
             self._sessions.known(session_id)
@@ -127,7 +113,7 @@ def _state(states: set[StepState]) -> Literal["applied", "partly", "undone"]:
 
 @attrs.frozen
 class _LastNotice:
-    """When an agent was last told: the `seq` of the last event, and the work tree as it was."""
+    """When an agent was last notified: the `seq` of the last event, and the work tree then."""
 
     seq: int
     tree: ObjectId
@@ -135,13 +121,13 @@ class _LastNotice:
 
 @attrs.frozen
 class NewsLook:
-    """What the work tree was like when the news of a session was asked for.
+    """The state of the work tree when the news of a session was requested.
 
     Attributes:
-        told: when the agent was last told; None if never.
+        told: when the agent was last notified; None if never.
         events: those since then, oldest first.
         latest: what changed since the last of them.
-        now: what the agent is told until.
+        now: the end of this notification.
     """
 
     session_id: SessionId
@@ -153,10 +139,10 @@ class NewsLook:
 
 @attrs.frozen
 class SessionNews:
-    """Says what others did to the work of a session, if the policy has agents told.
+    """Reports what others did to the work of a session, if the policy wants agents to be notified.
 
-    What an agent was told until is kept in memory only: after a restart of the daemon, it counts as told when it last
-    began a step or got a message. `former` lists the histories that the folder may take.
+    The last notification is kept in memory only: after a restart of the daemon, the agent counts as notified when it
+    last began a step or got a message. `former` returns the histories that the folder may adopt.
     """
 
     _writer: Writer
@@ -168,11 +154,10 @@ class SessionNews:
     _told: dict[SessionId, _LastNotice] = attrs.field(factory=dict, init=False)
 
     def tell(self, session_id: SessionId, call: Call) -> News:
-        """Says what others did since the last time, and notes that the agent knows it now.
+        """Returns what others did since the last call, and records that the agent knows it now.
 
-        Raises:
-            UnknownSession: there is no such session.
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the next call tells it.
+        Raises `UnknownSession`. After `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, the
+        next call reports it.
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
@@ -180,18 +165,16 @@ class SessionNews:
         return self.since(look, call)
 
     def look(self, session_id: SessionId, snapshot: Snapshot) -> NewsLook:
-        """Notes what `since` compares; the caller has the right to write.
+        """Returns what `since` compares; the caller holds the write lock.
 
-        Args:
-            session_id: the session, which is known.
-            snapshot: the work tree as it is now, which is recorded, or about to be.
+        The session exists; `snapshot` is the current work tree, recorded already or about to be.
         """
         told, events = self._since(session_id)
         latest = self._writer.span(self._store.identify(snapshot))
         return NewsLook(session_id, told, events, latest, _LastNotice(self._store.timeline.next_seq - 1, snapshot.tree))
 
     def since(self, look: NewsLook, call: Call) -> News:
-        """Says what others did until a look, and notes that the agent knows it now; raises as `tell`."""
+        """Returns what others did until a look, and records that the agent knows it now; raises as `tell`."""
         session_id, told = look.session_id, look.told
         news = News()
         if told is not None and self._policy.tells_agents:
@@ -204,7 +187,7 @@ class SessionNews:
         return news
 
     def _since(self, session_id: SessionId) -> tuple[_LastNotice | None, list[Event]]:
-        """When the agent was last told, None if never; and the events since then, oldest first."""
+        """Returns the last notification, None if never; and the events since then, oldest first."""
         told = self._told.get(session_id)
         if told is not None and not self._store.knows(told.tree):
             # a cleanup removed that snapshot
@@ -220,14 +203,14 @@ class SessionNews:
     def _touched_by_others(
         self, session_id: SessionId, told: _LastNotice, events: Iterable[Event], latest: Span | None, call: Call
     ) -> set[RelPath]:
-        """The files that operations, the user and other sessions changed."""
+        """Returns the files that operations, the user and other sessions changed."""
         pairs = []
         tree = told.tree
         for event in events:
             if event.seen is not None:
-                # the agent does not know what a formatter did after its step
+                # the agent does not see what a formatter did after its step
                 is_late = isinstance(event.what, Edited) and not event.what.steps
-                # the first span began before the agent was told
+                # the first span began before the last notification
                 pairs.append((tree, event.seen.after.tree, () if is_late else event.seen.steps))
             if isinstance(event.what, Operated) and event.head is not None:
                 pairs.append((event.what.before.tree, event.head.tree, ()))
@@ -244,7 +227,7 @@ class SessionNews:
     def _turned(
         self, session_id: SessionId, events: Iterable[Event], call: Call
     ) -> tuple[tuple[StepView, ...], tuple[StepView, ...]]:
-        """The steps of the session that were taken back, and those that were done again."""
+        """Returns the steps of the session that were undone, and those that were redone."""
         was_undone: dict[StepId, bool] = {}
         for event in events:
             for turn in event.what.turned if isinstance(event.what, Operated) else ():
@@ -262,7 +245,7 @@ class SessionNews:
     def _changed(
         self, session_id: SessionId, before: ObjectId, now: ObjectId, touched: set[RelPath], call: Call
     ) -> tuple[FileSummary, ...]:
-        """Those of the touched files that the session had changed and that are not as they were."""
+        """Returns those of the touched files that the session had changed and that are not as they were."""
         read = self._store.entry_in
         differing = {path for path in touched if lookup(read, before, path) != lookup(read, now, path)}
         own: set[RelPath] = set()
@@ -280,5 +263,5 @@ class SessionNews:
 
 
 def _is_own(event: Event, session_id: SessionId) -> bool:
-    """Whether an agent hears of what happened before an event: its hooks can answer it there."""
+    """Whether the agent gets the report of what happened before an event: its hooks can read the answer there."""
     return isinstance(event.what, SessionStarted | MessageSent | StepBegun) and event.what.session_id == session_id

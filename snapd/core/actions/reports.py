@@ -1,7 +1,7 @@
-"""What the event of an agent means, decided from the open steps of its session, and recorded with one right to write.
+"""Decides what an agent's event means, from the open steps of its session, and records it under one write lock.
 
-A call of a tool is a step whose part id is the agent's id of the call. A subagent, and what a call started in the
-background, is a step of its own with another kind of part id: it may go on when the turn is over.
+A tool call is a step whose part id is the agent's id of the call. A subagent, or what a call started in the background,
+is a separate step with another kind of part id: it may continue after the turn.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ _BACKGROUND = "background:"
 
 @attrs.frozen(kw_only=True)
 class Report:
-    """An event of an agent. `snapd.wire.agent` says what each kind means.
+    """An event of an agent. `snapd.wire.agent` defines each kind.
 
     Attributes:
-        client: who works in the steps that begin until it leaves; None for steps that go on without a client.
+        client: who works in the steps that begin until it leaves; None for steps that do not depend on a client.
         process: for a step without a client, how to notice that its agent is gone.
-        late: when it happened, in milliseconds since 1970, if that is reported late.
-        is_elsewhere: whether the agent is not in this folder any more: something may end here, and nothing begins.
+        late: when it happened, in milliseconds since 1970, if it is reported late.
+        is_elsewhere: whether the agent left this folder: something may end here, and nothing begins.
         wants_news: whether the agent reads the answer.
-        has_step: whether the whole turn is a step, and its calls are ended by name.
-        is_alike: whether `call_id` is the beginning of the ids of calls that are alike.
-        claims: the files that the call wrote; None if the agent does not say.
-        in_background: whether what the call started goes on.
+        has_step: whether the whole turn is a step, and its calls are ended by id.
+        is_alike: whether `call_id` is the common prefix of the ids of similar calls.
+        claims: the files that the call wrote; None if the agent does not report them.
+        in_background: whether what the call started continues.
         is_sequential: whether the agent waits for a call that writes before it begins the next one.
-        names_subagents: whether the agent says which calls are those of a subagent.
+        names_subagents: whether the agent reports which calls are those of a subagent.
     """
 
     kind: ReportKind
@@ -103,7 +103,7 @@ class EndStep:
 
     Attributes:
         claims: see `StepEnding`.
-        is_left: whether the agent did not say that it ended.
+        is_left: whether the agent did not report its end.
     """
 
     step: Step
@@ -135,15 +135,13 @@ Action = EndStep | BeginStep | SendMessage | EndSession
 
 
 def decide(report: Report, open_steps: Sequence[Step], lingering: Iterable[Step] = ()) -> list[Action]:
-    """Decides what an event leads to.
+    """Returns the actions that an event leads to.
 
-    Args:
-        report: the event.
-        open_steps: the open steps of all sessions, the latest first.
-        lingering: the steps that have ended, and still own what is done to their files.
+    `open_steps` are those of all sessions, the latest first. `lingering` are the steps that have ended and still own
+    what is done to their files.
     """
     if report.late is not None:
-        # what began since is none of its business
+        # a late report does not concern what began since
         open_steps = [step for step in open_steps if step.started <= report.late]
     own = [step for step in open_steps if step.session_id == report.session_id]
     resting = [step for step in lingering if step.session_id == report.session_id]
@@ -181,7 +179,7 @@ def _begin_call(report: Report, own: list[Step], open_steps: Sequence[Step]) -> 
     if begun.existing is not None or not report.is_sequential or report.late is not None:
         return [begun]
     actions: list[Action] = []
-    # nobody said that these have ended: calls that were denied, for example
+    # the end of these was not reported: calls that were denied, for example
     for step in own:
         if step.begun.parent != begun.new.parent or _is(step, _SUBAGENT, _BACKGROUND):
             continue
@@ -214,7 +212,7 @@ def _take_prompt(report: Report, own: list[Step]) -> list[Action]:
         # some agents report one that is empty with the results of calls: the turn goes on
         return []
     if report.parent_session is not None:
-        # what a subagent is given to do is nobody's prompt
+        # the task of a subagent is not a person's prompt
         return _end_turn(own)
     # where a prompt is reported late, the ends of the turn before it are reported after it
     ends = [] if report.late is not None else _end_turn(own)
@@ -222,7 +220,7 @@ def _take_prompt(report: Report, own: list[Step]) -> list[Action]:
 
 
 def _end_turn(own: Sequence[Step]) -> list[Action]:
-    """Ends everything but subagents: they may go on."""
+    """Ends everything but subagents, which may continue."""
     subagents = {step.step_id for step in own if _is(step, _SUBAGENT)}
     return [_abandon(step) for step in own if not subagents & {step.step_id, step.begun.parent}]
 
@@ -231,7 +229,7 @@ def _end_subagent(report: Report, own: list[Step]) -> list[Action]:
     step = _of_part(own, f"{_SUBAGENT}{report.subagent}")
     if step is None:
         return []
-    # where nobody says whose a call is, one of these may be the caller's own
+    # if the caller is not reported, one of these may be the caller's own step
     parts = [each for each in own if each.begun.parent == step.step_id and report.names_subagents]
     # its calls own what they wrote; it writes nothing beside them
     return [*map(_abandon, parts), EndStep(step, ())]
@@ -256,13 +254,13 @@ def _begin(
 
 
 def _abandon(step: Step) -> EndStep:
-    """Ends a step of which nobody said that it has ended."""
+    """Ends a step whose end was not reported."""
     # an edit names its files when it ends; it did not, so it was denied or interrupted
     return EndStep(step, () if is_edit(step.begun.tool) else None, is_left=True)
 
 
 def _parent(report: Report, own: list[Step], open_steps: Iterable[Step]) -> StepId | None:
-    """Finds the step that a call is a part of: that of its subagent, or of its turn."""
+    """Returns the step that contains a call: that of its subagent, or of its turn."""
     if report.parent is not None:
         return report.parent
     if report.subagent is not None:
@@ -275,7 +273,7 @@ def _parent(report: Report, own: list[Step], open_steps: Iterable[Step]) -> Step
 
 
 def _only_subagent(session: SessionId, steps: Iterable[Step]) -> Step | None:
-    """Finds the step of the subagent that is at work for a session, if there is exactly one."""
+    """Returns the step of the subagent that is at work for a session, if there is exactly one."""
     theirs = [each for each in steps if each.session_id == session and _is(each, _SUBAGENT)]
     return theirs[0] if len(theirs) == 1 else None
 
@@ -303,11 +301,11 @@ def _is_turn(step: Step) -> bool:
 
 @attrs.frozen
 class Reported:
-    """What a report led to.
+    """The result of a report.
 
     Attributes:
-        step: the step that began, or ended; None if none did.
-        news: what the agent has to be told; None if it does not hear it, or if its session is unknown.
+        step: the step that began or ended; None if none did.
+        news: what to report to the agent; None if it does not read that, or if its session is unknown.
     """
 
     step: Step | None
@@ -325,14 +323,11 @@ class AgentReports:
     _news: SessionNews
 
     def take(self, report: Report, call: Call) -> Reported:
-        """Records an event: all that follows from it, on one look at the work tree.
+        """Records an event with all its consequences, with a single capture of the work tree.
 
-        A session that is unknown, or has ended, is started where something begins in it.
-
-        Raises:
-            UnknownStep: the parent that the report names does not exist.
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: not all of it was recorded; to report it again
-                does the rest.
+        A session that is unknown or has ended is started if something begins in it. Raises `UnknownStep` if the
+        report's parent does not exist. After `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`,
+        not all of it was recorded; reporting it again records the rest.
         """
         recording = _Recording(report, self._writer, self._store, self._sessions, call)
         look: NewsLook | None = None
@@ -372,7 +367,7 @@ class AgentReports:
 
 @attrs.define(eq=False)
 class _Recording:
-    """Carries out the actions of one report; its creator has the right to write.
+    """Carries out the actions of one report; its creator holds the write lock.
 
     Attributes:
         step: the step that began last, or ended.
@@ -395,7 +390,7 @@ class _Recording:
         return self._snapshot
 
     def carry_out(self, action: EndStep | BeginStep | EndSession) -> None:
-        """Records what one action leads to; raises as `AgentReports.take`."""
+        """Records the consequences of one action; raises as `AgentReports.take`."""
         if isinstance(action, EndSession):
             self._sessions.record_end(self._report.session_id, self._call)
         elif isinstance(action, BeginStep):
@@ -423,7 +418,7 @@ class _Recording:
             self._sessions.watch(step.step_id, AgentAtWork(process.process_id, transcript, interrupted))
 
     def _claims(self, action: EndStep) -> tuple[RelPath, ...] | None:
-        """Finds what a step claims that ends: of a command that is reported late, what changed on disk meanwhile."""
+        """Returns what an ending step claims: for a command reported late, what changed on disk meanwhile."""
         step, until = action.step, self._report.late
         if action.claims is not None or (until is None and step.begun.began is None):
             return action.claims
@@ -432,6 +427,6 @@ class _Recording:
         return tuple(each.path for each in changes if step.started <= self._changed(each.path) <= until)
 
     def _changed(self, path: RelPath) -> int:
-        """Says when a file last changed, or went, in milliseconds since 1970."""
+        """Returns when a file last changed or vanished, in milliseconds since 1970."""
         at = map(self._writer.work_tree.occupant, (path, *parents(path), b"."))
         return next(status.st_ctime_ns // 10**6 for status in at if status is not None)

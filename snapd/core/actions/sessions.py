@@ -35,13 +35,13 @@ from snapd.store.timeline.timeline import Timeline
 from snapd.watch.agents import AgentAtWork, AgentWatch
 
 OTHER_NOTICES = 100
-"""How many notifications to make room for besides one for each step."""
+"""How many notifications to reserve in addition to one for each step."""
 
 TEXT_LENGTH = 10_000
-"""How many characters of a prompt, and of a command, are kept."""
+"""How many characters of a prompt or a command are kept."""
 
 _MOST_UNCAPTURED = 100
-"""How many files a step names that changed but are in no snapshot."""
+"""How many changed files without a snapshot a step lists."""
 
 
 @attrs.frozen
@@ -50,8 +50,8 @@ class StepEnding:
 
     Attributes:
         spoken_for: whether the client named the step; see `StepEnded`.
-        claims: the files that its agent says that it wrote; None where the agent does not say.
-        description: for people, in place of the one that the step was begun with; None keeps that.
+        claims: the files that its agent reports to have written; None if it does not report them.
+        description: for display, instead of the one from the beginning; None keeps that.
     """
 
     spoken_for: bool
@@ -60,7 +60,7 @@ class StepEnding:
 
 
 WITH_OTHERS = StepEnding(spoken_for=False)
-"""The step ends with its session, or because it is taken back."""
+"""The step ends with its session, or because it is undone."""
 
 
 @attrs.frozen
@@ -68,7 +68,6 @@ class EndedStep:
     """A step that just ended.
 
     Attributes:
-        step: the step.
         beside: the ended steps that had been open at the same time, as they were before this one ended.
     """
 
@@ -77,27 +76,21 @@ class EndedStep:
 
 
 class SessionNotices(SessionViews):
-    """Notifies of what becomes of sessions and steps.
-
-    Args:
-        writer: sends the notifications.
-        timeline: of the workspace.
-        step_changes: says what steps changed.
-    """
+    """Notifies of changes of sessions and steps."""
 
     def __init__(self, writer: Writer, timeline: Timeline, step_changes: StepChanges) -> None:
         super().__init__(timeline, step_changes)
         self._writer = writer
 
     def notify_end(self, ended: EndedStep, call: Call) -> None:
-        """Notifies that a step ended where another began; if that fails, the other step has begun all the same."""
+        """Notifies that a step ended where another began; a failure does not affect the other step."""
         try:
             self._notify_after_turn(ended, call)
         except SnapdError as error:
             self._writer.trouble.notify(error)
 
     def _notify_after_turn(self, ended: EndedStep, call: Call) -> StepView:
-        """Notifies that a step ended; counts its lines first, without the right to write: a large step takes long."""
+        """Notifies that a step ended; counts its lines first, without the write lock, since a large step takes long."""
         view = self.shown(ended.step, call)
         with self._writer.turn(call):
             self.notify_ended(ended)
@@ -105,7 +98,7 @@ class SessionNotices(SessionViews):
 
     def notify(self, session_id: SessionId, *steps: StepView | None) -> None:
         """Notifies that a session changed: once for each step; None stands for the session as a whole."""
-        # not cancelled with the request: what was done has to be announced
+        # not cancelled with the request: the change must be announced
         session = self.view(self.known(session_id), Call())
         for step in steps:
             self._writer.event_log.publish(SessionMoved(session, step))
@@ -126,7 +119,7 @@ class SessionNotices(SessionViews):
         self.notify_steps([self.shown(self.known_step(step_id), Call()) for step_id in step_ids])
 
     def notify_ended(self, ended: EndedStep) -> None:
-        """Notifies that a step ended, and which other steps own something else because of that."""
+        """Notifies that a step ended, and which other steps own different changes as a result."""
         steps = [self.known_step(ended.step.step_id)]
         for before in ended.beside:
             step = self.known_step(before.step_id)
@@ -140,17 +133,17 @@ class NewStep:
     """A step that is to begin.
 
     Attributes:
-        client: who works in it until it `leave`s; None for a step that goes on without its client.
-        parent: the step that it is a part of.
-        message_id: the message that it belongs to; None for the one that was sent last in the session.
+        client: who works in it until it `leave`s; None for a step that does not depend on a client.
+        parent: the step that contains it.
+        message_id: the message that it belongs to; None for the latest one of the session.
         part_id: the part of that message.
         tool: the tool that the agent uses in it.
-        description: for people.
+        description: for display.
         command: what it runs; `TEXT_LENGTH` characters are kept, or none if the settings say so.
-        ends: a step of the session to end with the very snapshot on which this one begins, so that no change falls
+        ends: a step of the session to end on the very snapshot on which this one begins, so that no change falls
             between the two or into both. It claims no files. A step that has ended already stays as it is.
-        began: when it began, in milliseconds since 1970, if that is reported late. It then begins on the snapshot that
-            is the newest: one of now would have what the step did already.
+        began: when it began, in milliseconds since 1970, if it is reported late. It then begins on the newest existing
+            snapshot: a new one would contain what the step did already.
     """
 
     client: Hashable | None
@@ -165,14 +158,7 @@ class NewStep:
 
 
 class Sessions(SessionNotices):
-    """Begins and ends sessions and steps.
-
-    Args:
-        writer: captures the work tree and records events.
-        store: of the workspace.
-        step_changes: says what steps changed.
-        policy: says whether to keep the texts of prompts and commands.
-    """
+    """Begins and ends sessions and steps."""
 
     def __init__(self, writer: Writer, store: Store, step_changes: StepChanges, policy: Policy) -> None:
         super().__init__(writer, store.timeline, step_changes)
@@ -186,19 +172,11 @@ class Sessions(SessionNotices):
     # -- sessions
 
     def start(self, session_id: SessionId | None, agent: str | None, title: str | None, call: Call) -> SessionId:
-        """Starts a session, or resumes one that was started before.
+        """Starts a session, or resumes an existing one; `session_id` None generates an id.
 
-        An agent of which no process is known may have been killed: its steps in other sessions do not own what changed
-        since the last event, unless it ends them by name after all.
-
-        Args:
-            session_id: its name; None to make up a name.
-            agent: who works in it.
-            title: for people.
-            call: the request.
-
-        Raises:
-            StorageFull, IoError: the session was not started.
+        An agent without a known process may have been killed: its steps in other sessions do not own the changes since
+        the last event, unless it ends them by id after all. `title` is for display. If it raises `StorageFull` or
+        `IoError`, the session was not started.
         """
         name = session_id if session_id is not None else secrets.token_hex(16)
         with self._writer.turn(call):
@@ -206,7 +184,7 @@ class Sessions(SessionNotices):
         return name
 
     def record_start(self, name: SessionId, agent: str | None, title: str | None) -> None:
-        """Starts or resumes a session as `start` does; the caller has the right to write."""
+        """Starts or resumes a session as `start` does; the caller holds the write lock."""
         attendance = self._writer.attendance
         silent = [
             step.step_id
@@ -222,22 +200,21 @@ class Sessions(SessionNotices):
         self.notify(name, None)
 
     def capture(self, call: Call) -> Snapshot:
-        """Captures the work tree, if it is still there; the caller has the right to write."""
+        """Captures the work tree, if it still exists; the caller holds the write lock."""
         self._writer.work_tree.check_present()
         return self._writer.capture_now(call)
 
     def end(self, session_id: SessionId, call: Call) -> None:
         """Ends a session and its open steps; has no effect on a session that has ended.
 
-        Raises:
-            UnknownSession: there is no such session.
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the session goes on.
+        Raises `UnknownSession`. If it raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`,
+        the session stays open.
         """
         with self._writer.turn(call):
             self.record_end(session_id, call)
 
     def record_end(self, session_id: SessionId, call: Call) -> None:
-        """Ends a session as `end` does; the caller has the right to write."""
+        """Ends a session as `end` does; the caller holds the write lock."""
         if self.known(session_id).ended is not None:
             return
         for step in reversed(self._timeline.open_steps()):
@@ -251,15 +228,14 @@ class Sessions(SessionNotices):
     # -- steps
 
     def begin(self, session_id: SessionId, new: NewStep, call: Call) -> Step:
-        """Begins a step, with a snapshot of the work tree as it is now.
+        """Begins a step, with a snapshot of the current work tree.
 
-        If the session has a step for the same part already, returns that one: two hooks may report one call.
+        If the session already has a step for the same part, returns that one: two hooks may report one call.
 
-        Raises:
-            UnknownSession: there is no such session, or it has ended.
-            UnknownStep: the parent, or the step to end, does not exist or belongs to another session.
-            InvalidParams: the new step would be a part of the step to end.
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: no step was begun, and none has ended.
+        Raises `UnknownSession` if there is no such session or it has ended; `UnknownStep` if the parent or the step to
+        end does not exist or belongs to another session; and `InvalidParams` if the new step would be a part of the
+        step to end. If it raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, no step was
+        begun or ended.
         """
         with self._writer.turn(call):
             step, ended = self.record_begin(session_id, new, lambda: self.capture(call), call)
@@ -270,16 +246,9 @@ class Sessions(SessionNotices):
     def record_begin(
         self, session_id: SessionId, new: NewStep, capture: Callable[[], Snapshot], call: Call
     ) -> tuple[Step, EndedStep | None]:
-        """Begins a step as `begin` does; the caller has the right to write, and calls `notify_end` afterwards.
+        """Begins a step as `begin` does; the caller holds the write lock, and calls `notify_end` afterwards.
 
-        Args:
-            session_id: the session.
-            new: the step.
-            capture: captures the work tree, if that is needed.
-            call: the request.
-
-        Returns:
-            The step, and the one that ended where it began.
+        `capture` is called only if needed. Returns the step, and the one that ended where it began.
         """
         session = self.going_on(session_id)
         message_id = new.message_id
@@ -316,34 +285,34 @@ class Sessions(SessionNotices):
         return step, ended
 
     def kept_text(self, text: str | None) -> str | None:
-        """Cuts a prompt or a command to the part that is kept; None if the settings keep none."""
+        """Truncates a prompt or a command to the part that is kept; None if the settings keep none."""
         return text[:TEXT_LENGTH] if text and self._policy.keeps_prompts else None
 
     def _kept_description(self, new: NewStep) -> str | None:
-        """Leaves out a description that is the command, or its beginning, if that is not kept."""
+        """Omits a description that is the command, or its beginning, if that is not kept."""
         is_command = (new.description or "").strip("` …") in (new.command or "")
         return new.description if not is_command or self._policy.keeps_prompts else None
 
     def _begin_on(self, snapshot: Snapshot, before: Step | None, begun: StepBegun, call: Call) -> EndedStep | None:
-        """Records that a step begins on a snapshot, and that the step before it ends there, if that is open."""
+        """Records that a step begins on a snapshot, and that the step before it ends there if it is open."""
         if before is not None and before.state == "open":
-            # that the next one begins says nothing of what happened since an agent was gone
+            # the beginning of the next step does not claim what happened since the agent disconnected
             is_left = before.begun.detached and bool(self._writer.attendance.unattended([before]))
             return self._end_on(snapshot, before, StepEnding(spoken_for=not is_left), call, begun)
         if not self._timeline.open_steps():
-            # what happened before is nobody's
+            # no step owns what happened before
             self._writer.work_tree.state.uncaptured.settle()
         self._writer.track(snapshot, begun, call)
         return None
 
     def newest(self, call: Call) -> Snapshot:
-        """Gives the newest snapshot that there is, or takes one if there is none; raises as `begin`."""
+        """Returns the newest snapshot, or takes one if there is none; raises as `begin`."""
         self._writer.work_tree.check_present()
         tree = self._store.last
         return self._writer.capture_now(call) if tree is None else self._store.find(tree)
 
     def going_on(self, session_id: SessionId) -> Session:
-        """Looks up a session that has not ended; raises `UnknownSession`."""
+        """Returns a session that has not ended. Raises `UnknownSession`."""
         session = self.known(session_id)
         if session.ended is not None:
             raise UnknownSession(
@@ -352,7 +321,7 @@ class Sessions(SessionNotices):
         return session
 
     def _to_end(self, ends: StepId, session_id: SessionId, parent: StepId | None) -> Step:
-        """Looks up the step to end where another one begins; raises as `begin`."""
+        """Returns the step to end where another one begins; raises as `begin`."""
         step = self.step_of(session_id, ends)
         above = parent
         while above is not None:
@@ -371,20 +340,14 @@ class Sessions(SessionNotices):
         lingers: bool = False,
         is_left: bool = False,
     ) -> StepView:
-        """Ends a step, with a snapshot of the work tree as it is now. Ending a step again returns the same result.
+        """Ends a step, with a snapshot of the current work tree. Ending a step again returns the same result.
 
-        Args:
-            step_id: the step.
-            claims: the files that its agent says that it wrote; None where the agent does not say.
-            call: the request.
-            description: see `StepEnding`.
-            is_left: whether nobody said that it ended: what changed since its agent is gone is then not its own.
-            lingers: whether it owns what is done to these files in the next moment, too; see `Edits`. Ending it
-                again ends that.
+        `claims` and `description` are those of `StepEnding`. With `is_left`, no client reported the end: changes since
+        its agent disconnected are then not its own. With `lingers`, it also owns what is done to these files in the
+        next moment, see `Edits`; ending it again ends that.
 
-        Raises:
-            UnknownStep: there is no such step.
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the step is still open.
+        Raises `UnknownStep`. If it raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, the
+        step is still open.
         """
         with self._writer.turn(call):
             ending = StepEnding(not is_left, None if claims is None else tuple(claims), description)
@@ -396,10 +359,9 @@ class Sessions(SessionNotices):
     def record_finish(
         self, step_id: StepId, ending: StepEnding, capture: Callable[[], Snapshot], call: Call, *, lingers: bool = False
     ) -> EndedStep | None:
-        """Ends a step as `finish` does; the caller has the right to write, and calls `notify_end` afterwards.
+        """Ends a step as `finish` does; the caller holds the write lock, and calls `notify_end` afterwards.
 
-        Returns:
-            The step; None if it had ended before.
+        Returns None if the step had ended before.
         """
         step = self.known_step(step_id)
         if step.state == "open":
@@ -414,15 +376,9 @@ class Sessions(SessionNotices):
         return None
 
     def end_open(self, step: Step, ending: StepEnding, call: Call) -> EndedStep:
-        """Ends an open step; the caller has the right to write, and calls `notify_ended` afterwards.
+        """Ends an open step; the caller holds the write lock, and calls `notify_ended` afterwards.
 
-        Args:
-            step: the step.
-            ending: how it ends.
-            call: the request.
-
-        Raises:
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the step is still open.
+        If it raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, the step is still open.
         """
         return self._end_on(self.capture(call), step, ending, call)
 
@@ -434,7 +390,7 @@ class Sessions(SessionNotices):
         call: Call,
         *begun: StepBegun,
     ) -> EndedStep:
-        """Ends an open step with a snapshot that was just taken, and begins another on it; else as `end_open`."""
+        """Ends an open step with a snapshot that was just taken, and begins another on it; otherwise as `end_open`."""
         beside = [self.known_step(other) for other in self._timeline.beside(step.step_id)]
         self._writer.event_log.prepare(len(beside) + OTHER_NOTICES)
         self._writer.track(snapshot, self._end_of(step, snapshot, ending), call, *begun)
@@ -444,16 +400,10 @@ class Sessions(SessionNotices):
 
     @contextmanager
     def supposing_ended(self, steps: Iterable[Step], call: Call) -> Iterator[None]:
-        """Makes the timeline answer, until the block ends, as if `end_open` had ended some steps.
+        """Makes the timeline answer within the block as if `end_open` had ended some steps, in this order.
 
-        Records nothing and notifies nobody. The caller has the right to write.
-
-        Args:
-            steps: open steps, in the order in which they would end.
-            call: the request.
-
-        Raises:
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the work tree could not be captured.
+        Records and notifies nothing. The caller holds the write lock. Raises `WorkspaceGone`, `StoreCorrupt`,
+        `StorageFull`, `IoError` or `Cancelled` if the work tree could not be captured.
         """
         self._writer.work_tree.check_present()
         snapshot = self._writer.capture_now(call)
@@ -478,7 +428,7 @@ class Sessions(SessionNotices):
         return StepEnded(step.step_id, claims, changed, ending.spoken_for, listed, ending.description)
 
     def _other_names(self, step: Step, snapshot: Snapshot, claims: Iterable[RelPath]) -> Iterator[RelPath]:
-        """Lists the other names (hard links) of claimed files, among the files that changed during the step."""
+        """Yields the other names (hard links) of claimed files, among the files that changed during the step."""
         linked = {file for path in claims if (file := self._linked_file(path)) is not None}
         if linked:
             for change in self._step_changes.changes(step.from_.tree, snapshot.tree):
@@ -492,20 +442,20 @@ class Sessions(SessionNotices):
         return None if status is None or status.st_nlink < 2 else (status.st_dev, status.st_ino)
 
     def open(self, call: Call) -> tuple[StepView, ...]:
-        """Lists the open steps of all sessions, in the order in which they were begun."""
+        """Returns the open steps of all sessions, in the order in which they began."""
         return tuple(self.shown(step, call) for step in self._timeline.open_steps())
 
     def lingering(self, call: Call) -> tuple[StepView, ...]:
-        """Lists the steps that have ended, and still own what is done to their files."""
+        """Returns the steps that have ended but still own what is done to their files."""
         return tuple(self.shown(self.known_step(step_id), call) for step_id in self._writer.edits.recent)
 
     def unattended(self, session_id: SessionId | None) -> tuple[Step, ...]:
-        """Lists the open steps whose client is gone, of a session or of all."""
+        """Returns the open steps whose client is gone, of one session or of all."""
         gone = self._writer.attendance.unattended(self._timeline.open_steps())
         return tuple(step for step in gone if session_id in (None, step.session_id))
 
     def attended(self, step: Step) -> bool:
-        """Whether a client is known that works in a step."""
+        """Whether a client works in a step."""
         return self._writer.attendance.has_client(step.step_id)
 
     def attended_by(self, client: Hashable) -> bool:
@@ -513,7 +463,7 @@ class Sessions(SessionNotices):
         return bool(self._writer.attendance.of(client))
 
     def watch(self, step_id: StepId, agent: AgentAtWork) -> None:
-        """Has a step left by its agent, as its client, once that is gone or was interrupted."""
+        """Makes the agent the client of a step, which leaves the step when the agent exits or was interrupted."""
         self._writer.attendance.attend(step_id, agent, shows_end=agent.is_known)
         self._agents.add(agent)
 
@@ -528,17 +478,11 @@ class Sessions(SessionNotices):
         self._agents.close()
 
     def leave(self, client: Hashable, call: Call) -> None:
-        """Notes that a client is gone. Its steps stay open, but do not own what changes from now on.
+        """Records that a client is gone. Its steps stay open, but do not own changes from now on.
 
-        An agent that comes back and ends such a step by name claims these changes after all.
-
-        Args:
-            client: as of `begin`.
-            call: the request.
-
-        Raises:
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: the steps do not own what changed since the
-                last event either.
+        An agent that comes back and ends such a step by id claims these changes after all. If it raises
+        `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, the steps do not own the changes since
+        the last event either.
         """
         attendance = self._writer.attendance
         if not attendance.of(client):
@@ -554,4 +498,4 @@ class Sessions(SessionNotices):
         finally:
             attendance.leave(attendance.of(client))
 
-    # -- notifying
+    # -- notifications

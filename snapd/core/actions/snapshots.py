@@ -26,21 +26,15 @@ from snapd.worktree.worktree import WorkTree
 
 _ON_A_PAGE = 200
 _CANDIDATES = 10
-"""Hashes that an error names, at most."""
+"""The maximum number of hashes in an error."""
 
 
 class Snapshots:
     """The snapshots of one workspace.
 
-    Methods that read a snapshot raise `UnknownSnapshot` if none has that tree, and `StoreCorrupt` if an object
-    is missing or damaged. `restore` and `revert` may be cancelled until the first file is moved; if one raises
+    Methods that read a snapshot raise `UnknownSnapshot` if none has that tree, and `StoreCorrupt` if an object is
+    missing or damaged. `restore` and `revert` may be cancelled until the first file is moved; if one raises
     `UnknownSnapshot`, `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
-
-    Args:
-        writer: captures the work tree, and changes it.
-        store: holds the snapshots, and the events that say why they were taken.
-        known: finds them, and those that came with fetched sessions.
-        runner: carries out operations.
     """
 
     def __init__(self, writer: Writer, store: Store, known: KnownSnapshots, runner: Runner) -> None:
@@ -51,18 +45,11 @@ class Snapshots:
         self._store = store
 
     def track(self, forced: Iterable[RelPath], call: Call) -> TrackNotice:
-        """Takes a snapshot of the work tree.
+        """Takes a snapshot of the work tree, which is durable on return.
 
-        Args:
-            forced: ignored paths to capture all the same.
-            call: the request; may be cancelled until the snapshot is recorded.
-
-        Returns:
-            The snapshot, durable.
-
-        Raises:
-            PathOutsideWorkspace: a forced path leads through a symlink.
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, InvalidParams, Cancelled: there is no new snapshot.
+        `forced` are ignored paths to capture as well. The call may be cancelled until the snapshot is recorded. Raises
+        `PathOutsideWorkspace` if a forced path leads through a symlink. If it raises `WorkspaceGone`, `StoreCorrupt`,
+        `StorageFull`, `IoError`, `InvalidParams` or `Cancelled`, there is no new snapshot.
         """
         with self._writer.turn(call):
             paths = tuple(forced)
@@ -79,8 +66,8 @@ class Snapshots:
     def file_at(self, tree: ObjectId, path: RelPath) -> FileContent:
         """Reads a file of a snapshot.
 
-        Raises:
-            FileNotInSnapshot: the snapshot lacks the file; `data["skipped"]` says whether the capture skipped it.
+        Raises `FileNotInSnapshot` if the snapshot lacks the file; `data["skipped"]` says whether the capture skipped
+        it.
         """
         objects, snapshot = self._known.of(tree)
         entry = file_at(objects.entry_in, tree, path)
@@ -94,14 +81,10 @@ class Snapshots:
     def names(
         self, tree: ObjectId, call: Call, wanted: Callable[[RelPath], bool], after: RelPath | None, limit: int | None
     ) -> NamePage:
-        """Lists the files of a snapshot, ordered by path.
+        """Lists the files of a snapshot, ordered by path, that satisfy `wanted`.
 
-        Args:
-            tree: the snapshot.
-            call: the request.
-            wanted: says whether to list a path.
-            after: the path where the page before ended; None for the first page.
-            limit: names on this page, at most.
+        `after` is the path where the previous page ended; None for the first page. `limit` is the maximum number of
+        names.
         """
         objects, _ = self._known.of(tree)
         names: list[RelPath] = []
@@ -115,16 +98,12 @@ class Snapshots:
         return NamePage(tuple(names), None)
 
     def entry(self, tree: ObjectId, path: RelPath) -> Entry | None:
-        """Looks a file up in a snapshot; None where the snapshot lacks it."""
+        """Returns a file of a snapshot; None if the snapshot lacks it."""
         objects, _ = self._known.of(tree)
         return file_at(objects.entry_in, tree, path)
 
     def status(self) -> Status:
-        """Says what is known without a look at the files; never waits for an operation that runs.
-
-        Raises:
-            WorkspaceGone: the folder was moved, deleted or replaced.
-        """
+        """Returns the state without a look at the files; never waits for an operation. Raises `WorkspaceGone`."""
         self._work_tree.check_present()
         excludes, problem = self._work_tree.rules.of_folder()
         last = self._store.last
@@ -147,18 +126,9 @@ class Snapshots:
     def taken(
         self, wanted: SnapshotRecordQuery, below: int | None, limit: int, call: Call, *, counts: bool
     ) -> Page[TakenView]:
-        """Lists snapshots, the newest first.
+        """Lists snapshots, the newest first; `counts` says whether to count the files that changed.
 
-        Args:
-            wanted: which ones.
-            below: where the page before ended; None for the first page.
-            limit: snapshots, at most.
-            call: the request.
-            counts: whether to count the files that changed.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-            Cancelled: the client does not want the answer any more.
+        `below` is where the previous page ended; None for the first page. Raises `StoreCorrupt` and `Cancelled`.
         """
         timeline = self._store.timeline
         found = timeline.taken(wanted, below, limit + 1)
@@ -180,10 +150,9 @@ class Snapshots:
         return Page(tuple(views), found[limit - 1].place if len(found) > limit else None)
 
     def beginning(self, prefix: str, call: Call) -> ObjectId:
-        """Finds the one snapshot whose hash begins with some digits.
+        """Returns the one snapshot whose hash begins with some digits.
 
-        Raises:
-            UnknownSnapshot: none begins with them, or several do; `candidates` lists these.
+        Raises `UnknownSnapshot` if there is none, or several; `candidates` lists these.
         """
         trees: set[str] = set()
         page = self.taken(SnapshotRecordQuery(prefix, None), None, _ON_A_PAGE, call, counts=False)
@@ -206,7 +175,7 @@ class Snapshots:
         return bytes.fromhex(trees.pop())
 
     def _fetched(self, prefix: str) -> list[TakenView]:
-        """Those of fetched sessions that the folder does not have, each once."""
+        """Returns matches in fetched sessions that the folder does not have, each once."""
         views: dict[ObjectId, TakenView] = {}
         for _, session, step, snapshot in self._known.fetched(prefix):
             is_end = snapshot is step.to and step.ended is not None
@@ -222,7 +191,7 @@ class Snapshots:
         return None if previous is None else sum(1 for _ in self._store.changes(previous.tree, taken.tree))
 
     def restore(self, tree: ObjectId, options: OperationOptions, call: Call) -> Outcome:
-        """Makes the work tree what a snapshot was, after a snapshot of the work tree as it is now.
+        """Restores the work tree to a snapshot, after a snapshot of the current work tree.
 
         A conflict is a file that changed since the last snapshot.
         """
@@ -230,7 +199,7 @@ class Snapshots:
             target = Target(self._store, self._known.here(tree, call))
             seen = self._writer.capture_now(call)
 
-            # most often, nothing is captured besides
+            # most often, nothing else is captured
             @cache
             def differing(now: ObjectId) -> list[Change]:
                 found = []
@@ -252,15 +221,9 @@ class Snapshots:
     def revert(
         self, patches: Sequence[tuple[ObjectId, Sequence[RelPath]]], options: OperationOptions, call: Call
     ) -> Outcome:
-        """Brings some files back, each from the first patch that names it.
+        """Restores some files, each from the first patch that names it; `patches` pair trees with paths.
 
-        Args:
-            patches: trees of snapshots, each with the files to take from it.
-            options: as of `restore`.
-            call: the request.
-
-        Raises:
-            PathOutsideWorkspace: a name leads through a symlink; nothing was changed.
+        Raises `PathOutsideWorkspace` if a name leads through a symlink; nothing was changed then.
         """
         with self._writer.turn(call):
             targets = [(Target(self._store, self._known.here(tree, call)), names) for tree, names in patches]
@@ -275,21 +238,15 @@ class Snapshots:
             return self._runner.carry_out(request, call)
 
     def export(self, tree: ObjectId, directory: bytes, only: Sequence[RelPath] | None, call: Call) -> ExportOutcome:
-        """Writes the files of a snapshot to another folder, with their modes, the symlinks, and the empty directories.
+        """Writes a snapshot to another folder: files with their modes, symlinks, and empty directories.
 
-        Args:
-            tree: the snapshot.
-            directory: where to, absolute: empty or absent, unless `only` is given.
-            only: the files and directories to write; None for all. The others may be there already.
-            call: the request; may be cancelled at any time.
+        `directory` is absolute, and empty or absent unless `only` is given. `only` are the files and directories to
+        write, None for all; the others may exist already. The call may be cancelled at any time.
 
-        Raises:
-            UnknownSnapshot: there is no such snapshot.
-            InvalidParams: the directory is not empty, or lies where no export may write.
-            StoreCorrupt: an object is missing or damaged.
-            IoError: a file is there already, or its name is none for that file system; or the system has trouble.
-            StorageFull, Cancelled: as they say.
-                After each of these, nothing of the export is left, or the error names what is.
+        Raises `UnknownSnapshot`; `InvalidParams` if the directory is not empty, or is where exports may not write;
+        `StoreCorrupt`; `IoError` if a file already exists, its name is invalid for the file system, or a system call
+        fails; `StorageFull`; and `Cancelled`. After each of these, nothing of the export is left, or the error names
+        what is.
         """
         objects, snapshot = self._known.of(tree)
         plan = Plan(
@@ -305,7 +262,7 @@ class Snapshots:
         self, objects: ObjectStore, tree: ObjectId, only: Sequence[RelPath] | None, call: Call
     ) -> Iterator[Write]:
         if only is not None and not only:
-            # to the walk, it would mean all
+            # an empty set would select everything
             return
         for change in changes(objects.read_tree, EMPTY_TREE, tree, only=only or ()):
             call.check()
@@ -320,7 +277,7 @@ class Snapshots:
 
 
 def _restoring(target: Target, differing: Iterable[Change], now: Snapshot) -> Patch:
-    """Says how to make the work tree what a snapshot was, from what differs between the two."""
+    """Returns how to restore the work tree to a snapshot, from what differs between the two."""
     goals = [FileGoal(change.path, target, change.new) for change in differing]
     empty_then, empty_now = (set(snapshot.coverage.empty_dirs) for snapshot in (target.snapshot, now))
     removed = []
@@ -335,10 +292,9 @@ def _restoring(target: Target, differing: Iterable[Change], now: Snapshot) -> Pa
 def _reverting(
     patches: Sequence[tuple[Target, Iterable[RelPath]]], work_tree: WorkTree, now: Snapshot, call: Call
 ) -> Patch:
-    """Says how to bring some files and directories back, each from the first snapshot for which it is named.
+    """Returns how to restore some files and directories, each from the first snapshot for which it is named.
 
-    Raises:
-        PathOutsideWorkspace: a name leads through a symlink, where the snapshot has no folder.
+    Raises `PathOutsideWorkspace` if a name leads through a symlink where the snapshot has no folder.
     """
     goals: dict[RelPath, FileGoal] = {}
     settled: dict[RelPath, FileOutcome] = {}

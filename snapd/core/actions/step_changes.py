@@ -1,4 +1,4 @@
-"""Works out what each step changed, from the timeline and the snapshots."""
+"""Computes what each step changed, from the timeline and the snapshots."""
 
 from __future__ import annotations
 
@@ -36,18 +36,14 @@ from snapd.store.object_store import ObjectStore
 from snapd.store.timeline.timeline import TimelineView
 
 _OF_AN_OPERATION = Author("", None)
-"""An operation shares what it changed with no step: it has a span of its own."""
+"""An operation shares its changes with no step: it has its own span."""
 
 
 class StepChanges:
-    """Works out what steps changed; every method raises `StoreCorrupt` if an object is missing or damaged.
+    """Computes what steps changed; every method raises `StoreCorrupt` if an object is missing or damaged.
 
-    Methods that count lines also raise `IoError` or `Cancelled` if the texts were not compared.
-
-    Args:
-        objects: holds the snapshots.
-        timeline: of the workspace, or of a fetched session.
-        texts: compares texts.
+    Methods that count lines also raise `IoError` and `Cancelled`. `timeline` is that of the workspace, or of a fetched
+    session.
     """
 
     def __init__(self, objects: ObjectStore, timeline: TimelineView, texts: TextDiffer) -> None:
@@ -56,16 +52,16 @@ class StepChanges:
         self._texts = texts
 
     def own(self, unit: UndoUnit) -> OwnChanges:
-        """Lists what a step itself changed so far, without its parts; or what an operation changed."""
+        """Returns what a step itself changed so far, without its parts; or what an operation changed."""
         if not isinstance(unit, Operation):
             return self._own((unit.step_id,), self.spans(unit), {})
         own = self._own((unit.name,), self.spans(unit), {unit.name: _OF_AN_OPERATION})
         effects = unit.operated.effects
-        # the effects also have the ignored files that it wrote over
+        # the effects include the ignored files that it overwrote
         return own if effects is None else attrs.evolve(own, files=deltas_of(effects))
 
     def spans(self, unit: UndoUnit) -> tuple[Span, ...]:
-        """Lists the spans of a step; an operation is like a step that was alone in one span."""
+        """Returns the spans of a step; an operation is like a step that was alone in one span."""
         if isinstance(unit, Operation):
             return (Span(unit.from_, unit.after, (unit.name,)),)
         return self._timeline.spans(unit.step_id)
@@ -73,13 +69,9 @@ class StepChanges:
     def ended_with(
         self, step: Step, seen: Span | None, claims: tuple[RelPath, ...] | None, *, spoken_for: bool
     ) -> OwnChanges:
-        """Lists what an open step itself will have changed once it ends.
+        """Returns what an open step itself will have changed once it ends.
 
-        Args:
-            step: the step, still open.
-            seen: what changed since the last event.
-            claims: the files that its agent says that it wrote.
-            spoken_for: see `StepEnded`.
+        `seen` is what changed since the last event. For `claims` and `spoken_for`, see `StepEnded`.
         """
         spans = list(self._timeline.spans(step.step_id, spoken_for=spoken_for))
         if seen is not None and step.step_id in seen.steps:
@@ -90,12 +82,12 @@ class StepChanges:
         return self._own((step.step_id,), spans, {step.step_id: _author(step, claims)})
 
     def summary(self, step: Step, call: Call) -> Summary:
-        """Summarizes what a step itself changed, file by file; keeps the summary once the step has ended."""
+        """Summarizes what a step itself changed, file by file; stores the summary once the step has ended."""
         if step.summary is not None:
             return step.summary
         next_seq = self._timeline.next_seq
         own = self.own(step)
-        # a file that the step made and deleted is none
+        # a file that the step made and deleted does not count
         chains = {path: chain for path, chain in own.files.items() if chain[0].old or chain[-1].new}
         files = tuple(self._summary_of(path, chain, call) for path, chain in chains.items())
         summary = Summary(files, len(own.directories))
@@ -104,7 +96,7 @@ class StepChanges:
         return summary
 
     def view(self, step: Step, agent: str | None, call: Call) -> StepView:
-        """Describes a step for clients, its parts included."""
+        """Describes a step for clients, including its parts."""
         if step.ended is None:
             return StepView(step, agent, None)
         files: dict[RelPath, FileSummary] = {}
@@ -122,7 +114,7 @@ class StepChanges:
         )
 
     def joined(self, view: StepView, call: Call) -> StepView:
-        """Describes a step like `view`, but each file that it moved as one."""
+        """Describes a step like `view`, but shows each file that it moved as one."""
         known = {file.path: file for file in view.files or ()}
         if not {"added", "deleted"} <= {file.status for file in known.values()}:
             return view
@@ -147,14 +139,14 @@ class StepChanges:
     def _summaries(
         self, changed: Iterable[Change], trees: tuple[ObjectId, ObjectId] | None, call: Call
     ) -> tuple[FileSummary, ...]:
-        """Summarizes files; a moved file is one where the trees are given in which to look for it."""
+        """Summarizes files; shows a moved file as one if the trees to search for moves are given."""
         moves = _with_moves(list(changed), lambda: self._objects.renames(*trees) if trees is not None else {})
         return tuple(self._summary_of(change.path, (change,), call, source) for change, source in moves)
 
     def _summary_of(
         self, path: RelPath, chain: Sequence[Change | Delta], call: Call, source: RelPath | None = None
     ) -> FileSummary:
-        """Summarizes the changes of one file, and says where it was if it was moved."""
+        """Summarizes the changes of one file, and where it was if it was moved."""
         files = [describe(self._objects, path, each.old, each.new, self._texts, call, contents=False) for each in chain]
         return FileSummary(
             path,
@@ -171,10 +163,9 @@ class StepChanges:
         return next(self._objects.changes(old, new, only=only), None) is not None
 
     def net_with_moves(self, step: Step, call: Call) -> list[tuple[Change, RelPath | None]]:
-        """Lists what a step and its parts changed, even if it was taken back, ordered by path.
+        """Returns what a step and its parts changed, even if it was undone, ordered by path.
 
-        Returns:
-            Each change; of a file that was moved, also where it was: its `old` is the file there.
+        For a file that was moved, the second value is its old path, and `old` is the file there.
         """
         steps = self.with_parts(step)
         files = self.net(step, call)
@@ -190,7 +181,7 @@ class StepChanges:
         return _with_moves(changed, renames)
 
     def with_parts(self, step: Step) -> tuple[Step, ...]:
-        """Lists a step and all its parts, each before its own parts, in the order in which they were begun."""
+        """Returns a step and all its parts, each before its own parts, in the order in which they began."""
         steps: list[Step] = []
         waiting = [step]
         while waiting:
@@ -199,23 +190,23 @@ class StepChanges:
         return tuple(steps)
 
     def with_wholes(self, step_id: StepId) -> Iterator[Step]:
-        """Lists a step, the one that it is a part of, and so on; nothing if there is no such step."""
+        """Yields a step, the one that contains it, and so on; nothing if there is no such step."""
         found: StepId | None = step_id
         while found is not None and (step := self._timeline.step(found)) is not None:
             yield step
             found = step.begun.parent
 
     def of_message(self, session_id: SessionId, message_id: str) -> tuple[Step, ...]:
-        """Lists the steps of a message and all their parts, of whatever session, in the order of their beginnings."""
+        """Returns the steps of a message and all their parts, of any session, in the order in which they began."""
         named = self._timeline.find_steps(StepQuery("", session_id, message_id=message_id), None)
         steps = {part.step_id: part for step in reversed(named) for part in self.with_parts(step)}
         return tuple(sorted(steps.values(), key=lambda step: step.started))
 
     def in_force(self, unit: UndoUnit) -> OwnChanges:
-        """Lists those of the own changes of a step, or an operation, that were not taken back.
+        """Returns the own changes of a step or an operation that were not undone.
 
-        An older snapd recorded only what an undo did to files. The answer then includes every file that it did not
-        touch, and the caller has to compare these with the work tree.
+        An older snapd recorded only what an undo did to files. The answer then includes every file that the undo did
+        not touch, and the caller must compare these with the work tree.
         """
         own = self.own(unit)
         undone = self._timeline.undone(unit.name)
@@ -235,11 +226,11 @@ class StepChanges:
         )
 
     def turn(self, undone: UndoneShare) -> Reversal:
-        """Looks up how something was taken back."""
+        """Returns how something was undone."""
         return next(turn for turn in self.operation(undone).turned if turn.name == undone.name)
 
     def operation(self, undone: UndoneShare) -> Operated:
-        """Looks up the operation that took something back."""
+        """Returns the operation that undid something."""
         operation = self._timeline.operation(undone.operation_id)
         assert operation is not None
         return operation
@@ -250,7 +241,7 @@ class StepChanges:
         return own.files.keys() - {effect.path for effect in turn.effects}
 
     def net(self, step: Step, call: Call) -> dict[RelPath, Delta]:
-        """Merges what a step and its parts changed, even if it was taken back, by path; see `threeway.one_change`."""
+        """Merges what a step and its parts changed, even if it was undone, by path; see `threeway.one_change`."""
         parts = {part.step_id for part in self.with_parts(step)}
         events = {event.seq: event for part in parts for event in self._timeline.events_of(part)}
         spans = [seen for seq in sorted(events) if (seen := events[seq].seen) is not None]
@@ -263,7 +254,7 @@ class StepChanges:
         return files
 
     def net_in_force(self, steps: Iterable[Step], call: Call) -> dict[RelPath, Delta]:
-        """Merges what several steps changed, in order of time, without what was taken back; see `threeway.net`."""
+        """Merges what several steps changed, oldest first, without what was undone; see `threeway.net`."""
         chains = []
         for step in steps:
             call.check()
@@ -279,7 +270,7 @@ class StepChanges:
         return own_changes(step_ids, spans, authors, self.changes, empty_directories)
 
     def authors(self, step_ids: Iterable[StepId]) -> dict[StepId, Author]:
-        """What separates the changes of some steps from each other, by their names."""
+        """Returns what separates the changes of some steps from each other, by step id."""
         authors = {}
         for step_id in step_ids:
             step = self._timeline.step(step_id)
@@ -288,18 +279,16 @@ class StepChanges:
         return authors
 
     def changes(self, old: State, new: State) -> Iterable[Change]:
-        """Lists what differs between two snapshots."""
+        """Returns what differs between two snapshots."""
         return self._objects.changes(old, new)
 
 
 def _with_moves(
     changed: Sequence[Change], renames: Callable[[], Mapping[RelPath, RelPath]]
 ) -> list[tuple[Change, RelPath | None]]:
-    """Joins what was deleted with what was added, where that is one file that was moved.
+    """Pairs deleted and added files that are one moved file; `changed` is ordered by path.
 
-    Args:
-        changed: ordered by path.
-        renames: finds the old path of each moved file by its new one; asked only where there may be one.
+    `renames` returns the old path of each moved file by its new one; it is called only if there may be any.
     """
     gone = {change.path: change.old for change in changed if change.new is None}
     come = {change.path for change in changed if change.old is None}
@@ -320,7 +309,7 @@ def _author(step: Step, claims: Iterable[RelPath] | None) -> Author:
 
 
 def _joined(first: FileSummary, second: FileSummary) -> FileSummary:
-    """Joins what two steps did to one file."""
+    """Joins the changes that two steps made of one file."""
     status = first.status if first.status == second.status else "modified"
     if {first.status, second.status} == {"added", "modified"}:
         status = "added"
@@ -337,16 +326,11 @@ def _joined(first: FileSummary, second: FileSummary) -> FileSummary:
 
 
 IN_FORCE = ("applied", "partly")
-"""The states of ended steps that were not taken back as a whole."""
+"""The states of ended steps that were not undone as a whole."""
 
 
 class SessionViews:
-    """Describes the sessions and steps of a timeline.
-
-    Args:
-        timeline: of a workspace, or of a fetched session.
-        step_changes: says what steps changed.
-    """
+    """Describes the sessions and steps of a timeline, of a workspace or of a fetched session."""
 
     def __init__(self, timeline: TimelineView, step_changes: StepChanges) -> None:
         self._timeline = timeline
@@ -355,29 +339,16 @@ class SessionViews:
     # -- listing
 
     def all(self, call: Call, after: int | None = None, limit: int | None = None) -> Page[SessionView]:
-        """Lists the sessions in the order in which they were first started.
-
-        Args:
-            call: the request.
-            after: where the page before ended; None for the first page.
-            limit: sessions on this page, at most; None for all.
-        """
+        """Returns sessions in the order in which they were first started; `limit` None means all."""
         sessions, last = self._timeline.session_page(after, limit)
         return Page(tuple(self.view(session, call) for session in sessions), last)
 
     def steps(
         self, session_id: SessionId, call: Call, after: int | None = None, limit: int | None = None
     ) -> Page[StepView]:
-        """Lists the steps of a session, oldest first, including those that were taken back.
+        """Returns the steps of a session, oldest first, including undone ones; `limit` None means all.
 
-        Args:
-            session_id: the session.
-            call: the request.
-            after: where the page before ended; None for the first page.
-            limit: steps on this page, at most; None for all.
-
-        Raises:
-            UnknownSession: there is no such session.
+        Raises `UnknownSession`.
         """
         session = self.known(session_id)
         steps, last = self._timeline.step_page(session_id, after, limit)
@@ -388,16 +359,10 @@ class SessionViews:
         return Page(tuple(views), last)
 
     def find(self, wanted: StepQuery, limit: int | None, call: Call, *, renames: bool = False) -> tuple[StepView, ...]:
-        """Finds steps in all sessions, newest first.
+        """Finds steps in all sessions, newest first; `limit` None means all.
 
-        Args:
-            wanted: which steps to find.
-            limit: steps, at most; None for all.
-            call: the request.
-            renames: whether to show a moved file as one.
-
-        Raises:
-            UnknownSession, UnknownStep: the query names a session or a step that does not exist.
+        With `renames`, a moved file is one. Raises `UnknownSession` or `UnknownStep` if the query names one that does
+        not exist.
         """
         if wanted.session_id is not None:
             self.known(wanted.session_id)
@@ -410,18 +375,13 @@ class SessionViews:
             views.append(self._step_changes.joined(view, call) if renames else view)
         return tuple(views)
 
-    # -- looking up
+    # -- lookup
 
     def applied(self, session_id: SessionId, message_id: str | None, step_id: StepId | None) -> tuple[Step, ...]:
-        """Lists the ended steps of a session that were not taken back as a whole, oldest first.
+        """Returns the ended steps of a session that were not undone as a whole, oldest first.
 
-        Args:
-            session_id: the session.
-            message_id: only the steps of this message, and their parts.
-            step_id: only this step and its parts.
-
-        Raises:
-            UnknownSession, UnknownStep: there is no such session, or the step is not one of its steps.
+        Given `message_id`, only the steps of that message and their parts; given `step_id`, only that step and its
+        parts. Raises `UnknownSession`, and `UnknownStep` if the step is not one of the session.
         """
         self.known(session_id)
         if step_id is not None:
@@ -434,21 +394,21 @@ class SessionViews:
         return tuple(step for step in steps if step.state in IN_FORCE)
 
     def known(self, session_id: SessionId) -> Session:
-        """Looks up a session by its name; raises `UnknownSession`."""
+        """Returns a session by its id. Raises `UnknownSession`."""
         session = self._timeline.session(session_id)
         if session is None:
             raise UnknownSession(f"no session {session_id!r} in this workspace", sessionId=session_id)
         return session
 
     def known_step(self, step_id: StepId) -> Step:
-        """Looks up a step by its name; raises `UnknownStep`."""
+        """Returns a step by its id. Raises `UnknownStep`."""
         step = self._timeline.step(step_id)
         if step is None:
             raise UnknownStep(f"no step {step_id!r} in this workspace", stepId=step_id)
         return step
 
     def step_of(self, session_id: SessionId, step_id: StepId) -> Step:
-        """Looks up a step of a session; raises `UnknownStep`."""
+        """Returns a step of a session. Raises `UnknownStep`."""
         step = self.known_step(step_id)
         if step.begun.session_id != session_id:
             raise UnknownStep(f"step {step_id!r} does not belong to session {session_id!r}", stepId=step_id)

@@ -1,4 +1,4 @@
-"""The edits that make one text of another, line by line, and the hunks that people see and take back."""
+"""Line-by-line edits between two texts, and the hunks that are shown and reverted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADER = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILI
 
 @attrs.frozen
 class Edit:
-    """Lines of a text that somebody replaced.
+    """Lines of a text that were replaced.
 
     Attributes:
         start: the first replaced line, from 0; for an insertion, the line before which the new lines stand.
@@ -38,19 +38,9 @@ def split_lines(data: bytes) -> list[bytes]:
 
 
 def edits(old: Sequence[bytes], new: Sequence[bytes], texts: TextDiffer, call: Call) -> list[Edit]:
-    """Finds the edits between two texts, as `git diff` does.
+    """Returns the edits between two texts in line order, as `git diff` finds them.
 
-    Args:
-        old: the lines of the text before, each with its line end.
-        new: those of the text after.
-        texts: compares what differs.
-        call: the request.
-
-    Returns:
-        The edits, from the first line to the last; at least one equal line stands between two of them.
-
-    Raises:
-        IoError, Cancelled: from `texts`.
+    At least one equal line stands between two edits. Lines have their line ends. Raises `IoError` and `Cancelled`.
     """
     first = common(old, new)
     last = common(old[first:][::-1], new[first:][::-1])
@@ -68,15 +58,9 @@ def edits(old: Sequence[bytes], new: Sequence[bytes], texts: TextDiffer, call: C
 
 
 def equal_lines(made: Sequence[Edit], old: int, new: int) -> Iterator[tuple[int, int]]:
-    """Pairs the equal lines of two texts.
+    """Pairs the equal lines of two texts: yields a line of the new text, and the equal line of the old one.
 
-    Args:
-        made: the edits from the one to the other.
-        old: how many lines the one has.
-        new: how many lines the other has.
-
-    Yields:
-        A line of the new text, and the equal line of the old one.
+    `made` are the edits from old to new; `old` and `new` are numbers of lines.
     """
     shift = at = 0
     for edit in (*made, Edit(old, old, ())):
@@ -86,7 +70,7 @@ def equal_lines(made: Sequence[Edit], old: int, new: int) -> Iterator[tuple[int,
 
 
 def _places(patch: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Finds the lines that a unified diff replaces, and those that it puts there: where each begin and end, from 0."""
+    """Yields the line ranges that a unified diff replaces and inserts: where each begins and ends, from 0."""
     for piece in _pieces(patch):
         start, new_start = (side.start for side in _ranges(piece))
         # a last line without an end has a line of its own, with a backslash
@@ -101,19 +85,13 @@ def _places(patch: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def join(base: Sequence[bytes], ours: Iterable[Edit], theirs: Iterable[Edit]) -> bytes | None:
-    """Makes both changes of a text, which may touch.
+    """Applies two changes of a text, which may touch. Lines have their line ends.
 
-    git takes two changes for a conflict as soon as they touch: a line that somebody adds right below the last line of
-    an agent's edit cannot be merged with the undo of that edit. But the order of the two is certain, unless both insert
-    lines at the same place.
+    git reports a conflict as soon as two changes touch: a line added right below an agent's edit cannot be merged with
+    the undo of that edit. But the order of the two is certain, unless both insert lines at the same place. The edits of
+    one change must not touch each other.
 
-    Args:
-        base: the lines that both started from, each with its line end.
-        ours: the edits of one change, none of which touches another.
-        theirs: the edits of the other change, none of which touches another.
-
-    Returns:
-        The text with both; None if the changes overlap, or if both insert other lines at the same place.
+    Returns None if the changes overlap, or if both insert different lines at the same place.
     """
     both = sorted({*ours, *theirs}, key=lambda edit: (edit.start, edit.end))
     pieces: list[bytes] = []
@@ -134,15 +112,14 @@ def join(base: Sequence[bytes], ours: Iterable[Edit], theirs: Iterable[Edit]) ->
 
 @attrs.frozen
 class Hunk:
-    r"""One hunk of a unified diff, for people.
+    r"""One hunk of a unified diff, for display; `index` counts from 0.
 
     Attributes:
-        index: its place in the change, from 0.
         header: the line that begins with "@@".
-        lines: each with its " ", "+" or "-", without its newline; "\ No newline at end of file" follows a line that has
-            none.
+        lines: each with its " ", "+" or "-", without its newline; "\ No newline at end of file" follows a line that
+            has none.
         old: its lines in the text before: the first, from 0, and the one after the last.
-        new: its lines in the text afterwards, in the same way.
+        new: its lines in the text afterwards, likewise.
     """
 
     index: int
@@ -153,19 +130,10 @@ class Hunk:
 
 
 def hunks(old: bytes, new: bytes, texts: TextDiffer, call: Call) -> tuple[Hunk, ...]:
-    """Lists the hunks that `git diff` shows for a change, with three lines of context.
+    """Returns the hunks that `git diff` shows for a change, with three lines of context.
 
-    Args:
-        old: the text before, not binary; empty for no file.
-        new: the text after, not binary; empty for no file.
-        texts: compares the two.
-        call: the request.
-
-    Returns:
-        The hunks as a unified diff of the change shows them; for the encoding see `snapd.core.compare.text.decode`.
-
-    Raises:
-        IoError, Cancelled: from `texts`.
+    Neither side may be binary; empty stands for no file. For the encoding, see `snapd.core.compare.text.decode`. Raises
+    `IoError` and `Cancelled`.
     """
     patch = texts.hunks(old, new, call)
     _, encoding = decode(patch)
@@ -178,18 +146,9 @@ def hunks(old: bytes, new: bytes, texts: TextDiffer, call: Call) -> tuple[Hunk, 
 
 
 def without(old: bytes, new: bytes, indexes: Collection[int], texts: TextDiffer, call: Call) -> bytes:
-    """Takes some of the hunks of a change back out of the text.
+    """Removes some of the hunks of a change, counted from 0, from the new text; other arguments as in `hunks`.
 
-    Args:
-        old: as of `hunks`.
-        new: as of `hunks`.
-        indexes: the hunks, counted from 0.
-        texts: as of `hunks`.
-        call: the request.
-
-    Raises:
-        InvalidParams: there is no such hunk, or a hunk is named twice.
-        IoError, Cancelled: from `texts`.
+    Raises `IoError`, `Cancelled`, and `InvalidParams` if there is no such hunk or one is given twice.
     """
     pieces = _pieces(texts.hunks(old, new, call))
     for index in indexes:

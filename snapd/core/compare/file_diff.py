@@ -1,4 +1,4 @@
-"""Describes each changed file, before and after, with counts of lines, as editors render it; writes unified diffs."""
+"""Describes changed files, before and after, with counts of lines, for editors; writes unified diffs."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _HEAD_BYTES = 8000
 class FileDelta:
     """One changed file.
 
+    `size` is the size of both texts, in bytes.
+
     Attributes:
         path: where it is; also where it was, unless it was moved.
-        status: what happened to it.
-        before: its text before; empty if binary, too large or not asked for.
+        before: its text before; empty if binary, too large or not requested.
         after: its text after; empty in the same cases.
         additions: added lines, as `git diff --numstat --no-renames` counts them.
         deletions: deleted lines, counted in the same way.
-        binary: whether git takes either side for binary.
+        binary: whether git treats either side as binary.
         too_large: whether it is text over 10 MB.
         encoding: "latin-1" if the texts are not UTF-8 and are shown byte by byte.
         renamed_from: its path before, if it was moved.
-        old_mode: its mode before; None for no file.
-        new_mode: its mode after; None for no file.
-        size: the size of both texts in bytes.
+        old_mode: None for no file.
+        new_mode: None for no file.
     """
 
     path: RelPath
@@ -72,21 +72,10 @@ def describe(
     contents: bool,
     renamed_from: RelPath | None = None,
 ) -> FileDelta:
-    """Describes one changed file; each of its blobs is read once.
+    """Describes one changed file; reads each of its blobs once.
 
-    Args:
-        blobs: holds the contents of both sides.
-        path: where the file is, or was.
-        old: the file before; None for no file.
-        new: the file after; None for no file.
-        texts: compares the two sides.
-        call: the request.
-        contents: whether to include the texts.
-        renamed_from: where the file came from, if it was moved.
-
-    Raises:
-        StoreCorrupt: a blob is missing or damaged.
-        IoError, Cancelled: from `texts`.
+    `old` and `new` are None for no file. `contents` says whether to include the texts. Raises `IoError`, `Cancelled`,
+    and `StoreCorrupt` if a blob is missing or damaged.
     """
     binary, too_large = False, False
     before = _bytes(blobs, old)
@@ -123,7 +112,7 @@ def _bytes(blobs: Blobs, entry: Entry | None) -> bytes | None:
 
 
 def _head(blobs: Blobs, entry: Entry | None) -> bytes:
-    """Reads the first bytes of a file, and not the rest if it is stored in pieces."""
+    """Reads the first bytes of a file, without the rest if it is stored in pieces."""
     head = b""
     if entry is not None:
         for chunk in blobs.blob_chunks(entry.oid):
@@ -138,7 +127,7 @@ _PIECE = re.compile(rb"[^\n]{0,63}\n|[^\n]{1,64}")
 
 
 def similarity(old: bytes, new: bytes) -> int:
-    """Counts the bytes of `old` that are in `new` too, wherever they are, in percent of the longer file."""
+    """Counts the bytes of `old` that also occur in `new`, at any place, in percent of the longer file."""
     if old == new:
         return 100
     longer = max(len(old), len(new))
@@ -149,7 +138,7 @@ def similarity(old: bytes, new: bytes) -> int:
 
 
 def _pieces(data: bytes) -> Counter[bytes]:
-    # in text, it is no difference how a line ends
+    # line ends do not count in text
     return Counter(_PIECE.findall(data if is_binary(data) else data.replace(b"\r\n", b"\n")))
 
 
@@ -161,7 +150,7 @@ _ESCAPES = {7: b"\\a", 8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 12: b"\\f",
 
 
 def quote(name: bytes) -> bytes:
-    """Quotes a name as git does: in quotes and with escapes, if it has an unusual byte (core.quotePath)."""
+    """Quotes a name as git does: with quotes and escapes if it has an unusual byte (core.quotePath)."""
     quoted = b"".join(
         _ESCAPES.get(byte) or (b"\\%03o" % byte if byte < 0x20 or byte >= 0x7F else bytes((byte,))) for byte in name
     )
@@ -171,22 +160,11 @@ def quote(name: bytes) -> bytes:
 def unified(
     blobs: Blobs, change: Change, texts: TextDiffer, call: Call, source: RelPath | None = None, *, binary: bool = False
 ) -> bytes:
-    """Writes the part of a unified diff that is about one file.
+    """Writes the part of a unified diff about one file. A file over 10 MB is shown like a binary one without `binary`.
 
-    Args:
-        blobs: holds the contents of both sides.
-        change: what changed.
-        texts: compares the two sides.
-        call: the request.
-        source: where the file was before, if it was moved; `change.old` is the file there.
-        binary: whether to write a binary file as a patch that `git apply` takes, as `git diff --binary` does.
-
-    Returns:
-        Lines of the diff. A file over 10 MB is shown as a binary one is without `binary`.
-
-    Raises:
-        StoreCorrupt: a blob is missing or damaged.
-        IoError, Cancelled: from `texts`.
+    `source` is where the file was if it was moved; `change.old` is the file there. With `binary`, a binary file becomes
+    a patch that `git apply` accepts, as with `git diff --binary`. Raises `IoError`, `Cancelled`, and `StoreCorrupt` if
+    a blob is missing or damaged.
     """
     old, new = change.old, change.new
     if old is not None and new is not None and stat.S_IFMT(old.mode) != stat.S_IFMT(new.mode):
@@ -204,7 +182,7 @@ def unified(
 
 
 def as_text(parts: Iterable[bytes]) -> str:
-    """Shows the parts of a unified diff, each about one file, as `snapd.core.compare.text.decode` says."""
+    """Decodes the parts of a unified diff, each about one file, as `snapd.core.compare.text.decode` does."""
     return "".join(decode(part)[0][0] for part in parts)
 
 
@@ -229,7 +207,7 @@ def _move(blobs: Blobs, change: Change, source: RelPath) -> bytes:
         return b"similarity index 100%\n" + names
     sides = [blobs.read_small_blob(entry.oid, TEN_MIB) for entry in (change.old, change.new)]
     if sides[0] is None or sides[1] is None:
-        # git does not ask for the number, and to find it would take as long as to compare the files
+        # git ignores the number, and computing it would take as long as comparing the files
         return names
     return b"similarity index %d%%\n" % similarity(sides[0], sides[1]) + names
 
@@ -257,7 +235,7 @@ def _hex(entry: Entry | None) -> bytes:
 
 
 def _body(blobs: Blobs, change: Change, source: RelPath) -> tuple[bytes, tuple[bytes, bytes] | None]:
-    """Writes what follows the header; and gives the two sides whose hunks follow that, if any do."""
+    """Writes what follows the header; also returns the two sides whose hunks come next, if any."""
     old, new = change.old, change.new
     if old is not None and new is not None and old.oid == new.oid:
         return b"", None

@@ -1,4 +1,4 @@
-"""Treats text as git does: what is binary, how many lines changed, and how to show bytes as characters."""
+"""Treats text as git does: what is binary, how many lines changed, and how bytes are shown as characters."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _CONTEXT_LINES = 3
 _NEWLINE = 0x0A
 _SMALL_BYTES = 1 << 10
 _PLAIN_BYTES = 1 << 16
-"""Longer differences are compared without a shortcut: the search for one would take as long."""
+"""Longer differences are compared directly: looking for a shortcut would take as long."""
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether git takes the bytes for binary: a NUL among the first 8000 (git's `buffer_is_binary`)."""
+    """Whether git treats the bytes as binary: a NUL among the first 8000 (git's `buffer_is_binary`)."""
     return b"\0" in data[:_FIRST_BYTES]
 
 
@@ -31,13 +31,11 @@ def count_lines(data: bytes) -> int:
 
 
 def plain_changes(old: bytes, new: bytes) -> tuple[int, int] | None:
-    """Counts lines added and deleted without a comparison, if no line between the common ends is on both sides.
+    """Counts added and deleted lines without a comparison, if no line between the common ends is on both sides.
 
-    Git also trims equal lines at both ends first, and then looks for lines that both sides have (`xdl_trim_ends`,
-    `xdl_cleanup_records`). If there is none, every way to compare gives the same numbers.
-
-    Returns:
-        None if the lines have to be compared.
+    git also trims equal lines at both ends first, and then looks for lines on both sides (`xdl_trim_ends`,
+    `xdl_cleanup_records`). If there is none, every comparison gives the same numbers. Returns None if the lines must be
+    compared.
     """
     same = common(old, new)
     start = same if same == len(old) == len(new) else old.rfind(b"\n", 0, same) + 1
@@ -48,7 +46,7 @@ def plain_changes(old: bytes, new: bytes) -> tuple[int, int] | None:
 
 
 def common(old: Sequence[object], new: Sequence[object]) -> int:
-    """Counts the equal lines, or bytes, that both begin with."""
+    """Counts the equal leading lines, or bytes."""
     same, most = 0, min(len(old), len(new))
     # most often something is added or removed at the end
     if old[:most] == new[:most]:
@@ -63,7 +61,7 @@ def common(old: Sequence[object], new: Sequence[object]) -> int:
 
 
 def _without_common_end(old: bytes, new: bytes) -> tuple[bytes, bytes]:
-    """Cuts off the lines that both sides end with."""
+    """Removes the lines that both sides end with."""
     same, most = 0, min(len(old), len(new))
     while same < most:
         middle = (same + most + 1) // 2
@@ -85,14 +83,14 @@ def _have_common_line(old: bytes, new: bytes) -> bool:
 
 
 def compare_lines(old: bytes, new: bytes) -> tuple[int, int]:
-    """Counts lines added and deleted as `git diff --numstat` does, by a full comparison. Neither side may be binary."""
+    """Counts added and deleted lines as `git diff --numstat` does, by a full comparison. Neither side may be binary."""
     patch = pygit2.Patch.create_from(old, new, flag=DiffOption.FORCE_TEXT, context_lines=0)
     _, additions, deletions = patch.line_stats
     return additions, deletions
 
 
 def known_changes(old: bytes, new: bytes) -> tuple[int, int] | None:
-    """Counts as `plain_changes`, if that is faster than a comparison; else None."""
+    """Returns `plain_changes` if that is faster than a comparison, else None."""
     if not old or not new:
         return count_lines(new), count_lines(old)
     return plain_changes(old, new) if len(old) + len(new) >= _SMALL_BYTES else None
@@ -130,14 +128,10 @@ class DirectDiffer:
 
 
 def decode(*sides: bytes) -> tuple[list[str], str | None]:
-    """Decodes bytes as text to show.
+    """Decodes bytes for display, all sides in the same way.
 
-    Args:
-        sides: the bytes to decode in the same way.
-
-    Returns:
-        A string for each side, and the name of the encoding: None for UTF-8, which keeps a byte order mark. If one side
-        is not UTF-8, all are Latin-1, one character for each byte, so that nothing is lost.
+    Returns a string for each side, and the name of the encoding: None for UTF-8, which keeps a byte order mark. If one
+    side is not UTF-8, all are Latin-1, one character for each byte, so that nothing is lost.
     """
     try:
         return [side.decode("utf-8") for side in sides], None
@@ -146,29 +140,29 @@ def decode(*sides: bytes) -> tuple[list[str], str | None]:
 
 
 class Blobs(Protocol):
-    """The bytes of files, by their ids."""
+    """The bytes of files, by id."""
 
     def read_blob(self, oid: ObjectId) -> bytes:
-        """The bytes of a file; raises `StoreCorrupt`."""
+        """Returns the bytes of a file. Raises `StoreCorrupt`."""
 
     def read_small_blob(self, oid: ObjectId, most: int) -> bytes | None:
-        """The bytes of a file, None if it has more than `most`; raises `StoreCorrupt`."""
+        """Returns the bytes of a file, None if it has more than `most`. Raises `StoreCorrupt`."""
 
     def blob_size(self, oid: ObjectId) -> int:
-        """The size of a file, bytes; raises `StoreCorrupt`."""
+        """Returns the size of a file in bytes. Raises `StoreCorrupt`."""
 
     def blob_chunks(self, oid: ObjectId) -> Iterator[bytes]:
-        """The bytes of a file, in pieces; raises `StoreCorrupt` before the last piece if they are damaged."""
+        """Yields the bytes of a file in pieces. Raises `StoreCorrupt` before the last piece if they are damaged."""
 
 
 class TextDiffer(Protocol):
     """Compares texts, none of them binary, in this process or another.
 
-    Its methods raise `Cancelled` when the request is cancelled, and `IoError` if the comparison fails.
+    Its methods raise `Cancelled`, and `IoError` if the comparison fails.
     """
 
     def line_changes(self, old: bytes, new: bytes, call: Call) -> tuple[int, int]:
-        """Lines added and deleted, as `text.line_changes` counts them."""
+        """Counts added and deleted lines, as `text.line_changes` does."""
 
     def hunks(self, old: bytes, new: bytes, call: Call) -> bytes:
-        """The hunks of a unified diff, as `text.hunks` writes them."""
+        """Returns the hunks of a unified diff, as `text.hunks` does."""

@@ -32,9 +32,7 @@ NO_DECISIONS: Mapping[RelPath, Decision] = MappingProxyType({})
 class Overlay:
     """The captured files as an operation would leave them.
 
-    Args:
-        current: gives the file that is at a path now.
-        below: lists the files below a directory now; none if there is no directory.
+    `current` returns the current file at a path; `below` the current files below a directory, none if there is none.
     """
 
     def __init__(self, current: Current, below: Below) -> None:
@@ -44,7 +42,7 @@ class Overlay:
         self._folders: Counter[RelPath] = Counter()
 
     def get(self, path: RelPath) -> Entry | None:
-        """Gives the file that would be at a path."""
+        """Returns the file that would be at a path."""
         return self._entries[path] if path in self._entries else self._current(path)
 
     def set(self, path: RelPath, entry: Entry | None) -> None:
@@ -55,12 +53,12 @@ class Overlay:
             self._folders.update(parents(path))
 
     def unset(self, path: RelPath) -> None:
-        """Leaves a path as it is now."""
+        """Resets a path to its current state."""
         if self._entries.pop(path, None) is not None:
             self._folders.subtract(parents(path))
 
     def below(self, path: RelPath) -> Iterator[RelPath]:
-        """Lists the files that would be below a directory."""
+        """Yields the files that would be below a directory."""
         for name in self._below(path):
             if name not in self._entries:
                 yield name
@@ -75,24 +73,24 @@ class Overlay:
         return any(self.get(above) is not None for above in parents(path)) or any(True for _ in self.below(path))
 
     def effects(self) -> tuple[Effect, ...]:
-        """Lists all that would change, ordered by path."""
+        """Returns all effective changes, ordered by path."""
         found = (Effect(path, self._current(path), self._entries[path]) for path in sorted(self._entries))
         return tuple(effect for effect in found if effect.old != effect.new)
 
 
 @attrs.frozen
 class StepReversal:
-    """What became of one step.
+    """The result of taking back one step.
 
     Attributes:
         outcomes: for each of its files, ordered by path: "restored", "deleted", "merged", "unchanged", or "conflict"
             with the reason: "changedSince", "deletedSince", "renamedSince", "occupied", "shared". A file that was moved
             since has its outcome under the new name, and "unchanged", "renamedSince" under the old one.
         effects: what that does to files, ordered by path.
-        conflicting: the files of the step that conflict, by the names that the step left them under; ordered.
-        moved: where a file is that others moved since, and the name under which the step left it.
-        absent: the files of the step that are so already, although it changed them; ordered.
-        kept: the files of the step that stay as they are because that was decided; ordered.
+        conflicting: the files of the step that conflict, under the names that the step left; ordered.
+        moved: the current name of each file that others moved since, and the name that the step left.
+        absent: the files of the step that already lack its change; ordered.
+        kept: the files of the step that stay as they are because of a decision; ordered.
     """
 
     outcomes: tuple[FileOutcome, ...]
@@ -113,24 +111,14 @@ class Overlap:
 def three_way(
     base: Entry | None, ours: Entry | None, theirs: Entry | None, merge: Merge, *, joins_added: bool = False
 ) -> Entry | Overlap | None:
-    """Merges two changes of one file.
+    """Merges two changes of one file. Returns the file, None for no file, or why the two cannot be merged.
 
-    Content and mode are merged separately, as git does (its `handle_content_merge`); the bytes of a symlink or of a
-    binary file are one piece.
+    Content and mode are merged separately, as git does (its `handle_content_merge`); a symlink or a binary file is
+    merged as a whole.
 
-    Args:
-        base: what both started from.
-        ours: the file as it is.
-        theirs: the file as wanted.
-        merge: merges text; gives None if the changes overlap, or if it is no text.
-        joins_added: whether to merge two files that were both added, as git does. An undo does not: what stands where
-            its file was is in the way of it.
-
-    Returns:
-        The file, None for no file, or why the two cannot be merged.
-
-    Raises:
-        StoreCorrupt: from `merge`.
+    `base` is what both started from, `ours` the current file and `theirs` the wanted one. `merge` returns None if the
+    changes overlap, or the file is not text; its `StoreCorrupt` is raised. `joins_added` says whether to merge two
+    files that were both added, as git does. An undo does not: a file at the place of the deleted one blocks it.
     """
     if theirs in (ours, base):
         return ours
@@ -163,29 +151,23 @@ def take_back(
     on_conflict: OnConflict,
     decisions: Mapping[RelPath, Decision] = NO_DECISIONS,
 ) -> StepReversal:
-    """Takes back the changes of one step: each file as a whole or not at all, a moved file with both its names.
+    """Takes back the changes of one step: each file as a whole or not at all, a moved file under both names.
 
-    Args:
-        overlay: the files before this; is changed.
-        deltas: for each file its changes, the oldest first.
-        renames: the old path by the new one, of files that the step moved. A pair counts only if `deltas` shows that
-            the one went and the other came.
-        moved_since: gives the new path by the old one, of files that others moved since; called once at most.
-        merge: merges text, see `merge`.
-        on_conflict: "overwrite" brings back what a file was before its first change, whatever it is now; the others
-            mean the same here.
-        decisions: what to do with some files instead, by any of their names. "keep" leaves a file as it is, and counts
-            it as taken back.
+    `overlay` has the files before this, and is changed. `deltas` are the changes of each file, the oldest first.
+    `renames` has the old path by the new one of files that the step moved; a pair counts only if `deltas` shows that
+    one disappeared and the other appeared. `moved_since` returns the new path by the old one of files that others moved
+    since; it is called at most once.
 
-    Raises:
-        StoreCorrupt: from `merge` or `moved_since`.
+    With `on_conflict` "overwrite", a file becomes what it was before its first change, whatever it is now; all other
+    values mean the same. `decisions` apply to some files instead, under any of their names; "keep" leaves a file as it
+    is, and counts it as taken back. Raises `StoreCorrupt` from `merge` or `moved_since`.
     """
     return _Step(overlay, deltas, moved_since, merge, on_conflict, decisions, renames).take_back()
 
 
 @attrs.define
 class _Unit:
-    """Files that are taken back together or not at all, by the step's own names, and what to have at each name."""
+    """Files that are taken back together or not at all, under the step's own names, and the goal for each name."""
 
     paths: tuple[RelPath, ...]
     outcomes: list[FileOutcome]
@@ -201,7 +183,7 @@ class _Unit:
         return any(outcome.outcome == "conflict" for outcome in self.outcomes)
 
     def give_up(self) -> None:
-        """Turns the unit into a conflict because something else has the place of one of its files."""
+        """Turns the unit into a conflict because something else occupies the place of one of its files."""
         self.outcomes = _Unit.conflict("occupied", *self.writes).outcomes
         self.writes = {}
 
@@ -260,7 +242,7 @@ class _Step:
         return StepReversal(tuple(outcomes), tuple(effects), tuple(left), tuple(moved), tuple(absent), tuple(kept))
 
     def _decision(self, *names: RelPath) -> Decision | None:
-        """What was decided about a file, by any of its names, or by the other name of one that the step moved."""
+        """Returns the decision about a file, under any of its names or the other name of one that the step moved."""
         if not self._decisions:
             return None
         others = [other for pair in self._renames.items() if not {*pair}.isdisjoint(names) for other in pair]
@@ -324,7 +306,7 @@ class _Step:
         return _without(ours, chain, self._merge)
 
     def _moved_to(self, path: RelPath, left: Entry | None, back: RelPath | None = None) -> RelPath | None:
-        """Finds where others moved a file that the step left; not if the step changed something else there."""
+        """Returns where others moved a file that the step left; None if the step changed something else there."""
         if content_of(left) is None:
             return None
         if self._moved is None:
@@ -335,7 +317,7 @@ class _Step:
         return place
 
     def _keep_contents(self, units: list[_Unit]) -> bool:
-        """Gives up units that would remove the only copy of what a conflicting file should get; says whether any."""
+        """Gives up units that would remove the only copy of what a conflicting file should get; returns whether any."""
         coming = {content_of(entry) for unit in units for entry in unit.writes.values()}
         left = [outcome.path for unit in units for outcome in unit.outcomes if outcome.outcome == "conflict"]
         # a file that got new contents in place may have been copied before: the copy is the step's own
@@ -349,7 +331,7 @@ class _Step:
         return bool(found)
 
     def _keep_apart(self, units: list[_Unit]) -> bool:
-        """Gives up units that would put a file where a directory is, or below a file; says whether there were any."""
+        """Gives up units that would put a file at a directory or below a file; returns whether there were any."""
         tentative = Overlay(self._overlay.get, self._overlay.below)
         for unit in units:
             for path, entry in unit.writes.items():
@@ -370,7 +352,7 @@ class _Step:
 
 
 def content_of(entry: Entry | None) -> ObjectId | None:
-    """The contents of a file; None for no file and for an empty file: all empty files are alike."""
+    """Returns the contents of a file; None for no file and for an empty file, since all empty files are alike."""
     return entry.oid if entry is not None and entry.oid != EMPTY_BLOB else None
 
 
@@ -383,13 +365,10 @@ def _outcome(path: RelPath, ours: Entry | None, wanted: Entry | None, final: Ent
 
 
 def combined(overlay: Overlay, steps: Iterable[StepReversal]) -> tuple[FileOutcome, ...]:
-    """Combines the outcomes of several steps for each file, ordered by path.
+    """Combines the outcomes of several steps, in the order in which they were undone, for each file by path.
 
-    A file that conflicts for one step is a conflict, even if its changes of another step were taken back.
-
-    Args:
-        overlay: the files after all steps.
-        steps: in the order in which they were taken back.
+    `overlay` has the files after all steps. A file that conflicts for one step is a conflict, even if its changes of
+    another step were taken back.
     """
     said: dict[RelPath, FileOutcome] = {}
     for step in steps:
@@ -405,20 +384,15 @@ def combined(overlay: Overlay, steps: Iterable[StepReversal]) -> tuple[FileOutco
 
 
 def deltas_of(effects: Iterable[Effect]) -> dict[RelPath, tuple[Delta, ...]]:
-    """Gives the changes of an operation, ordered by path: an undo takes them back, a redo those of the undo."""
+    """Returns the changes of an operation, ordered by path: an undo takes them back, a redo those of the undo."""
     changed = sorted((effect for effect in effects if effect.old != effect.new), key=lambda effect: effect.path)
     return {effect.path: (Delta(effect.old, effect.new),) for effect in changed}
 
 
 def net(steps: Iterable[Deltas], merge: Merge) -> dict[RelPath, Delta]:
-    """Merges what several steps changed, without the changes of others in between, ordered by path.
+    """Merges the changes of several steps, oldest first, without the changes of others in between, ordered by path.
 
-    Args:
-        steps: in the order of time.
-        merge: as of `take_back`.
-
-    Raises:
-        StoreCorrupt: from `merge`.
+    Raises `StoreCorrupt` from `merge`.
     """
     chains: dict[RelPath, list[Delta]] = {}
     for deltas in steps:
@@ -441,14 +415,9 @@ def _onto_the_first(chain: Sequence[Delta], merge: Merge) -> Delta | None:
 
 
 def one_change(chain: Sequence[Delta], merge: Merge) -> Delta:
-    """Merges the changes of a file to one that leads to the file as the last left it, as an undo takes them back.
+    """Merges the changes of a file, oldest first, into one that leads to its last state, as an undo takes them back.
 
-    Args:
-        chain: the changes, the oldest first.
-        merge: as of `take_back`.
-
-    Raises:
-        StoreCorrupt: from `merge`.
+    Raises `StoreCorrupt` from `merge`.
     """
     old, others = _without(chain[-1].new, chain, merge), joined(*(delta.others for delta in chain))
     if isinstance(old, Overlap):
@@ -470,18 +439,9 @@ def _without(ours: Entry | None, chain: Sequence[Delta], merge: Merge) -> Entry 
 def merge(objects: ObjectStore, base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
     """Merges two changes of a file, mode and text, and stores the result.
 
-    Args:
-        objects: where the blobs are.
-        base: the common ancestor; None if both added the file.
-        ours: the file as it is now.
-        theirs: the file as the other side has it.
-
-    Returns:
-        The merged file; None if the changes overlap, or the file is not text.
-
-    Raises:
-        StoreCorrupt: an object is missing or damaged.
-        StorageFull, IoError: the journal was full and could not be written.
+    `base` is None if both sides added the file; `ours` is the current file. Returns None if the changes overlap, or the
+    file is not text. Raises `StoreCorrupt` if an object is missing or damaged, and `StorageFull` or `IoError` if the
+    journal was full and could not be written.
     """
     found = merged(objects.read_blob, base, ours, theirs)
     return None if found is None else Entry(found[0], objects.store_blob(found[1]))
@@ -496,23 +456,14 @@ def merged(
     *,
     touching: bool = True,
 ) -> tuple[int, bytes] | None:
-    """Merges two changes of a file, mode and text, in memory.
+    """Merges two changes of a file in memory, and returns its mode and bytes.
 
-    The result is git's, except that changes that only touch are both made; git reports a conflict there.
+    The result is git's, except that changes that only touch are both made; git reports a conflict there, and so does
+    this without `touching`. `base` is None if both sides added the file; `ours` is the current file. `favor` says whose
+    lines to use where the changes overlap, normally nobody's.
 
-    Args:
-        read: gives the bytes of a blob.
-        base: the common ancestor; None if both added the file.
-        ours: the file as it is now.
-        theirs: the file as the other side has it.
-        favor: whose lines to take where the changes overlap; normally nobody's.
-        touching: whether to make both changes where they only touch.
-
-    Returns:
-        The mode and the bytes; None if the changes overlap, or the file is not text.
-
-    Raises:
-        StoreCorrupt: libgit2 cannot merge them; or from `read`.
+    Returns None if the changes overlap, or the file is not text. Raises `StoreCorrupt` if libgit2 cannot merge them, or
+    from `read`.
     """
     memory = SuppliedObjects()
     for entry in (base, ours, theirs):

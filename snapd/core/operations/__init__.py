@@ -1,1 +1,1 @@
-"""Changes the work tree: one writer, plans made before anything is touched, and recovery from a crash."""
+"""Changes the work tree: a single writer, plans made before any file is touched, and recovery from crashes."""

@@ -1,8 +1,8 @@
-"""Finds the directories that a plan moves as a whole, by one rename instead of a write and a delete of each file.
+"""Finds the directories that a plan can move by one rename instead of a write and a delete of each file.
 
-A directory moves as a whole if nothing is at its new path, if all that is captured in it is to be deleted, and if just
-that is to be written below the new path; or something like it, if the directory is known to have been there. What is
-not captured in it travels along.
+A directory moves as a whole if nothing is at its new path, all captured files in it are to be deleted, and exactly
+these are to be written below the new path; or similar ones, if the directory was there before. Files in it that are not
+captured move along.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ from snapd.worktree.worktree import WorkTree
 def moved_contents(effects: Iterable[Effect]) -> Iterator[tuple[RelPath, RelPath]]:
     """Pairs the path that loses some contents with the path that gets them: neither changes without the other.
 
-    This also finds moves that are no renames, such as a file that replaced another.
-
-    Args:
-        effects: what is going to change.
+    This includes moves that are no renames, such as a file that replaced another.
     """
     coming: dict[ObjectId, list[RelPath]] = {}
     changed = [effect for effect in effects if content_of(effect.old) != content_of(effect.new)]
@@ -42,10 +39,10 @@ def moved_contents(effects: Iterable[Effect]) -> Iterator[tuple[RelPath, RelPath
 
 @attrs.define(eq=False)
 class _Folder:
-    """A directory of files that come, or go, with what is in it by name.
+    """A directory of files that appear or disappear, with its entries by name.
 
-    Two directories have the same number `contents` if they have the same files. Empty files say nothing of where they
-    came from: `is_something` tells whether one of them is not.
+    Two directories with the same files have the same number `contents`. Empty files say nothing about where they came
+    from: `is_something` is true if some file is not empty.
     """
 
     path: RelPath
@@ -59,11 +56,9 @@ _Numbers = dict[tuple[tuple[bytes, "Entry | int"], ...], int]
 
 
 def with_directory_moves(plan: Plan, work_tree: WorkTree) -> Plan:
-    """The same plan, with the directories that can be moved as a whole.
+    """Returns the plan with the directories that can be moved as a whole.
 
-    Args:
-        plan: its writes and deletes stay, since they say what becomes of each file.
-        work_tree: the folder, as it was captured for the plan.
+    Its writes and deletes stay, since they say what becomes of each file. `work_tree` is as captured for the plan.
     """
     come = {write.path: write.entry for write in plan.writes if write.captured is None}
     gone = {delete.path: delete.captured.entry for delete in plan.deletes}
@@ -75,7 +70,7 @@ def with_directory_moves(plan: Plan, work_tree: WorkTree) -> Plan:
     known = set()
     for old, origins in work_tree.origins.items():
         for origin in reversed(origins):
-            # whatever was done in it since, a directory that was at a path is the one that comes there
+            # a directory that was at this path before is the same one, whatever changed in it since
             is_known = not origin.uncaptured and old in going and origin.path in coming
             if is_known and finding.has_room(origin.path) and finding.add(MoveDirectory(old, origin.path)):
                 known.add(origin.path)
@@ -115,17 +110,11 @@ def _folders(files: Mapping[RelPath, Entry], numbers: _Numbers) -> dict[RelPath,
 
 
 class _Finding:
-    """The moves that are found for one plan; none of them changes what another one moves.
-
-    Args:
-        plan: the plan.
-        gone: what is to be deleted.
-        going: the directories of that.
-        work_tree: the folder.
+    """The directory moves of one plan; none of them changes what another one moves.
 
     Attributes:
         moves: those found so far.
-        above_new: the directories above those to which something moves.
+        above_new: the directories above the destinations.
     """
 
     def __init__(
@@ -149,7 +138,7 @@ class _Finding:
         self.moves: list[MoveDirectory] = []
 
     def find(self, folder: _Folder) -> bool:
-        """Finds where a directory that comes is now; gives whether it was found."""
+        """Finds where a directory that appears is now; returns whether it did."""
         new = folder.path
         if not self.has_room(new):
             return False
@@ -173,11 +162,11 @@ class _Finding:
         return False
 
     def has_room(self, new: RelPath) -> bool:
-        """Whether nothing is at a path; what makes room for it first is one file after the other."""
+        """Whether nothing is at a path; otherwise, files move one by one to make room."""
         return self._gone.keys().isdisjoint((new, *parents(new))) and self._work_tree.occupant(new) is None
 
     def add(self, move: MoveDirectory) -> bool:
-        """Adds a move; gives whether it can be done."""
+        """Adds a move; returns whether it is possible."""
         if not self._is_free(move) or not self._is_whole(move):
             return False
         self._old.add(move.old)
@@ -187,7 +176,7 @@ class _Finding:
         return True
 
     def _linked_with(self, folder: _Folder) -> tuple[bytes, list[RelPath]]:
-        """The rest of the path of some file in a directory, and the files that are linked with that file."""
+        """Returns the rest of the path of some file in a directory, and the files linked with that file."""
         below = folder
         while not below.files:
             below = next(iter(below.folders.values()))
@@ -195,7 +184,7 @@ class _Finding:
         return path[len(folder.path) :], [*self._linked.others(path)]
 
     def _is_free(self, move: MoveDirectory) -> bool:
-        """Whether no other move changes what this one moves, nor leads into it, and the other way round."""
+        """Whether this move and each other one neither change what the other moves nor lead into it."""
         above_new = parents(move.new)
         if move.old in above_new or not self._old.isdisjoint(above_new):
             return False

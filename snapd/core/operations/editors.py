@@ -1,6 +1,6 @@
-"""Knows what people have open in their editors: which files have unsaved text, and what was typed into a file.
+"""Tracks what editors have open: which files have unsaved text, and what was typed into a file.
 
-Overwriting a file with unsaved text can lose more than the disk shows. And what an editor saves was typed by a person,
+Overwriting a file with unsaved text can lose more than what is on disk. What an editor saves was typed by a person,
 whatever agents do in the same folder meanwhile.
 """
 
@@ -16,21 +16,21 @@ from snapd.model.snapshot import RelPath
 
 _BOM = b"\xef\xbb\xbf"
 _FRESH_SECONDS = 0.05
-"""An editor that reads a file again reports it at least this long after the file changed: it waits for quiet first."""
+"""An editor waits for quiet before it reads a file again, so it reports that at least this long after the change."""
 _TICK_SECONDS = 0.01
-"""A ctime is as old as the last tick of the system's clock, so a file may have changed that long after it."""
+"""A ctime is as old as the last tick of the system's clock, so a file may have changed up to this much later."""
 _MOST_BYTES = 4 << 20
-"""Longer texts are not kept; what was typed into them is taken from the disk when they are saved."""
+"""Longer texts are not kept; what was typed into them is read from disk when they are saved."""
 
 
 @attrs.frozen
 class FileOnDisk:
-    """A file as it was when a report of an editor was processed.
+    """A file as it was when an editor's report was processed.
 
     Attributes:
-        data: its bytes; None if it does not exist, cannot be read, or is no text in UTF-8.
-        changed_at: when it last changed (ctime), in nanoseconds since 1970.
-        changed_ago: the seconds between that and the first report; negative if it changed later.
+        data: its bytes; None if it does not exist, cannot be read, or is not UTF-8 text.
+        changed_at: its ctime, in nanoseconds since 1970.
+        changed_ago: the seconds between `changed_at` and the first report; negative if it changed later.
     """
 
     data: bytes | None
@@ -39,7 +39,7 @@ class FileOnDisk:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it may have changed after the reports were sent."""
+        """Whether the file may have changed after the reports were sent."""
         return self.changed_ago <= _FRESH_SECONDS
 
 
@@ -52,7 +52,7 @@ class DocumentOpened:
 
 @attrs.frozen
 class DocumentChanged:
-    """The text of a document changed, to this one; None if the editor does not give the whole text."""
+    """The text of a document changed to this; None if the editor does not send the whole text."""
 
     text: bytes | None
 
@@ -72,12 +72,12 @@ Report = DocumentOpened | DocumentChanged | DocumentSaved | DocumentClosed
 
 @attrs.frozen
 class TextEdit:
-    """A change of a text by somebody who typed.
+    """A change of a text by somebody typing.
 
     Attributes:
-        before: the text on which they typed; None if unknown.
+        before: the text before the typing; None if unknown.
         before_at: when the editor was last known to show that text, by `time.monotonic`.
-        text: the text after that; None if unknown.
+        text: the text afterwards; None if unknown.
     """
 
     before: bytes | None
@@ -90,16 +90,16 @@ class _Document:
     """An open document.
 
     Attributes:
-        shown: its text when the editor was last known to show the file as it was on disk; None if it never was.
+        shown: its text when the editor was last known to show the file as on disk; None if never.
         shown_at: when that was, by `time.monotonic`.
-        text: its text now; None if unknown.
+        text: its current text; None if unknown.
         was_on_disk: whether the file had this text when the editor reported it.
-        read_again: where the editor seems to have read this text from the file, when the file had changed, in
-            nanoseconds since 1970. It may also have just saved that, and not have said so yet.
-        is_unsaved: whether it has text that is on no disk.
+        read_again: the ctime (nanoseconds since 1970) of the file from which the editor seems to have read this text.
+            It may also have just saved the text and not reported that yet.
+        is_unsaved: whether it has text that is not on disk.
         is_typed: whether it had some since `shown_at`, so that somebody must have typed it.
-        saved: what was saved since somebody last looked at the file; None if nothing.
-        is_exact: whether the bytes of the file are those of the text, because its encoding is UTF-8.
+        saved: what was saved since the file was last looked at; None if nothing.
+        is_exact: whether the file's bytes are those of the text, because its encoding is UTF-8.
     """
 
     shown: bytes | None = None
@@ -113,12 +113,9 @@ class _Document:
     is_exact: bool = False
 
     def take(self, report: Report, disk: FileOnDisk, to_come: tuple[Report, ...]) -> None:
-        """Takes a report into account.
+        """Processes a report of the editor.
 
-        Args:
-            report: of the editor.
-            disk: the file, as it is after all reports that have come so far.
-            to_come: the later ones of these reports.
+        `disk` is the file after all reports received so far, and `to_come` are the later ones of these.
         """
         match report:
             case DocumentOpened(text):
@@ -142,7 +139,7 @@ class _Document:
         new = None if text is None else _kept(text)
         was_read = self.read_again is not None or (not self.is_typed and self.was_on_disk and self.text != self.shown)
         if was_read and new != self.text:
-            # had somebody saved the text before, the editor would have reported that by now: it read the file again
+            # if the text had been saved before, the editor would have reported that by now: it read the file again
             self.show(self.text)
         self.text = new
         self.was_on_disk = self._agrees(disk, text)
@@ -160,7 +157,7 @@ class _Document:
             self.is_typed = True
 
     def _save(self, disk: FileOnDisk) -> None:
-        # an editor can save what it just read, which nobody typed: if somebody had typed before, that changed the file
+        # an editor can save what it just read, which was not typed: earlier typing would have changed the file
         is_changed = self.read_again != disk.changed_at and self._agrees(disk, self.text)
         is_only_read = self.read_again is not None and (is_changed or not self.is_typed)
         if not is_only_read and (self.is_typed or self.text != self.shown):
@@ -171,16 +168,16 @@ class _Document:
 
     @property
     def typing(self) -> TextEdit:
-        """What was typed: what the editor saved of that, if it saved any."""
+        """Returns what was typed; only the saved part if the editor saved any."""
         return self.saved or TextEdit(self.shown, self.shown_at, self.text)
 
     @property
     def has_typing(self) -> bool:
-        """Whether it has text that somebody typed and, as far as reported, did not save."""
+        """Whether it has typed text that, as far as reported, is not saved."""
         return self.is_typed and self.read_again is None
 
     def show(self, text: bytes | None) -> None:
-        """Notes that the editor shows the file as it is on disk."""
+        """Records that the editor shows the file as on disk."""
         self.shown, self.shown_at = text, monotonic()
         self.is_typed, self.read_again = False, None
 
@@ -198,13 +195,12 @@ class _Document:
 
 @attrs.frozen
 class TypedText:
-    """What somebody typed into a document since its file was last looked at.
+    """What was typed into a document since its file was last looked at.
 
     Attributes:
-        path: of the file, in the folder.
-        typing: what was typed.
-        is_saved: whether the editor reported that it saved that.
-        is_exact: whether the bytes of the file are those of the text.
+        path: relative to the folder.
+        is_saved: whether the editor reported that it saved the text.
+        is_exact: whether the file's bytes are those of the text.
         document: for `Editors.settle`.
     """
 
@@ -216,23 +212,17 @@ class TypedText:
 
 
 class Editors:
-    """The documents of all editors, in all folders. Safe to use from several threads."""
+    """The documents of all editors, in all folders. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._of: dict[Hashable, dict[bytes, _Document]] = {}
 
     def take(self, editor: Hashable, path: bytes, reports: Iterable[Report], disk: FileOnDisk) -> bool:
-        """Takes reports about a document into account.
+        """Processes reports about a document, in their order.
 
-        Args:
-            editor: identifies the editor.
-            path: of the file, absolute, with all symlinks resolved.
-            reports: the reports, in their order.
-            disk: the file as it was after they came.
-
-        Returns:
-            Whether to look at the file: it has unsaved text for the first time, or it was saved.
+        Returns whether to look at the file: it has unsaved text for the first time, or it was saved. `editor`
+        identifies the editor, `path` is absolute with symlinks resolved, and `disk` is the file after the reports came.
         """
         pending = tuple(reports)
         with self._lock:
@@ -253,17 +243,17 @@ class Editors:
             return document.has_typing and not had_typing and not (is_known and disk.is_fresh)
 
     def drop(self, editor: Hashable) -> None:
-        """Forgets an editor that is gone."""
+        """Removes an editor that has disconnected."""
         with self._lock:
             self._of.pop(editor, None)
 
     def unsaved(self, root: bytes) -> frozenset[RelPath]:
-        """Lists the files in a folder that have unsaved text in any editor."""
+        """Returns the files in a folder with unsaved text in any editor."""
         with self._lock:
             return frozenset(path for path, document in self._below(root) if document.is_unsaved)
 
     def typed(self, root: bytes) -> tuple[TypedText, ...]:
-        """Lists what was typed into the files of a folder since they were last looked at."""
+        """Returns what was typed into the files of a folder since they were last looked at."""
         with self._lock:
             return tuple(
                 TypedText(path, document.typing, document.saved is not None, document.is_exact, document)
@@ -272,7 +262,7 @@ class Editors:
             )
 
     def settle(self, typed: TypedText) -> None:
-        """Notes that somebody has looked at a file that has what was typed."""
+        """Records that a file with the typed text has been looked at."""
         document = typed.document
         assert isinstance(document, _Document)
         text = typed.typing.text
@@ -280,7 +270,7 @@ class Editors:
             if document.saved == typed.typing:
                 document.saved = None
             elif document.saved is not None:
-                # the editor saved once more meanwhile
+                # the editor saved again meanwhile
                 document.saved = TextEdit(text, monotonic(), document.saved.text)
             elif document.text == text:
                 document.is_unsaved = False

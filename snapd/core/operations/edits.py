@@ -1,4 +1,4 @@
-"""Separates what others changed from what steps and operations did: the saves of editors, the work of formatters."""
+"""Separates what steps and operations changed from the changes of others: saves of editors, and formatters."""
 
 from __future__ import annotations
 
@@ -29,21 +29,11 @@ def without_concurrent_edits(
     done: Iterable[Effect],
     forced: Collection[RelPath],
 ) -> Snapshot:
-    """Makes the snapshot that an operation alone would have left.
+    """Returns the snapshot that an operation alone would have left; `after` itself if nobody else changed anything.
 
-    Args:
-        objects: holds both snapshots; receives the tree of the result.
-        work_tree: the folder at the capture `after`.
-        before: the work tree when the operation began.
-        after: the work tree when it had ended.
-        done: what it did to files.
-        forced: ignored paths that it looked at all the same, and that neither snapshot has.
-
-    Returns:
-        `after` itself if nobody else changed anything.
-
-    Raises:
-        StoreCorrupt, StorageFull, IoError: the tree was not read or not stored.
+    `objects` gets the tree of the result. `before` and `after` are the captures around the operation, `done` is what it
+    did to files, and `forced` are ignored paths that it captured and that neither snapshot has. Raises `StoreCorrupt`,
+    `StorageFull` or `IoError` if the tree cannot be read or stored.
     """
     foreign = _foreign_changes(objects, work_tree, before, after, {effect.path: effect for effect in done}, forced)
     if not foreign:
@@ -63,7 +53,7 @@ def with_files(objects: ObjectStore, snapshot: Snapshot, entries: Mapping[RelPat
 
 
 def agreeing(find: Find, tree: ObjectId, coverage: Coverage) -> Coverage:
-    """Drops from a coverage the paths at which the tree has something: what it says of them was somebody else's."""
+    """Drops the covered paths at which the tree has something: there, the coverage is about a change of others."""
 
     def is_absent(path: RelPath) -> bool:
         above = (lookup(find, tree, folder) for folder in parents(path))
@@ -84,7 +74,7 @@ def _foreign_changes(
     done: dict[RelPath, Effect],
     forced: Collection[RelPath],
 ) -> dict[RelPath, Entry | None]:
-    """Finds the paths that somebody else changed, with what the operation alone would have left there."""
+    """Returns the paths that others changed, with what the operation alone would have left there."""
     target = Target(objects, before)
     forced = frozenset(forced)
     found: dict[RelPath, Entry | None] = {}
@@ -106,7 +96,7 @@ def _foreign_changes(
 
 
 def _same_bytes(wanted: Entry | None, found: Entry | None) -> bool:
-    """Whether the operation wrote this file: its permissions may be narrower than asked for."""
+    """Whether the operation wrote this file; its permissions may be narrower than requested."""
     return wanted == found or (wanted is not None and found is not None and wanted.oid == found.oid)
 
 
@@ -123,30 +113,26 @@ def _is_by_rules(change: Change, target: Target, work_tree: WorkTree, skipped: C
 _BOM = b"\xef\xbb\xbf"
 
 MOMENT_SECONDS = 10.0
-"""What is written later is nobody's but the user's, also where nobody says that the agent is gone."""
+"""Later changes are the user's, even if no client reported that the agent is gone."""
 
 
 class Edits:
-    """Records what editors saved in one folder, and what formatters did there.
+    """Records what editors saved and formatters changed in one folder.
 
-    A save divides what changed since the last event into two spans: up to the text on which the user typed, the steps
-    were at work, and from there to the text that was saved, the user was. Both ends are known from the editor, so it
-    does not matter how long after the save somebody looks, and what an agent has written into the file by then.
+    A save divides the changes since the last event into two spans: up to the text on which the user typed, the steps
+    were at work; from there to the saved text, the user was. The editor reports both ends, so it does not matter when
+    the file is looked at, or what an agent wrote into it meanwhile.
 
-    A step that has just ended may still own what changes in the files that it claims, except what an editor saves. It
-    ends for good with the next beginning of a step or of a turn in its session, when somebody ends it once more, and
-    with any operation. Such steps are kept in memory alone: after a restart, no moment is short enough.
+    A step that has just ended may still own changes of the files that it claims, except what an editor saves. It ends
+    for good when a step or turn of its session begins, when it is ended again, and with any operation. Such steps are
+    only in memory and do not survive a restart.
 
-    Args:
-        work_tree: the folder.
-        editors: knows what was typed.
-        store: holds the snapshots and events.
-        append: adds an event whose head is a snapshot, with what changed before it.
-        span: makes the span from the last event to a snapshot, with the steps that are at work.
-        looked_at: gives when the last event was recorded, by `time.monotonic`.
+    `append` adds an event whose head is a snapshot, with what changed before it. `span` returns the span from the last
+    event to a snapshot, with the steps at work. `looked_at` returns when the last event was recorded, by
+    `time.monotonic`.
 
     Attributes:
-        on_change: is called with the steps that own more than when they ended.
+        on_change: called with the steps that own more than when they ended.
     """
 
     def __init__(
@@ -169,11 +155,11 @@ class Edits:
 
     @property
     def recent(self) -> tuple[StepId, ...]:
-        """The steps that have just ended, in the order in which they did."""
+        """Returns the steps that have just ended, in that order."""
         return tuple(self._recent)
 
     def add(self, step_id: StepId, author: Author) -> None:
-        """Notes that a step has just ended; `author` says what it claims."""
+        """Records that a step has just ended, and what it claims."""
         self._recent[step_id] = (author, file_clock_ns() + int(MOMENT_SECONDS * 1e9))
 
     def drop(self, step_ids: Collection[StepId] | None = None, session_id: str | None = None) -> None:
@@ -183,17 +169,14 @@ class Edits:
                 del self._recent[step_id]
 
     def settle(self, now: Snapshot) -> None:
-        """Records what was saved since the last event, and what was done to the files of steps that have just ended.
+        """Records what was saved since the last event, and changes to files of steps that have just ended.
 
-        Args:
-            now: the work tree, as just captured.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: some of it was not recorded; the next call does that.
+        `now` is the work tree as just captured. Raises `StoreCorrupt`, `StorageFull` or `IoError` if some of it was not
+        recorded; the next call does so.
         """
         if typed := self._editors.typed(self._work_tree.root):
             self._settle_saves(typed, now)
-        # without such steps, a look costs no question
+        # without such steps, this costs no query
         if self._recent:
             self._settle_recent(now)
 
@@ -222,20 +205,16 @@ class Edits:
                 self._editors.settle(one)
 
     def forget(self) -> None:
-        """Notes that nobody has to look at what was saved, because no step was open: whatever changed is the user's."""
+        """Drops what was saved, because no step was open: all changes are the user's."""
         for one in self._editors.typed(self._work_tree.root):
             if one.is_saved:
                 self._editors.settle(one)
 
     def begin(self, path: RelPath, now: Snapshot) -> None:
-        """Records what the steps have changed so far, if they changed a file that somebody begins to type into.
+        """Records the steps' changes so far, if they changed a file in which somebody starts typing.
 
-        Args:
-            path: the file.
-            now: the work tree, as just captured, after `settle`.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: nothing was recorded.
+        `now` is the work tree as just captured, after `settle`. Raises `StoreCorrupt`, `StorageFull` or `IoError` if
+        nothing was recorded.
         """
         timeline = self._store.timeline
         head, steps = timeline.head, tuple(step.step_id for step in timeline.open_steps())
@@ -250,11 +229,7 @@ class Edits:
             self._append(snapshot, attrs.evolve(span, steps=(*span.steps, *self._recent)), what)
 
     def _found(self, typed: TypedText, head: SnapshotId, now: Snapshot) -> tuple[Entry | None, Entry] | None:
-        """Finds the file on which somebody typed, and the file as the editor saved it.
-
-        Returns:
-            Both; None if the editor did not save it, or if nothing of that is left.
-        """
+        """Returns the file before the typing and as saved; None if it was not saved, or nothing of that is left."""
         entry = file_at(self._store.entry_in, now.tree, typed.path)
         if entry is None or entry.mode == SYMLINK:
             return None
@@ -267,13 +242,13 @@ class Edits:
         before = self._before(typed, head, entry)
         if not typed.is_saved and before in (None, entry):
             return None
-        # somebody wrote the file after it was saved
+        # the file was written after it was saved
         saved = self._stored(entry.mode, text, like=data)
-        # if the file has all that was typed, the editor has saved it, and has not said so yet
+        # if the file has all that was typed, the editor has saved it, but not reported that yet
         return (before, saved) if typed.is_saved or merge(self._store, before, entry, saved) == entry else None
 
     def _before(self, typed: TypedText, head: SnapshotId, saved: Entry) -> Entry | None:
-        """Finds the file on which the saved text was typed."""
+        """Returns the file before the saved text was typed."""
         before = typed.typing.before
         if before is None or not typed.is_exact or self._looked_at() > typed.typing.before_at:
             return file_at(self._store.entry_in, head.tree, typed.path)

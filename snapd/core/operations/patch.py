@@ -1,4 +1,4 @@
-"""What a request wants files and directories to become, and the snapshots that say what was really absent."""
+"""What a request wants files and directories to become, and the snapshots that prove what was really absent."""
 
 from __future__ import annotations
 
@@ -28,15 +28,11 @@ from snapd.store.object_store import ObjectStore
 
 
 class Target:
-    """What an operation wants the work tree, or some files of it, to be.
+    """The wanted state of the work tree, or of some files of it.
 
-    "Not in the tree" has three meanings: it did not exist, it was skipped, it was ignored. Only the first may lead to
-    a deletion, and `protection` tells them apart.
-
-    Args:
-        objects: holds the snapshots.
-        snapshot: the goal.
-        absent: paths that certainly had no file, whatever the ignore rules were.
+    "Not in the tree" has three meanings: the path did not exist, was skipped, or was ignored. Only the first may lead
+    to a deletion; `protection` tells them apart. `absent` are paths that certainly had no file, whatever the ignore
+    rules were.
     """
 
     def __init__(self, objects: ObjectStore, snapshot: Snapshot, absent: frozenset[RelPath] = frozenset()) -> None:
@@ -51,32 +47,32 @@ class Target:
         self._permissions = dict(coverage.permissions)
 
     def entry(self, path: RelPath) -> Entry | None:
-        """The file or symlink that it has at a path."""
+        """Returns the file or symlink at a path."""
         return file_at(self._objects.entry_in, self.snapshot.tree, path)
 
     def files(self, name: RelPath) -> Iterator[RelPath]:
-        """The files that a name stands for, ordered by path: a file, or all files in a directory."""
+        """Returns the files that a name stands for, ordered by path: a file, or all files in a directory."""
         found = lookup(self._objects.entry_in, self.snapshot.tree, name)
         if found is None or found.mode != TREE:
             return iter(() if found is None else (name,))
         return (path for path, _ in files(self._objects.read_tree, found.oid, name))
 
     def permissions(self, path: RelPath) -> Iterator[tuple[RelPath, int]]:
-        """The permissions of a file and of the directories above it, as far as they are not what the umask gives."""
+        """Returns the permissions of a file and the directories above, where they differ from what the umask gives."""
         ways = (path, *parents(path)) if self._permissions else ()
         return ((way, self._permissions[way]) for way in ways if way in self._permissions)
 
     def has_directory(self, path: RelPath) -> bool:
-        """Whether it has a directory there, an empty one included."""
+        """Whether a directory is there, possibly empty."""
         found = lookup(self._objects.entry_in, self.snapshot.tree, path)
         return (found is not None and found.mode == TREE) or path in self._empty
 
     def came_since(self, path: RelPath) -> Iterator[RelPath]:
-        """The directories above a path that it lacks, innermost first."""
+        """Returns the directories above a path that the target lacks, innermost first."""
         return takewhile(lambda above: not self.has_directory(above), parents(path))
 
     def protection(self, path: RelPath, is_directory: bool = False) -> str | None:
-        """Says why a path that it lacks may have existed all the same; None if the path did not exist."""
+        """Returns why a path that the target lacks may have existed all the same; None if it did not exist."""
         if path in self._absent:
             return None
         ways = (*reversed(parents(path)), path)
@@ -94,7 +90,7 @@ class Target:
 
     @cached_property
     def _inside(self) -> dict[bytes, RuleText]:
-        """The texts of `.gitignore` files of the folder that its tree lacks, by directory."""
+        """The texts of the folder's `.gitignore` files that the tree lacks, by directory."""
         return {
             text.base: text
             for text in self.snapshot.coverage.rules
@@ -136,10 +132,9 @@ class FileGoal:
     """What a file is to become.
 
     Attributes:
-        path: the file.
         target: the snapshot that says whether the file was really absent.
-        wanted: what it is to become; None for no file.
-        is_merged: whether that is a merge, and not what the target has.
+        wanted: None for no file.
+        is_merged: whether `wanted` is a merge instead of what the target has.
     """
 
     path: RelPath
@@ -155,13 +150,13 @@ class Patch:
     Attributes:
         goals: what files are to become, each file once.
         settled: files that stay as they are, and why.
-        made: empty directories to make, where they do not exist.
-        removed: directories to remove, if they are empty; each with the snapshot that says if it was really absent.
+        made: empty directories to make if they do not exist.
+        removed: directories to remove if they are empty, each with the snapshot that says if it was really absent.
         linked: files that change together or not at all.
-        is_decided: whether the goals already keep what others made of the files since, and `removed` has the
-            directories that came with the files to delete. Otherwise the planner sees to both.
-        turned: how the timeline records the steps and operations that are taken back, or done again.
-        contested: the files of these that are in conflict, if the client wants to know.
+        is_decided: whether the goals already keep later changes of others, and `removed` has the directories that came
+            with the files to delete. Otherwise the planner does both.
+        turned: how the timeline records the steps and operations that are undone or redone.
+        contested: their files in conflict, if the client asks for them.
     """
 
     goals: Collection[FileGoal]

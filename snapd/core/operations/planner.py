@@ -1,7 +1,7 @@
-"""Plans an operation: decides what becomes of each file before any file is touched.
+"""Decides what an operation does with each file before any file is touched.
 
-It asks the same questions of every file, in the same order: does it differ, may it be written or deleted, and did
-somebody change it since the last snapshot?
+It asks the same questions of every file, in the same order: does it differ, may it be written or deleted, and was it
+changed since the last snapshot?
 """
 
 from __future__ import annotations
@@ -29,14 +29,9 @@ from .uncaptured import Obstacles, uncaptured_origin, with_only_copies
 class Planner:
     """Makes one plan.
 
-    Args:
-        objects: holds the snapshots.
-        work_tree: the folder, as `current` shows it.
-        current: the snapshot taken for this operation.
-        base: the last snapshot before it, which is what the agent left; None if there is none.
-        on_conflict: what to do with a file that was changed since `base`.
-        decisions: what to do with some of the files instead.
-        unsaved: files with unsaved text in an editor, which are not touched.
+    `current` is the snapshot taken for this operation, and `base` the one before it, which is what the agent left, or
+    None. `on_conflict` applies to files changed since `base`, unless `decisions` says otherwise. Files in `unsaved`
+    have unsaved text in an editor and are not touched.
     """
 
     _objects: ObjectStore
@@ -55,11 +50,7 @@ class Planner:
     _obstacles: Obstacles = attrs.field(init=False)
 
     def plan(self, patch: Patch, call: Call) -> Plan:
-        """Plans a patch, with what others made of the files since, as far as the patch does not say that itself.
-
-        Raises:
-            StoreCorrupt: an object is missing or damaged.
-        """
+        """Plans a patch, and keeps later changes of others unless the patch already does. Raises `StoreCorrupt`."""
         self._settle_linked(patch, call)
         self._settled.update((outcome.path, outcome) for outcome in patch.settled)
         made = tuple(self._makeable(path for path in sorted(patch.made) if not self._work_tree.is_directory(path)))
@@ -98,7 +89,7 @@ class Planner:
         return plan
 
     def _makeable(self, made: Iterable[RelPath]) -> Iterator[RelPath]:
-        """Filters the empty directories that can be made, and settles why the others cannot."""
+        """Yields the empty directories that can be made, and settles why the others cannot."""
         for path in made:
             why = self._obstacles.of_directory(path)
             if why is None:
@@ -108,7 +99,7 @@ class Planner:
                 self._settled.setdefault(path, FileOutcome(path, "skipped", why))
 
     def _settle_linked(self, patch: Patch, call: Call) -> None:
-        """Settles all files, and gives up those that are linked with a file that cannot be done."""
+        """Settles all files, and gives up those linked with a file that cannot be changed."""
         given_up: dict[RelPath, FileOutcome] = {}
         while True:
             self._settle([goal for goal in patch.goals if goal.path not in given_up], patch.is_decided, call)
@@ -127,7 +118,7 @@ class Planner:
         self._settled |= given_up
 
     def _settle(self, goals: Iterable[FileGoal], is_decided: bool, call: Call) -> None:
-        """Decides about each file, whatever was decided before."""
+        """Decides about each file, regardless of earlier decisions."""
         goals = sorted(goals, key=lambda goal: goal.path)
         for found in (self._writes, self._deletes, self._settled, self._moved):
             found.clear()
@@ -149,7 +140,7 @@ class Planner:
                 self._settled[goal.path] = outcome
 
     def _settle_one(self, goal: FileGoal, captured: CapturedFile | None, is_decided: bool) -> FileOutcome | None:
-        """Plans what becomes of a file; or says why it stays as it is."""
+        """Plans what becomes of a file, or returns why it stays as it is."""
         path, ours = goal.path, captured.entry if captured is not None else None
         if self._decisions.get(path) == "keep":
             return FileOutcome(path, "kept")
@@ -162,7 +153,7 @@ class Planner:
         elif goal.wanted is None and (why := goal.target.protection(path)) is not None:
             return FileOutcome(path, "kept", why)
         final = goal.wanted if is_decided else self._merged(goal, ours)
-        # a file that is to come or to go is not just kept
+        # a file to write or delete is not merely kept
         if isinstance(final, Overlap) or (final == ours and None in (ours, goal.wanted)):
             return FileOutcome(path, "conflict", "deletedSince" if ours is None else "changedSince")
         if final == ours:
@@ -177,7 +168,7 @@ class Planner:
         return None
 
     def _merged(self, goal: FileGoal, ours: Entry | None) -> Entry | Overlap | None:
-        """What a file becomes: what the goal says, with what somebody made of the file since the last snapshot."""
+        """Returns the goal of a file merged with the changes made since the last snapshot."""
         on_conflict = self._decisions.get(goal.path, self._on_conflict)
         if on_conflict == "overwrite":
             return goal.wanted
@@ -187,7 +178,7 @@ class Planner:
         return three_way(base, ours, goal.wanted, partial(merge, self._objects), joins_added=True)
 
     def _keeps_only_copy(self, goal: FileGoal, entry: Entry) -> bool:
-        """Whether a file may be deleted or replaced: if no snapshot had it under its former name, it gets that back."""
+        """Whether a file may be deleted or replaced; one that no snapshot had under its former name gets that back."""
         path = goal.path
         was = uncaptured_origin(self._work_tree.origins.get(path, ()))
         if was is None or (goal.wanted is not None and path in dict(goal.target.snapshot.coverage.origins)):
@@ -202,5 +193,5 @@ class Planner:
         return True
 
     def _is_free(self, path: RelPath) -> bool:
-        """Whether something can get this name."""
+        """Whether a file can get this name."""
         return bool(path) and path not in self._moved.values() and self._obstacles.is_free(path)

@@ -1,4 +1,4 @@
-"""Keeps what an operation is about to do, and finishes it after a crash."""
+"""Stores what an operation is about to do, and finishes it after a crash."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ from .directory_moves import moved_contents, with_directory_moves
 def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...], step_id: StepId | None) -> Intent:
     """Makes the durable note of an operation that is about to begin.
 
-    Args:
-        plan: what it will do.
-        operation: how the timeline will record it.
-        forced: ignored paths that it looks at all the same.
-        step_id: the open step whose work it is, if it is one's.
+    `forced` are ignored paths that were captured for it. `step_id` is the open step whose work it is, or None.
     """
     writes = [
         Effect(write.path, write.captured.entry if write.captured is not None else None, write.entry)
@@ -44,14 +40,10 @@ def intent_of(plan: Plan, operation: Operated, forced: tuple[RelPath, ...], step
 
 
 def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
-    """Plans the rest of an operation that was interrupted.
+    """Plans the rest of an interrupted operation; `work_tree` was just captured.
 
-    A file that is as the operation found it is finished. A file that somebody changed since stays theirs, and so do the
+    A file that is as the operation found it is finished. A file that was changed since stays as it is, and so do the
     files linked with it.
-
-    Args:
-        intent: the note of the operation.
-        work_tree: the folder, as of a capture just taken.
     """
     writes: list[Write] = []
     deletes: list[Delete] = []
@@ -106,7 +98,7 @@ def remaining(intent: Intent, work_tree: WorkTree) -> Plan:
 
 
 def _removed_directories(intent: Intent, moves: Sequence[MoveDirectory]) -> Iterable[RelPath]:
-    """The directories that an operation removes, by the names that they have once some of them have moved, too."""
+    """The directories that an operation removes, including the new names of those that moved."""
     needed = folders_above(effect.path for effect in intent.files if effect.new is not None)
     needed |= {*intent.made_directories, *folders_above(intent.made_directories)}
     there = [
@@ -131,24 +123,24 @@ def abandoned(plan: Plan) -> tuple[FileOutcome, ...]:
 
 
 def directories(intent: Intent) -> tuple[RelPath, ...]:
-    """Lists where an interrupted operation may have left temporary files."""
+    """Returns where an interrupted operation may have left temporary files."""
     return tuple(sorted({b"", *(above for effect in intent.files for above in parents(effect.path))}))
 
 
 def done(intent: Intent, results: Iterable[FileOutcome]) -> tuple[Effect, ...]:
-    """Lists what an operation really did to files."""
+    """Returns what an operation really did to files."""
     left = {result.path for result in results if result.is_left}
     return tuple(effect for effect in intent.files if effect.path not in left)
 
 
 def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
-    """Corrects the record of an operation: files that were not touched stay in force, unchanged steps drop out."""
+    """Corrects the record of an operation: untouched files stay in force, unchanged steps are dropped."""
     left = {result.path: result for result in results if result.is_left}
     if left:
         left |= _passed_through(operation.turned, left)
     turned = [_as_done(turn, left) for turn in operation.turned]
     changed = {turn.name for turn in turned if _is_anything(turn)}
-    # a redo of the other pieces of a step has to say what is left of this one
+    # a redo of the other pieces of a step must report what is left of this one
     turned = [turn for turn in turned if _is_anything(turn) or (turn.again is not None and turn.name in changed)]
     partly = {turn.name for turn in turned if turn.rest}
     return attrs.evolve(
@@ -158,10 +150,10 @@ def finished(operation: Operated, results: Iterable[FileOutcome]) -> Operated:
 
 
 def _passed_through(turned: Iterable[Reversal], left: Mapping[RelPath, FileOutcome]) -> dict[RelPath, FileOutcome]:
-    """Finds the paths that files would only have passed through, of files that could not be moved.
+    """Returns the intermediate paths of files that could not be moved.
 
-    Taking back one step would have put a file there, and the next would have moved it on. The disk does not show such a
-    path; but if half of a step counted as taken back, a redo would later remove the other half.
+    Undoing one step would have put a file there, and the next would have moved it on. The disk does not show such a
+    path; but if half of a step counted as undone, a redo would later remove the other half.
     """
     turns = tuple(turned)
     series: dict[RelPath, list[Effect]] = {}
@@ -181,7 +173,7 @@ def _passed_through(turned: Iterable[Reversal], left: Mapping[RelPath, FileOutco
 
 
 def _is_anything(turn: Reversal) -> bool:
-    """Whether something was done of what was planned for one step, or there was nothing to do."""
+    """Whether some of the plan for one step was done, or nothing had to be."""
     if turn.again is None and turn.left is None:
         # the interrupted operation of an older snapd
         return True
@@ -190,16 +182,11 @@ def _is_anything(turn: Reversal) -> bool:
 
 
 def _as_done(turn: Reversal, left: Mapping[RelPath, FileOutcome]) -> Reversal:
-    """Corrects the record of one step.
-
-    Args:
-        turn: the record as planned.
-        left: the files and directories that were left alone.
-    """
+    """Corrects the planned record of one step; `left` has the files and directories that were not touched."""
     names = dict(turn.moved)
     missed = {names.get(effect.path, effect.path): effect.path for effect in turn.effects if effect.path in left}
     missed |= {path: path for path in turn.made_directories if path in left}
-    # protected files are left for good, and do not keep the step from being done
+    # protected files are left for good, and do not prevent the step from being done
     unsettled = {name for name, path in missed.items() if left[path].can_be_tried_again}
     done = attrs.evolve(
         turn,
@@ -218,16 +205,10 @@ def _as_done(turn: Reversal, left: Mapping[RelPath, FileOutcome]) -> Reversal:
 def record_of(
     intent: Intent, operation: Operated, after: SnapshotId, seen: Span | None
 ) -> tuple[Span | None, Operated | StepEnded]:
-    """Says what the timeline records of an operation: what changed, and what happened.
+    """Returns what the timeline records of an operation: what changed, and the event.
 
-    An operation that was the work of a step is the end of that step, which is alone in its span and so has to claim
-    nothing.
-
-    Args:
-        intent: the note of the operation.
-        operation: as it turned out.
-        after: the snapshot that it left.
-        seen: what changed before it.
+    An operation that is the work of a step is recorded as the end of that step, which is alone in its span and so need
+    not claim anything. `after` is the snapshot that the operation left, and `seen` what changed before it.
     """
     if intent.step_id is None:
         return seen, operation
@@ -236,13 +217,7 @@ def record_of(
 
 
 def notice_of(intent: Intent, outcome: Outcome, after: Snapshot) -> RevertNotice | TrackNotice:
-    """Makes the notification of an operation; what was the work of a step is a snapshot like any other.
-
-    Args:
-        intent: the note of the operation.
-        outcome: what it did.
-        after: the work tree after it.
-    """
+    """Makes the notification of an operation; the work of a step is a snapshot like any other."""
     if intent.step_id is None:
         return RevertNotice(intent.operation.kind, outcome)
     return TrackNotice(after.tree, outcome.before, after.coverage.skipped)

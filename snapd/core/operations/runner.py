@@ -1,4 +1,4 @@
-"""The one way in which a request changes the folder: prepare, plan, compare with what is expected, carry out."""
+"""The single path by which a request changes the folder: prepare, plan, compare with what is expected, carry out."""
 
 from __future__ import annotations
 
@@ -30,16 +30,15 @@ from .writer import Arriving, Writer
 
 @attrs.frozen
 class OperationOptions:
-    """How a client wants an operation done, whatever the operation is.
+    """How a client wants an operation done.
 
     Attributes:
-        on_conflict: what to do with files that are not what the agent left.
+        on_conflict: what to do with files that are not as the agent left them.
         by_name: whether the client chose `on_conflict` itself.
-        dry_run: only say what would be done.
-        details: what to say besides: how many lines change, and who changed the files in conflict; or the diff, too.
-        expect: the plan that the client confirmed. If another one would be carried out, nothing is done or recorded,
-            and the outcome is that of a dry run. None for any plan; no plan is called "".
-        decisions: what to do with some of the files instead. One to keep is not written, whether it conflicts or not.
+        details: what else to report: how many lines change, and who changed the files in conflict; or also the diff.
+        expect: the plan that the client confirmed. If the plan is a different one, nothing is done or recorded, and the
+            outcome is that of a dry run. None accepts any plan; "" stands for no plan.
+        decisions: what to do with some of the files instead. A file to keep is not written, in conflict or not.
     """
 
     on_conflict: OnConflict
@@ -50,11 +49,11 @@ class OperationOptions:
     decisions: Mapping[RelPath, Decision] = attrs.field(factory=dict, eq=False)
 
     def on_conflict_of(self, path: RelPath) -> OnConflict:
-        """What to do with a file that is not what the agent left."""
+        """Returns what to do with a file that is not as the agent left it."""
         return self.decisions.get(path, self.on_conflict)
 
     def respects_editor(self, path: RelPath) -> bool:
-        """Whether to leave a file alone if it has unsaved text in an editor."""
+        """Whether to leave a file alone that has unsaved text in an editor."""
         is_by_name = self.by_name or path in self.decisions
         return not (is_by_name and self.on_conflict_of(path) == "overwrite")
 
@@ -64,9 +63,9 @@ class StartState:
     """What an operation starts from.
 
     Attributes:
-        seen: the work tree, without the ignored files that are captured for the operation: they are nobody's change.
-        before: the work tree with them.
-        options: how the client wants it done.
+        seen: the work tree, without the ignored files that are captured for the operation, which are not changes of
+            anyone.
+        before: the work tree with these files.
         unsaved: files with unsaved text in an editor, which are not touched.
     """
 
@@ -81,20 +80,18 @@ class Request:
     """A request to change files.
 
     Attributes:
-        kind: of the operation.
-        options: how the client wants it done.
         seen: the work tree, as just captured.
-        writes: the files that it may write: what is ignored there is captured first, since no snapshot has it.
-        patch: says what is to become of files.
+        writes: the files that it may write. Ignored ones are captured first, since no snapshot has them.
+        patch: returns what files are to become.
         forced: ignored paths to capture in any case.
-        session_id: the session that it is about; None if it is about several, or none.
-        root: the step that the client named, which is taken back with its parts.
+        session_id: None if it concerns several sessions, or none.
+        root: the step that the client named, which is undone with its parts.
         message_id: the message that the client named.
         part_id: the part of that message.
         begin: begins a step, called if there is something to do: the timeline then records the end of that step, not
-            the operation. None if it is no step's work.
+            the operation. None if it is not the work of a step.
         arriving: see `Writer.carry_out`.
-        events: names of what the timeline gets besides, which is part of what the client confirms.
+        events: names of the other events to record, which are part of what the client confirms.
     """
 
     kind: OperationKind
@@ -114,14 +111,7 @@ class Request:
 
 @attrs.frozen(eq=False)
 class Runner:
-    """Carries out requests in one workspace.
-
-    Args:
-        writer: captures the work tree and changes it.
-        store: of the workspace.
-        editors: knows which files have unsaved text.
-        texts: compares texts.
-    """
+    """Carries out requests in one workspace."""
 
     _writer: Writer
     _store: Store
@@ -129,14 +119,10 @@ class Runner:
     _texts: TextDiffer
 
     def carry_out(self, request: Request, call: Call) -> Outcome:
-        """Carries out a request, or says what that would do. The caller has the right to write.
+        """Carries out a request, or reports what that would do. The caller holds the write lock.
 
-        Args:
-            request: what is wanted.
-            call: may be cancelled until the first file is moved.
-
-        Raises:
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        The call may be cancelled until the first file is moved. If it raises `StoreCorrupt`, `StorageFull`,
+        `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
         """
         writer, options = self._writer, request.options
         ignored = ignored_files(writer.work_tree, request.writes, call)
@@ -171,13 +157,13 @@ class Runner:
         details = self._details(plan, patch, options, call)
         if options.dry_run or is_refused or not is_expected:
             if is_expected:
-                # recorded as a look only: asked again, the operation has to be refused again
+                # recorded as a look only: if requested again, the operation must be refused again
                 writer.record_look(before)
             results = plan.refused() if is_refused else plan.foretold()
             return Outcome(False, before.tree, before.tree, results, details, name)
         step_id = request.begin() if request.begin is not None and not plan.is_empty else None
         failpoint("writer.before")
-        # if nothing can be taken back of any step, nothing happened
+        # if nothing of any step can be undone, nothing happened
         is_recorded = step_id is not None or request.arriving is not None
         if plan.is_empty and not is_recorded and not finished(operation, plan.foretold()).turned:
             writer.record_look(before)
@@ -190,7 +176,7 @@ class Runner:
         return self._editors.unsaved(self._writer.work_tree.root)
 
     def _name_of(self, request: Request, operation: Operated, plan: Plan, *, is_refused: bool) -> str | None:
-        """The name of a plan; None if nobody asks for it."""
+        """Returns the name of a plan; None if the client does not need it."""
         if not request.options.dry_run and request.options.expect is None:
             return None
         units = [(turn.name, turn.state, turn.left, turn.rest) for turn in operation.turned]
@@ -198,7 +184,7 @@ class Runner:
         return _digest(Plan() if is_refused else plan, about, self._writer.work_tree)
 
     def _details(self, plan: Plan, patch: Patch, options: OperationOptions, call: Call) -> Details | None:
-        """Counts the lines that a plan changes, and writes the diff, as far as the client wants them."""
+        """Counts the lines that a plan changes, and writes the diff, as the client requests."""
         if options.details is None:
             return None
         changes = [
@@ -219,9 +205,9 @@ class Runner:
 
 
 def _digest(plan: Plan, about: object, work_tree: WorkTree) -> str:
-    """Names exactly what a plan does to the files as they are; two plans that do the same have the same name.
+    """Returns a name for exactly what a plan does to the current files; plans that do the same have the same name.
 
-    The `repr` of `about`, which is what is recorded besides, has to be the same in every process.
+    `about` is what else is recorded; its `repr` must be the same in every process.
     """
     gone = {delete.path for delete in plan.deletes}
     going: set[RelPath] = set()
@@ -242,5 +228,5 @@ def _digest(plan: Plan, about: object, work_tree: WorkTree) -> str:
 
 
 def _exact(captured: CapturedFile | None) -> tuple[int, int, ObjectId] | None:
-    """The bytes and the mode of a file that is there now."""
+    """The bytes and the mode of a current file."""
     return None if captured is None else (captured.entry.mode, captured.signature.mode, captured.entry.oid)

@@ -1,4 +1,4 @@
-"""What no snapshot has: it stands in the way, is captured first, gets a former name, or stays; it is never lost."""
+"""Handles what no snapshot has: it blocks a change, is captured first, moves, or stays, and is never lost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ from .patch import Target
 
 
 class Obstacles:
-    """What stands in the way in one folder, once some files are deleted.
+    """What blocks new files and directories in one folder, once some files are deleted.
 
-    Args:
-        work_tree: the folder, as `current` shows it.
-        current: the snapshot taken for the operation.
-        deletes: the files that are going to be deleted; may get more, in the order in which paths are asked about.
+    `current` is the snapshot taken for the operation. `deletes` are the files to be deleted; more may be added, in the
+    order in which paths are checked.
     """
 
     def __init__(self, work_tree: WorkTree, current: Snapshot, deletes: Collection[RelPath] = ()) -> None:
@@ -40,14 +38,10 @@ class Obstacles:
         self._links: dict[RelPath, RelPath | None] = {}
 
     def of_file(self, path: RelPath, target: Target | None) -> str | None:
-        """Says what keeps a new file from being written where nothing is captured.
+        """Returns what prevents writing a new file where nothing is captured.
 
-        Args:
-            path: of the file.
-            target: the snapshot that it comes from; None if it comes from several.
-
-        Raises:
-            StoreCorrupt: the snapshot has a file where it has a folder, too.
+        `target` is None if the file comes from several snapshots. Raises `StoreCorrupt` if the snapshot has both a file
+        and a folder there.
         """
         if (why := self.skipped(path)) is not None:
             return why
@@ -66,12 +60,12 @@ class Obstacles:
         return None if all(below in self._deletes for below in self._work_tree.captured_below(path)) else "inTheWay"
 
     def of_directory(self, path: RelPath) -> str | None:
-        """Says what keeps an empty directory from being made."""
+        """Returns what prevents making an empty directory."""
         blocked = self._blocked_way(path)
         return self.skipped(path) or (blocked[1] if blocked is not None else self._why_no_directory(path))
 
     def uncaptured(self, path: RelPath) -> str | None:
-        """Says why something is at a path, although no file is captured there."""
+        """Returns why something is at a path although no file is captured there."""
         if (why := self.skipped(path)) is not None:
             return why
         found = self._work_tree.occupant(path)
@@ -79,21 +73,21 @@ class Obstacles:
         return "ignored" if is_there else None
 
     def is_free(self, path: RelPath) -> bool:
-        """Whether something can get this name."""
+        """Whether a file can get this name."""
         return self._blocked_way(path) is None and self._occupant(path) is None
 
     def skipped(self, path: RelPath) -> str | None:
-        """Says why the capture skipped a path; the disk may not even let us look there."""
+        """Returns why the capture skipped a path; it may not even be possible to look there."""
         if not self._skips:
             return None
         return next((self._skips[at] for at in (path, *parents(path)) if at in self._skips), None)
 
     def link_above(self, path: RelPath) -> RelPath | None:
-        """Finds the nearest symlink above a path."""
+        """Returns the nearest symlink above a path."""
         return _inherited(path, self._links, lambda above, link: above if self._is_link(above) else link)
 
     def _is_link(self, path: RelPath) -> bool:
-        # the disk may not let us look at what the capture skipped, and nothing below that is touched
+        # what the capture skipped may be unreadable, and nothing below it is touched
         if self._work_tree.is_directory(path) or self.skipped(path) is not None:
             return False
         captured = self._work_tree.captured(path)
@@ -103,7 +97,7 @@ class Obstacles:
         return found is not None and stat.S_ISLNK(found.st_mode)
 
     def _blocked_way(self, path: RelPath) -> tuple[RelPath, str] | None:
-        """Finds the outermost obstacle above a path, and why it is one."""
+        """Returns the outermost obstacle above a path, and why it is one."""
 
         def blocked(above: RelPath, outer: tuple[RelPath, str] | None) -> tuple[RelPath, str] | None:
             why = self._why_no_directory(above) if outer is None else None
@@ -112,7 +106,7 @@ class Obstacles:
         return _inherited(path, self._ways, blocked)
 
     def _why_no_directory(self, path: RelPath) -> str | None:
-        """Says what keeps a directory from existing, once the planned deletions are done."""
+        """Returns what prevents a directory from existing, once the planned deletions are done."""
         if self._work_tree.captured(path) is not None:
             return "inTheWay" if path not in self._deletes else None
         found = self._occupant(path)
@@ -122,7 +116,7 @@ class Obstacles:
         return (self.skipped(path) or "ignored") if not stat.S_ISDIR(found.st_mode) else None
 
     def _occupant(self, path: RelPath) -> os.stat_result | None:
-        """Finds what is at a path; does not look for anything in a directory that is missing."""
+        """Returns what is at a path, without a look into a missing directory."""
         return None if path.rpartition(b"/")[0] in self._missing else self._work_tree.occupant(path)
 
 
@@ -132,9 +126,9 @@ _Found = TypeVar("_Found")
 def _inherited(
     path: RelPath, known: dict[RelPath, _Found | None], own: Callable[[RelPath, _Found | None], _Found | None]
 ) -> _Found | None:
-    """What is true of the directory of a path, if `own` says it of one directory, given what is true of the one above.
+    """Returns what holds for the directory of a path; `own` decides for one, given the result of that above.
 
-    Each is asked once: `known` keeps what is found.
+    Each directory is checked once: `known` keeps the results.
     """
     ways = parents(path)
     unknown = list(takewhile(lambda above: above not in known, ways))
@@ -145,12 +139,7 @@ def _inherited(
 
 
 def ignored_files(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> frozenset[RelPath]:
-    """Filters some paths for those with a file or symlink that the last capture ignored.
-
-    Raises:
-        IoError: the disk failed.
-        Cancelled: the request was cancelled.
-    """
+    """Returns those paths with a file or symlink that the last capture ignored. Raises `IoError` and `Cancelled`."""
     found = set()
     for path in paths:
         call.check()
@@ -162,7 +151,7 @@ def ignored_files(work_tree: WorkTree, paths: Iterable[RelPath], call: Call) -> 
 
 
 def uncaptured_origin(origins: Iterable[FormerName]) -> RelPath | None:
-    """The last name under which something was not captured; None if it always was."""
+    """Returns the last name under which a file was not captured; None if it always was."""
     return next((origin.path for origin in reversed(tuple(origins)) if origin.uncaptured), None)
 
 
@@ -173,14 +162,11 @@ def with_only_copies(
     targets: Collection[Target],
     is_free: Callable[[RelPath], bool],
 ) -> Plan:
-    """The same plan, with the moves of what no snapshot has; what cannot be moved is not deleted.
+    """Returns the plan with moves for what no snapshot has; what cannot be moved is not deleted.
 
-    Args:
-        plan: with the directories that move as a whole.
-        work_tree: the folder, as it was captured for the plan.
-        moved: the new names of files that are not to be deleted or replaced.
-        targets: the snapshots that the files come from.
-        is_free: whether something can get a name.
+    `plan` already has the directories that move as a whole. `moved` are the new names of files that are not to be
+    deleted or replaced. `targets` are the snapshots that the files come from, and `is_free` says whether a name is
+    available.
     """
     deletes = {delete.path for delete in plan.deletes}
     writes = {write.path: write for write in plan.writes}
@@ -223,7 +209,7 @@ def with_only_copies(
 
 
 def _again(target: Target, writes: Mapping[RelPath, Write], work_tree: WorkTree) -> Iterator[MoveDirectory]:
-    """Finds what was not captured before it got a name that it is to have again, if it still is what it was."""
+    """Finds uncaptured files whose names are to be restored, if they are unchanged."""
     for path, origins in target.snapshot.coverage.origins:
         was = uncaptured_origin(origins)
         coming = [

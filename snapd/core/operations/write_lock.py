@@ -1,4 +1,4 @@
-"""The right to write to a workspace, which one request has at a time."""
+"""The write lock of a workspace, which one request holds at a time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ from snapd.model.errors import Cancelled, WorkspaceNotOpen
 
 
 class WriteLock:
-    """The right to write, until the workspace is closed.
-
-    Attributes:
-        waiting: how many wait for it.
-    """
+    """The write lock, which is available until the workspace is closed; `waiting` counts the waiting requests."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,11 +21,9 @@ class WriteLock:
 
     @contextmanager
     def held(self, call: Call) -> Iterator[None]:
-        """Waits for the right, and has it for the block.
+        """Waits for the lock, and holds it for the block.
 
-        Raises:
-            Cancelled: the request was cancelled while it waited.
-            WorkspaceNotOpen: the workspace was closed while it waited.
+        Raises `Cancelled`, and `WorkspaceNotOpen` if the workspace was closed meanwhile.
         """
         with self._wanting():
             call.acquire(self._lock)
@@ -38,14 +32,10 @@ class WriteLock:
 
     @contextmanager
     def held_while_idle(self) -> Iterator[IdleCall]:
-        """Has the right for the block while nobody else wants it.
+        """Holds the lock for the block while no other request wants it.
 
-        Yields:
-            A call that is cancelled as soon as somebody else wants to write.
-
-        Raises:
-            Cancelled: somebody else writes or waits.
-            WorkspaceNotOpen: the workspace is closed.
+        Yields a call that is cancelled as soon as another request wants to write. Raises `Cancelled` if another one
+        writes or waits, and `WorkspaceNotOpen` if the workspace is closed.
         """
         call = IdleCall(lambda: self.waiting > 0)
         if not self._lock.acquire(blocking=False):
@@ -55,7 +45,7 @@ class WriteLock:
 
     @contextmanager
     def closing(self) -> Iterator[bool]:
-        """Waits for the right for the last time; gives whether this is the first time."""
+        """Waits for the lock for the last time; yields whether this is the first time."""
         with self._wanting():
             self._lock.acquire()
         try:
@@ -66,11 +56,11 @@ class WriteLock:
 
     @contextmanager
     def _locked(self, call: Call) -> Iterator[None]:
-        # every holder comes through here, so that nobody writes to a closed workspace
+        # every holder passes here, so that no request writes to a closed workspace
         try:
             call.check()
             if self._is_closed:
-                # another folder may have the descriptor by now, and another process the store
+                # the descriptor may have been reused by now, and another process may have the store
                 raise WorkspaceNotOpen(
                     "the workspace was closed while the request waited", hint="open the folder again"
                 )

@@ -1,4 +1,4 @@
-"""The only place that changes a workspace: takes its snapshots and carries out plans, one request at a time."""
+"""The only module that changes a workspace: takes its snapshots and carries out plans, one request at a time."""
 
 from __future__ import annotations
 
@@ -36,29 +36,21 @@ from .recovery import abandoned, directories, done, finished, intent_of, notice_
 from .write_lock import WriteLock
 
 Arriving = Callable[[Event, SnapshotId], "Sequence[Event]"]
-"""Gives the events that came from another machine, numbered, between two of this one: the first is given, with what
-changed here before; the last has the given snapshot as its head."""
+"""Returns numbered events of another machine to insert between two of this one.
+
+The first is given, with what changed here before it; the last has the given snapshot as its head.
+"""
 
 
 class Writer:
     """Takes snapshots of one folder, and changes it.
 
-    Args:
-        work_tree: the folder.
-        store: holds its snapshots and events.
-        policy: says what to capture.
-        texts: compares texts.
-        editors: knows what editors have open.
-
     Attributes:
-        event_log: the notifications.
         attendance: which client works in which step.
-        feed: notifies of changes in the work tree.
         edits: what editors save, and formatters do to the files of steps that have just ended.
         files: how many files the last capture found; None before the first.
-        write_lock: the right to write.
-        trouble: is notified of what keeps notifications from being sent, once for each reason in a row.
-        recovered: is notified of each operation that failed or was killed halfway, once it is finished.
+        trouble: notified of what keeps notifications from being sent, once for each reason in a row.
+        recovered: notified of each failed or interrupted operation, once it is finished.
     """
 
     def __init__(self, work_tree: WorkTree, store: Store, policy: Policy, texts: TextDiffer, editors: Editors) -> None:
@@ -92,23 +84,21 @@ class Writer:
         return self._policy.capture
 
     def close(self) -> None:
-        """Closes the folder and the store once the operation that runs is done; closing again has no effect."""
+        """Closes the folder and the store once the running operation is done. Idempotent."""
         # first, because its thread may be waiting for its turn to write
         self.feed.close()
         with self.write_lock.closing() as is_first:
-            # later, the descriptors may belong to somebody else
+            # later, the descriptors may have been reused
             if is_first:
                 self.work_tree.close()
                 self._store.close()
 
     @contextmanager
     def turn(self, call: Call) -> Iterator[None]:
-        """Waits for the right to write, which one request has at a time; first finishes what a crash interrupted.
+        """Waits for the write lock; first finishes what a crash interrupted.
 
-        Raises:
-            Cancelled: the request was cancelled while it waited.
-            WorkspaceNotOpen: the workspace was closed while it waited.
-            StorageFull, IoError: there is no space to number notifications.
+        Raises `Cancelled`, `WorkspaceNotOpen` if the workspace was closed meanwhile, and `StorageFull` or `IoError` if
+        notifications cannot be numbered.
         """
         with self.alone(call):
             self._store.finish_erasing()
@@ -118,14 +108,10 @@ class Writer:
 
     @contextmanager
     def idle_turn(self) -> Iterator[IdleCall]:
-        """Takes the right to write while nobody else wants it, for work that does not change the work tree.
+        """Holds the write lock while no other request wants it, for work that does not change the work tree.
 
-        Yields:
-            A call that is cancelled as soon as somebody else wants to write.
-
-        Raises:
-            Cancelled: somebody else writes or waits; or an interrupted operation has to be finished first.
-            WorkspaceNotOpen: the workspace is closed.
+        Yields a call that is cancelled as soon as another request wants to write. Raises `Cancelled` if another one
+        writes or waits, or an interrupted operation must be finished first; and `WorkspaceNotOpen`.
         """
         with self.write_lock.held_while_idle() as call:
             if not (self._settled or self._store.intent() is None):
@@ -134,11 +120,9 @@ class Writer:
 
     @contextmanager
     def alone(self, call: Call) -> Iterator[None]:
-        """Waits for the right to write, but finishes nothing first: for a store that may be too damaged for that.
+        """Waits for the write lock, but finishes no interrupted operation: the store may be too damaged for that.
 
-        Raises:
-            Cancelled: the request was cancelled while it waited.
-            WorkspaceNotOpen: the workspace was closed while it waited.
+        Raises `Cancelled`, and `WorkspaceNotOpen` if the workspace was closed meanwhile.
         """
         with self.write_lock.held(call):
             try:
@@ -146,25 +130,25 @@ class Writer:
             except BaseException as error:
                 if isinstance(error, Interrupted):
                     self._broken_off = error
-                # objects that were not made durable may never be needed, and must not be in the way next time
+                # objects that are not durable may never be needed, and must not get in the way next time
                 self.work_tree.scanner.forget(self._store.discard())
                 raise
 
     # -- capturing
 
     def capture_now(self, call: Call) -> Snapshot:
-        """Captures the work tree as it is now, without a record yet; first of all records what editors have saved."""
+        """Records what editors have saved, then captures the current work tree, without a record yet."""
         snapshot = self.look((), call)
         self.edits.settle(snapshot)
         return snapshot
 
     def see_recent_edits(self, call: Call) -> None:
-        """Looks whether a formatter still works for steps that have just ended, before anybody asks what is theirs."""
+        """Looks whether a formatter still works for steps that have just ended, before their changes are queried."""
         if self.edits.recent:
             self.capture_now(call)
 
     def look_at_edits(self, path: RelPath) -> None:
-        """Looks at a file that somebody began to type into, or has saved; reports as trouble why that failed."""
+        """Looks at a file in which somebody started typing, or that was saved; reports failures as trouble."""
         try:
             if not self._store.timeline.open_steps() and not self.edits.recent:
                 self.edits.forget()
@@ -184,23 +168,22 @@ class Writer:
             with self._store.batch() as batch:
                 snapshot = self.work_tree.capture(self.settings, forced, batch, call)
         except BaseException:
-            # the changes that this look was to find are noted again, but the clock will not announce them twice
+            # the changes meant for this look are recorded again, but the clock does not report them twice
             self.feed.hear()
             raise
         self.files = self.work_tree.state.count
         return snapshot
 
     def record_look(self, snapshot: Snapshot) -> Snapshot:
-        """Records durably that the work tree was compared with something, unless its tree is known; gives it back."""
+        """Durably records a comparison of the work tree, unless its tree is already recorded; returns the snapshot."""
         if not self._store.knows(snapshot.tree):
             self._store.record(snapshot, "look")
         return snapshot
 
     def track(self, snapshot: Snapshot, what: EventPayload, call: Call, *following: EventPayload) -> None:
-        """Records a snapshot together with events whose head it is, all or none, and notifies of it.
+        """Records a snapshot and events with it as head, all or none, and notifies of it.
 
-        Raises:
-            StorageFull, StoreCorrupt, IoError, Cancelled: nothing was recorded.
+        If it raises `StorageFull`, `StoreCorrupt`, `IoError` or `Cancelled`, nothing was recorded.
         """
         previous = self._store.last
         head = self._store.identify(snapshot)
@@ -237,20 +220,12 @@ class Writer:
         step_id: StepId | None = None,
         arriving: Arriving | None = None,
     ) -> Outcome:
-        """Carries out a plan, after a snapshot of what is there now, and records the operation.
+        """Carries out a plan, after a snapshot of the current state, and records the operation.
 
-        Args:
-            plan: what to do.
-            operation: how the timeline records it.
-            before: the work tree, as just captured.
-            forced: the ignored paths that were captured too.
-            call: the request; may be cancelled until the first file is moved.
-            step_id: an open step whose work it is: the timeline then records the end of that step, not the operation.
-            arriving: gives the events of another machine that say how the files came to be what they are then; the
-                timeline gets these, not the operation.
-
-        Raises:
-            StoreCorrupt, StorageFull, WorkspaceGone, IoError, Cancelled: nothing was changed.
+        `before` is the work tree as just captured, and `forced` are the ignored paths captured with it. The call may be
+        cancelled until the first file is moved. With `step_id`, the timeline records the end of that step instead of
+        the operation; with `arriving`, the events of another machine that explain the files. If it raises
+        `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
         """
         recorded = self._store.recorded(before, "before", operation_id=operation.operation_id)
         intent = intent_of(plan, operation, forced, step_id)
@@ -265,10 +240,10 @@ class Writer:
         self.notify_snapshot(notice_of(intent, outcome, after))
         return outcome
 
-    # -- notifying
+    # -- notifications
 
     def notify_snapshot(self, notice: TrackNotice | RevertNotice) -> None:
-        """Notifies of a snapshot; later notifications of changes compare with it."""
+        """Notifies of a snapshot, which later notifications of changes compare with."""
         self._drift_notifier.forget()
         self.event_log.publish(notice)
 
@@ -276,7 +251,7 @@ class Writer:
 
     def _apply(self, plan: Plan, before: Event, intent: Intent, call: Call) -> tuple[FileOutcome, ...]:
         failpoint("writer.intend")
-        # if anything fails from here on, the next turn looks whether there is something to finish
+        # if anything fails from here on, the next turn checks for something to finish
         self._settled = False
         self._store.intend(before, intent)
         failpoint("writer.apply")
@@ -293,7 +268,7 @@ class Writer:
     def _conclude(
         self, intent: Intent, results: Sequence[FileOutcome], call: Call, arriving: Arriving | None = None
     ) -> Snapshot:
-        """Records an operation as it turned out; gives the work tree after it."""
+        """Records an operation as it turned out; returns the work tree after it."""
         failpoint("writer.conclude")
         self.edits.drop()
         effects = done(intent, results)
@@ -305,7 +280,7 @@ class Writer:
         before = self._store.load(operation.before)
         head = without_concurrent_edits(self._store, self.work_tree, before, plain, effects, intent.forced)
         call.check()
-        # a file that keeps what somebody changed since the last snapshot must not pass for what an agent left
+        # a file that keeps changes since the last snapshot must not count as left by an agent
         left_alone = any(result.outcome == "conflict" or result.reason == "changedSince" for result in results)
         is_base = head == plain and not left_alone
         operation = attrs.evolve(
@@ -332,14 +307,14 @@ class Writer:
         return Event(self._store.timeline.next_seq, time.time_ns() // 1_000_000, head, seen, what)
 
     def span(self, now: SnapshotId) -> Span | None:
-        """Finds what changed since the last event, and which steps own it; None if nothing changed."""
+        """Returns what changed since the last event, and which steps own it; None if nothing changed."""
         head = self._store.timeline.head
         if head is None or head == now:
             return None
         return Span(head, now, *self.attendance.split(self._store.timeline.open_steps()))
 
     def _settle(self, call: Call) -> None:
-        """Finishes an operation that failed or was killed halfway, for the files that nobody changed since."""
+        """Finishes a failed or interrupted operation, for the files that were not changed since."""
         if self._settled:
             return
         intent = self._store.intent()
@@ -370,7 +345,7 @@ class Writer:
 
 
 def _left_besides(store: Store, after: Snapshot, is_base: bool, seq: int) -> Iterator[Event]:
-    """The events that record what was left, after events of steps, which do not say what others changed."""
+    """Returns the events that record what was left, after events of steps, which do not cover changes of others."""
     yield attrs.evolve(store.recorded(after, "after", is_base=is_base), seq=seq)
     base = store.timeline.base
     if not is_base and base is not None:

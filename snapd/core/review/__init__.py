@@ -1,1 +1,1 @@
-"""Who wrote each line, and which changes of agents nobody has looked at yet: both follow from the timeline."""
+"""Derives from the timeline who wrote each line, and which changes of agents were not reviewed yet."""

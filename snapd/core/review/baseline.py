@@ -1,4 +1,4 @@
-"""What a person has accepted of a file, beside the file as it is; and who wrote lines that no version of it has."""
+"""Compares what a person has accepted of a file with its current state, and tracks the authors of deleted lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from snapd.model.snapshot import Entry, RelPath
 from snapd.model.timeline import SnapshotId, StepId
 
 _PLACES = 32
-"""How many places of equal lines are remembered, the last ones."""
+"""How many places of equal lines are remembered, the latest ones."""
 
 
 @attrs.frozen
@@ -23,7 +23,7 @@ class LineOrigin:
 
     Attributes:
         accepted: whether a person has accepted it; a person's own lines are.
-        removed_by: the agent that removed it, if it was gone and came back; None if a person did.
+        removed_by: the agent that removed it, if it was deleted and came back; None if a person did.
     """
 
     writer: LineWriter
@@ -32,12 +32,12 @@ class LineOrigin:
 
 
 _numbers = itertools.count()
-"""Tells what went at once from everything else, in whatever collections it is."""
+"""Numbers each group of lines deleted together, uniquely in all collections."""
 
 
 @attrs.define
 class DeletedLines:
-    """Lines that are gone, in the order in which they went; what went at once is there once."""
+    """Deleted lines in the order of their deletion; lines deleted together are there once."""
 
     _lines: list[bytes] = attrs.field(factory=list)
     _origins: list[LineOrigin] = attrs.field(factory=list)
@@ -45,15 +45,15 @@ class DeletedLines:
     _went: dict[int, range] = attrs.field(factory=dict)
 
     def copy(self) -> DeletedLines:
-        """A collection that goes on by itself."""
+        """Returns an independent copy."""
         return DeletedLines(list(self._lines), list(self._origins), dict(self._places), dict(self._went))
 
     def add(self, lines: Sequence[bytes], origins: Sequence[LineOrigin]) -> None:
-        """Adds lines that went together."""
+        """Adds lines that were deleted together."""
         self._add(next(_numbers), lines, origins)
 
     def join(self, later: DeletedLines) -> None:
-        """Adds all lines of another collection as those that went last, except what both have."""
+        """Adds all lines of another collection as the latest deletions, except what both have."""
         for number, lines in later._went.items():
             if number not in self._went:
                 part = slice(lines.start, lines.stop)
@@ -67,9 +67,9 @@ class DeletedLines:
         self._origins += origins
 
     def origins(self, lines: Sequence[bytes], otherwise: LineOrigin) -> list[LineOrigin]:
-        """Says where lines come from that came back: the longest runs that went together, the last to go first.
+        """Returns the origins of lines that came back: the longest runs deleted together, the latest deletions first.
 
-        A line that never went is from `otherwise`.
+        A line that was never deleted gets `otherwise`.
         """
         found: list[LineOrigin] = []
         while len(found) < len(lines):
@@ -92,9 +92,9 @@ class DeletedLines:
 
 @attrs.frozen
 class Block:
-    """Lines that differ between the baseline and the file: the first of each from 0, and that after the last.
+    """A range of lines that differs between baseline and file: the first line from 0, and the one after the last.
 
-    `steps` wrote or removed them, the first to change the file first. There are equal lines around them.
+    `steps` wrote or removed them, in the order of their first change of the file. Equal lines surround the block.
     """
 
     start: int
@@ -108,17 +108,17 @@ class Block:
 class Baseline:
     """What a person has accepted of a file, and which of its lines the file still has.
 
-    Lines of the file are equal to lines of the baseline in the same order. What a person does to lines that are equal
-    is done to the baseline as well; what touches an agent's change from outside, too. What a person does within an
-    agent's change becomes a part of that.
+    Lines of the file are equal to lines of the baseline in the same order. A person's change of equal lines is made in
+    the baseline, too, and so is one that touches an agent's change from outside. A person's change within an agent's
+    change becomes a part of it.
 
     Attributes:
         path: where the baseline has the file: another path if an agent moved it.
-        entry: the file, if it is still the one with which the first change began, or that was kept.
-        is_text: whether it is text; no file is.
-        gone: for each line who removed it; None if the file has it.
-        equal: for each line of the file its line in the baseline; None for a line that the baseline lacks.
-        began: the work tree before the first change; None if nobody knows.
+        entry: the file, if it is still the one before the first change, or the one that was kept.
+        is_text: whether it is text; an absent file counts as text.
+        gone: for each line, who removed it; None if the file has it.
+        equal: for each line of the file, its line in the baseline; None for a line that the baseline lacks.
+        began: the work tree before the first change; None if unknown.
         is_mixed: whether a person changed something within the changes of agents.
     """
 
@@ -137,7 +137,7 @@ class Baseline:
     def of(
         cls, path: RelPath, entry: Entry | None, lines: Sequence[bytes], began: SnapshotId | None, *, is_text: bool
     ) -> Baseline:
-        """Makes a file as it is the baseline."""
+        """Makes the current file the baseline."""
         mode = None if entry is None else entry.mode
         return cls(
             path=path,
@@ -151,13 +151,13 @@ class Baseline:
         )
 
     def copy(self) -> Baseline:
-        """A baseline that goes on by itself."""
+        """Returns an independent copy."""
         return attrs.evolve(
             self, lines=list(self.lines), gone=list(self.gone), equal=list(self.equal), steps=dict(self.steps)
         )
 
     def is_met_by(self, path: RelPath, entry: Entry | None, lines: Sequence[bytes], *, is_text: bool) -> bool:
-        """Whether a file is no other than the baseline."""
+        """Whether a file equals the baseline."""
         if entry is None or self.mode is None:
             return entry is None and self.mode is None
         if path != self.path or entry.mode != self.mode or is_text != self.is_text:
@@ -175,16 +175,11 @@ class Baseline:
         *,
         is_text: bool,
     ) -> None:
-        """Follows a change of the file.
+        """Applies a change of the file.
 
-        Args:
-            change: the change.
-            old: the file before.
-            made: its edits, from the first line to the last.
-            origins: where the new lines of each edit come from.
-            removers: the agents that had removed the old lines of each edit before they came back; empty for no line.
-            texts: compares lines.
-            is_text: whether the file is text, before and afterwards.
+        `old` is the file before, and `made` are the edits in line order. `origins` has the origins of each edit's new
+        lines; `removers` the agents that had removed each edit's old lines before they came back, empty for no line.
+        `is_text` says whether the file is text before and afterwards.
         """
         back = (origin.writer for came in origins for origin in came if not origin.accepted)
         again = (remover for went in removers for remover in went if remover is not None)
@@ -234,7 +229,7 @@ class Baseline:
         lines: list[bytes] = []
         gone: list[LineWriter | None] = []
         equal: list[int | None] = []
-        # what is accepted takes the place of what it replaces
+        # accepted lines take the place of those that they replace
         follows_equal = edit.start == 0 or self.equal[edit.start - 1] is not None
         is_right_before_a_change = follows_equal and edit.end < len(self.equal) and self.equal[edit.end] is None
         pivot = min(removed) if removed else first if is_right_before_a_change else last
@@ -273,14 +268,10 @@ class Baseline:
     def keep(
         self, path: RelPath, entry: Entry | None, lines: list[bytes] | None, now: list[bytes], texts: Texts
     ) -> None:
-        """Takes what a person kept for the baseline.
+        """Makes what a person kept the baseline.
 
-        Args:
-            path: where the file is: a move is accepted too.
-            entry: what was kept; None for no file.
-            lines: its lines; None if it is no text.
-            now: the lines of the file as it is.
-            texts: compares lines.
+        `path` is where the file is: a move is accepted, too. `entry` is None for no file; `lines` are its lines, None
+        if it is not text; and `now` are the current lines.
         """
         new = lines or []
         gone: list[LineWriter | None] = [None] * len(new)
@@ -309,7 +300,7 @@ class Baseline:
             self.equal[block.end :] = [None if line is None else line + shift for line in self.equal[block.end :]]
 
     def blocks(self, writers: Sequence[LineWriter]) -> Iterator[Block]:
-        """Lists where the file, whose lines have these writers, differs from the baseline, in order."""
+        """Yields where the file, whose lines have these writers, differs from the baseline, in order."""
         order = {step: place for place, step in enumerate(self.steps)}
         at = base = 0
         while at < len(self.equal) or base < len(self.lines):
@@ -329,11 +320,11 @@ class Baseline:
 
 @attrs.frozen
 class Version:
-    """A file as it was for a while.
+    """A file as it was for a while. Times are in milliseconds since 1970.
 
     Attributes:
-        since: when it was like this at the earliest, milliseconds since 1970; None if nobody knows.
-        until: when it was like this at the latest; None if nobody knows, or if it still is.
+        since: the earliest time; None if unknown.
+        until: the latest time; None if unknown, or if it is still like this.
     """
 
     lines: Sequence[bytes]
@@ -350,19 +341,16 @@ _FAR: _Distance = (1 << 62, 0)
 def writers_of(
     text: bytes, when: int | None, versions: Callable[[], Iterable[Version]], texts: Texts
 ) -> list[LineWriter]:
-    """Says who wrote each line of a text, such as one that somebody committed; raises `IoError`, `Cancelled`.
+    """Returns who wrote each line of a text, such as a committed one. Raises `IoError` and `Cancelled`.
 
-    The text is compared with all versions of its file. If one is the very text, that one counts. Else a line is by
-    whoever wrote it in a version that has it: in the one that has the most lines of the text, for what somebody commits
-    may be made of several versions. Of several that are as good, it is the one that was there at the time that the text
-    is from, else the latest. Line ends do not count: others may store them in another way. A line that no version has
-    at this place is by `UNKNOWN`.
+    The text is compared with all versions of its file. An identical version decides. Otherwise, a line belongs to its
+    writer in a version that has it; the one with the most lines of the text comes first, since a commit may combine
+    several versions. Among equals, the version that existed at the time of the text decides, or else the latest. Line
+    ends do not count, since others may store them differently. A line that no version has at this place is by
+    `UNKNOWN`.
 
-    Args:
-        text: what is asked about.
-        when: the time that it is from, milliseconds since 1970; None if nobody knows.
-        versions: gives those of the file, each later than the one before; called once more if none is the very text.
-        texts: compares lines.
+    `when` is the time of the text in milliseconds since 1970; None if unknown. `versions` returns those of the file,
+    oldest first; it is called again if none is identical.
     """
     wanted = without_ends(split_lines(text))
     # most often there is one, and to look for it takes no comparison
@@ -413,7 +401,7 @@ class _Best:
 
 
 def without_ends(lines: Sequence[bytes]) -> list[bytes]:
-    """Lines that all end in the same way."""
+    """Returns the lines, all with the same line end."""
     data = b"".join(lines)
     if data and not data.endswith(b"\n"):
         data += b"\n"
@@ -421,7 +409,7 @@ def without_ends(lines: Sequence[bytes]) -> list[bytes]:
 
 
 def _away(version: Version, when: int | None) -> int:
-    """How long after or before the time of a version another time is."""
+    """The distance in time between a version and another time."""
     if when is None:
         return 0
     too_early = 0 if version.since is None else version.since - when

@@ -1,4 +1,4 @@
-"""What happened to files, change by change, and whose each change was."""
+"""The changes of each file, one by one, and who made them."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ Authors = Callable[[Iterable[StepId]], dict[StepId, Author]]
 
 @attrs.frozen
 class Texts:
-    """Reads files, and compares them, for one request."""
+    """Reads and compares files, for one request."""
 
     blobs: Blobs
     differ: TextDiffer
     call: Call
 
     def lines(self, entry: Entry | None) -> list[bytes] | None:
-        """The lines of a file, none for no file; None if it is no text, or over 10 MB. Raises `StoreCorrupt`."""
+        """Returns the lines of a file, none for no file; None if not text, or over 10 MB. Raises `StoreCorrupt`."""
         if entry is None:
             return []
         if entry.mode == SYMLINK:
@@ -49,7 +49,7 @@ class Texts:
         return None if data is None or is_binary(data) else split_lines(data)
 
     def edits(self, old: list[bytes], new: list[bytes]) -> list[Edit]:
-        """The edits between two texts; raises `IoError`, `Cancelled`."""
+        """Returns the edits between two texts. Raises `IoError` and `Cancelled`."""
         self.call.check()
         return edits(old, new, self.differ, self.call)
 
@@ -57,18 +57,21 @@ class Texts:
 _EVENTS_AT_ONCE = 20
 
 Nature = Literal["agent", "person", "redo", "keep"]
-"""Who made a change: an agent; a person, by hand or by an operation; a redo, which does an agent's change again. Or a
-person kept what was changed."""
+"""The maker of a change: an agent; a person, by hand or by an operation; or a redo, which repeats an agent's change.
+
+"keep": a person accepted what was changed.
+"""
 
 
 @attrs.frozen
 class LineWriter:
-    """Who wrote a line, or removed it.
+    """Who wrote or removed a line.
 
     Attributes:
-        kind: an agent in a step, a person, whoever it was before snapd watched, or somebody of whom it knows nothing.
+        kind: "step" for an agent in a step, "user" for a person, "before" for lines from before snapd watched,
+            "unknown" for all others.
         steps: the steps that may have written it: several if they were open together.
-        milliseconds: when it was noticed, since 1970; None if that is not known.
+        milliseconds: when it was noticed, since 1970; None if unknown.
     """
 
     kind: Literal["step", "user", "before", "unknown"]
@@ -78,12 +81,12 @@ class LineWriter:
 
 BEFORE = LineWriter("before")
 UNKNOWN = LineWriter("unknown")
-"""Of a line that no version of the file has that snapd saw."""
+"""The writer of a line that is in no version of the file that snapd saw."""
 
 
 @attrs.frozen
 class UserOperation:
-    """An operation of a person, and the steps and operations that it took back or did again, if any."""
+    """A person's operation, and the steps and operations that it undid or redid, if any."""
 
     name: OperationId
     turned: tuple[StepId | OperationId, ...]
@@ -96,11 +99,11 @@ class FileChange:
     Attributes:
         old: the file before; None for no file.
         new: the file afterwards, or what a person kept of it; None for no file.
-        by: who wrote the lines that nobody had written before.
-        operation: the operation that made it, which may have brought back lines of others: then these stay theirs.
-        source: where the file was, if the change moved it; `old` is what it was there.
-        went: whether the file went to another name, under which it goes on.
-        before: the work tree before the change; None if the change is no change of the work tree.
+        by: who wrote the new lines.
+        operation: the operation that made it. Lines of others that it brought back keep their writers.
+        source: where the file was, if the change moved it; `old` is the file there.
+        went: whether the file got another name, under which it continues.
+        before: the work tree before the change; None if it is not a change of the work tree.
     """
 
     path: RelPath
@@ -115,7 +118,7 @@ class FileChange:
 
 
 def list_files(timeline: Timeline, objects: ObjectStore, call: Call) -> None:
-    """Lists the files of all events of which that was not done yet, see `Timeline.list_files`; raises `StoreCorrupt`.
+    """Lists the files of all events not listed yet, see `Timeline.list_files`. Raises `StoreCorrupt`.
 
     After `Cancelled`, the files of some events are listed.
     """
@@ -139,7 +142,7 @@ def _files_of(event: Event, objects: ObjectStore) -> Iterator[FileChangeRow]:
 
 
 def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) -> list[FileChangeRow]:
-    """Lists the files that differ between two snapshots, ordered by path; a moved file has an entry for each name."""
+    """Returns the files that differ between two snapshots, by path; a moved file has an entry for each name."""
     found = list(objects.changes(old, new))
     came = {change.path for change in found if change.old is None}
     went = {change.path for change in found if change.new is None}
@@ -156,12 +159,10 @@ def touched(objects: ObjectStore, seq: int, part: Part, old: State, new: State) 
 
 @attrs.frozen
 class Attributor:
-    """Says whose the changes of files were.
+    """Attributes changes of files to their makers.
 
-    Args:
-        timeline: of the workspace.
-        authors: what separates the changes of steps from each other, see `StepChanges.authors`.
-        is_elsewhere: whether a file belongs to another history, which knows who changed it where this one does not.
+    `authors` returns what separates the changes of steps, see `StepChanges.authors`. `is_elsewhere` says whether a file
+    belongs to another history, which knows who changed it where this one does not.
     """
 
     _timeline: Timeline
@@ -169,7 +170,7 @@ class Attributor:
     _is_elsewhere: Callable[[RelPath], bool]
 
     def attributed(self, files: Iterable[FileChangeRow]) -> Iterator[tuple[Event, list[FileChange]]]:
-        """Attributes what listed events did: gives each, in their order, with its changes; a move is one."""
+        """Yields each listed event, in order, with its attributed changes; a move is one change."""
         for seq, rows in groupby(files, key=lambda file: file.seq):
             event = self._timeline.event(seq)
             if event is not None:
@@ -220,7 +221,7 @@ def _joined(
     whose: Callable[[RelPath], tuple[Nature, LineWriter]],
     operation: UserOperation | None = None,
 ) -> Iterator[FileChange]:
-    """Makes one change of both names of a moved file; what goes comes first, for it may come back as another file."""
+    """Joins both names of a moved file to one change; disappearances come first, for the path may be used again."""
     by_path = {file.path: file for file in files}
     for file in sorted(files, key=lambda file: file.new is not None):
         other = None if file.other is None else by_path.get(file.other)
@@ -242,12 +243,12 @@ def _joined(
 
 @attrs.frozen
 class NameHistory:
-    """What happened to a file, whatever its name was then.
+    """The history of a file under all its names.
 
     Attributes:
-        rows: what listed events did to it, oldest first; of a move, both names.
-        replaced: the other files that were at one of its names before it came there: their names, and the numbers of
-            the events by which it came.
+        rows: its rows of listed events, oldest first; both names of a move.
+        replaced: the other files that were at one of its names before it: their names, and the numbers of the events by
+            which this one came.
     """
 
     rows: Sequence[FileChangeRow]

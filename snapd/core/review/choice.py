@@ -1,4 +1,4 @@
-"""Which pending changes somebody means, and what becomes of a file if these are kept or reverted."""
+"""Selects pending changes, and decides what a file becomes if they are kept or reverted."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .fold import FileFold, PendingFile, PendingTexts
 
 @attrs.frozen
 class Choice:
-    """Pending changes that somebody means; all of them if nothing is said.
+    """A selection of pending changes; all of them by default.
 
     Attributes:
-        files: only these files, or those below these directories; empty for all. A moved file goes by both its names.
-        hunks: of the only file, only these hunks, counted from 0; None for all.
-        is_owner: only changes of steps of which this is true; None for those of all.
-        expect: what the person was shown: the ids of files.
+        files: only these files, or those below these directories; empty for all. A moved file matches under both names.
+        hunks: only these hunks of the only file, counted from 0; None for all.
+        is_owner: only changes of steps for which this is true; None for all.
+        expect: the ids of the files that the person was shown.
     """
 
     files: tuple[RelPath, ...] = ()
@@ -34,17 +34,13 @@ class Choice:
     expect: Mapping[RelPath, str] = attrs.field(factory=dict)
 
     def among(self, files: Iterable[PendingFile]) -> list[PendingFile]:
-        """Filters files with pending changes for those that are meant."""
+        """Returns the selected ones of some files with pending changes."""
         files = list(files)
         there = {file.path for file in files}
         return [file for file in files if self._has(file, there)]
 
     def named(self, files: Iterable[PendingFile]) -> list[PendingFile]:
-        """Filters files like `among`.
-
-        Raises:
-            InvalidParams: nothing is pending in a file that was named.
-        """
+        """Filters like `among`; raises `InvalidParams` if nothing is pending in a file that was named."""
         found = self.among(files)
         names = {name for file in found for name in _names(file, ())}
         for name in self.files:
@@ -63,21 +59,19 @@ class Choice:
 
 
 def _names(file: PendingFile, there: Collection[RelPath]) -> tuple[RelPath, ...]:
-    """The names of a file: not a former one that another file has by now."""
+    """The names of a file, except a former one that another file has by now."""
     source = file.summary.renamed_from
     return (file.path,) if source is None or source in there else (file.path, source)
 
 
 def kept(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts) -> bytes | None:
-    """The text of the baseline once the changes that are meant are kept; None if all of them are.
+    """Returns the baseline's text once the selected changes are kept; None if all of them are.
 
-    Raises:
-        InvalidParams: there are no such hunks.
-        IoError, Cancelled: the texts were not compared.
+    Raises `IoError`, `Cancelled`, and `InvalidParams` if there are no such hunks.
     """
     if choice.hunks is not None:
         left = [hunk.hunk.index for hunk in file.hunks if hunk.hunk.index not in choice.hunks]
-        # says so if there is no such hunk
+        # raises if there is no such hunk
         without(file.before, file.after, choice.hunks, texts.differ, texts.call)
         return without(file.before, file.after, left, texts.differ, texts.call) if left else None
     if choice.is_owner is None or not file.hunks:
@@ -98,8 +92,8 @@ class FileRevert:
     """What becomes of a file whose pending changes are reverted.
 
     Attributes:
-        text: of the file; None if all of them are reverted.
-        shared: whether the file stays as it is, because steps that are not meant have a part in the changes.
+        text: the file's text; None if all changes are reverted.
+        shared: whether the file stays as it is, because steps that are not selected took part in the changes.
     """
 
     text: bytes | None = None
@@ -107,18 +101,10 @@ class FileRevert:
 
 
 def reverted(choice: Choice, fold: FileFold, file: PendingTexts, texts: Texts, *, overwrites: bool) -> FileRevert:
-    """Says what becomes of a file once the changes that are meant are reverted.
+    """Returns what a file becomes once the selected changes are reverted.
 
-    Args:
-        choice: which are meant.
-        fold: the file.
-        file: its pending changes as they are shown.
-        texts: compares texts.
-        overwrites: whether changes are reverted in which steps have a part that are not meant.
-
-    Raises:
-        InvalidParams: there are no such hunks.
-        IoError, Cancelled: the texts were not compared.
+    `overwrites` says whether to revert changes in which steps outside the selection took part. Raises `IoError`,
+    `Cancelled`, and `InvalidParams` if there are no such hunks.
     """
     if choice.hunks is not None:
         text = without(file.before, file.after, choice.hunks, texts.differ, texts.call)

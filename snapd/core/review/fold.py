@@ -1,4 +1,4 @@
-"""One file as its changes make it: who wrote each line, and how much of what agents did a person has accepted."""
+"""Folds the changes of one file: who wrote each line, and how much of the agents' work a person has accepted."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .baseline import Baseline, DeletedLines, LineOrigin
 from .changes import BEFORE, Attributor, FileChange, LineWriter, NameHistory, Texts, UserOperation, lineage_of
 
 _TAKEN_BACK = 8
-"""How many operations are remembered, the last ones: each may be taken back."""
+"""How many operations are remembered, the latest ones: each may be undone."""
 
 
 @attrs.frozen
 class PendingHunk:
-    """A hunk between the baseline of a file and the file; and the steps that wrote or removed its lines."""
+    """A hunk between the baseline of a file and the file, with the steps that wrote or removed its lines."""
 
     hunk: Hunk
     owners: tuple[StepId, ...]
@@ -32,7 +32,7 @@ class PendingFile:
     """A file with pending changes, without their texts.
 
     Attributes:
-        id: an opaque name of what is pending: of the baseline and the file.
+        id: an opaque id of what is pending, that is, of the baseline and the file.
         hunks: how many hunks; none for what is not text.
         owners: the steps whose changes are pending.
     """
@@ -68,14 +68,14 @@ class PendingTexts:
     too_large: bool
 
     def decoded(self) -> tuple[str, str, str | None]:
-        """Both sides as text, and the name of the encoding as of `decode`."""
+        """Returns both sides as text, and the name of the encoding as in `decode`."""
         (before, after), encoding = decode(self.before, self.after)
         return before, after, encoding
 
 
 @attrs.frozen
 class FoldSummary:
-    """A file to which nothing happened for a while, without its texts: a thousand of these take little memory.
+    """A file without recent changes, without its texts, to save memory.
 
     Attributes:
         baseline_path: where the baseline has it; None if nothing is pending.
@@ -103,14 +103,13 @@ class FileFold:
 
     Attributes:
         now: the file; None for no file.
-        lines: its lines; none if it is no text.
+        lines: its lines; none if it is not text.
         removers: for each line that an operation brought back, the agent that had removed it.
-        is_text: whether it is text; no file is.
-        pending: what a person has accepted, if that is something else; None if all of it is accepted.
-        is_reviewed: whether to follow what is accepted; otherwise `pending` stays None.
-        is_own: whether the changes of the file alone give the same fold: not if it met another file at one of its
-            names.
-        shown: what was made of it for a list of pending files, if it did not change since.
+        is_text: whether it is text; an absent file counts as text.
+        pending: what a person has accepted, if that differs from the file; None if all of it is accepted.
+        is_reviewed: whether to track what is accepted; otherwise `pending` stays None.
+        is_own: whether the file's own changes alone give the same fold: not if it met another file at one of its names.
+        shown: its entry in a list of pending files, if it did not change since.
     """
 
     path: RelPath
@@ -139,7 +138,7 @@ class FileFold:
 
     @classmethod
     def begun(cls, path: RelPath, entry: Entry | None, texts: Texts, *, is_reviewed: bool = True) -> FileFold:
-        """Begins with a file as it was before the first change; raises `StoreCorrupt`."""
+        """Begins with a file as it was before the first change. Raises `StoreCorrupt`."""
         lines = texts.lines(entry)
         count = len(lines or [])
         return cls(
@@ -153,7 +152,7 @@ class FileFold:
         )
 
     def copy(self) -> FileFold:
-        """A fold that goes on by itself."""
+        """Returns an independent copy."""
         return attrs.evolve(
             self,
             lines=list(self.lines),
@@ -164,12 +163,12 @@ class FileFold:
         )
 
     def is_baseline(self, path: RelPath, entry: Entry | None, texts: Texts) -> bool:
-        """Whether a file is the baseline; raises `StoreCorrupt`."""
+        """Whether a file equals the baseline. Raises `StoreCorrupt`."""
         lines = texts.lines(entry)
         return self.pending is not None and self.pending.is_met_by(path, entry, lines or [], is_text=lines is not None)
 
     def remember(self, former: FileFold) -> None:
-        """Notes which lines another file had that was at the same place before: an operation may bring them back."""
+        """Remembers the lines of another file that was at the same place: an operation may bring them back."""
         buried = former._buried.copy()
         buried.add(
             former.lines, [LineOrigin(writer, former._is_accepted(line)) for line, writer in enumerate(former.writers)]
@@ -178,7 +177,7 @@ class FileFold:
         self._buried = buried
 
     def add(self, change: FileChange, texts: Texts) -> None:
-        """Adds the next change; raises `StoreCorrupt`. After `IoError`, `Cancelled` the fold is useless."""
+        """Adds the next change. Raises `StoreCorrupt`. After `IoError` or `Cancelled`, the fold is unusable."""
         self.shown = None
         if change.nature == "keep":
             self._keep(change, texts)
@@ -193,7 +192,7 @@ class FileFold:
         self._change(change, texts)
         self.path = change.path
         if change.went:
-            # what was pending in it went with it
+            # what was pending in it is gone with it
             self.pending = None
         self._settle()
         if before is not None and change.operation is not None:
@@ -203,9 +202,9 @@ class FileFold:
         return _State(self.path, self.now, None if self.pending is None else self.pending.copy())
 
     def _note(self, operation: UserOperation, before: _State) -> None:
-        """Notes an operation; if it takes an earlier one back, what was pending before that one is pending again."""
+        """Remembers an operation; if it undoes an earlier one, what was pending before that is pending again."""
         for name, earlier, later in reversed(self._operations):
-            # a restore may take back an operation without naming it
+            # a restore may undo an operation without naming it
             is_meant = not operation.turned or name in operation.turned
             if is_meant and later == before and (earlier.path, earlier.entry) == (self.path, self.now):
                 self.pending = None if earlier.pending is None else earlier.pending.copy()
@@ -257,7 +256,7 @@ class FileFold:
             self._settle()
 
     def _settle(self) -> None:
-        """Accepts what is left of a person's own, and forgets a baseline that is no other than the file."""
+        """Accepts changes that are only a person's, and drops a baseline that equals the file."""
         pending = self.pending
         if pending is None:
             return
@@ -272,7 +271,7 @@ Formers = dict[tuple["RelPath", int], FileFold | None]
 
 @attrs.frozen
 class FileHistory:
-    """Folds the changes of files of one workspace, whose events are listed; every method raises as `FileFold.add`."""
+    """Folds the changes of a workspace's files, whose events are listed; every method raises as `FileFold.add`."""
 
     _timeline: Timeline
     _attributor: Attributor
@@ -291,14 +290,14 @@ class FileHistory:
         replaced: Sequence[tuple[RelPath, int]],
         texts: Texts,
     ) -> FileFold | None:
-        """Adds changes of one event to a fold, which changes; None begins one. See `NameHistory.replaced`."""
+        """Adds one event's changes to a fold, which is changed; None begins one. See `NameHistory.replaced`."""
         formers: Formers = {}
         if fold is None:
             self._fold_all(replaced, formers, texts)
         return self._added(fold, changes, replaced, formers, texts)
 
     def _fold_all(self, wanted: Iterable[tuple[RelPath, int]], formers: Formers, texts: Texts) -> None:
-        """Folds files, and those that were at their names before: where files take turns at a name, each once."""
+        """Folds files and those that were at their names before, each once, even where files take turns at a name."""
         lines: dict[tuple[RelPath, int], NameHistory] = {}
         waiting = list(wanted)
         while waiting:
@@ -306,7 +305,7 @@ class FileHistory:
             if here not in lines:
                 lines[here] = lineage_of(self._timeline, *here)
                 waiting += lines[here].replaced
-        # what a file replaced went before it came
+        # the files that it replaced come first
         for here in sorted(lines, key=lambda here: here[1]):
             fold = None
             for _, changes in self._attributor.attributed(lines[here].rows):

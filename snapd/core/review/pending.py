@@ -1,4 +1,4 @@
-"""The files that agents changed and nobody has accepted yet: follows the timeline, event by event."""
+"""Tracks the files with agents' changes that were not accepted yet, event by event."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DIGITS = 32
 
 
 def view(fold: FileFold, texts: Texts) -> PendingTexts:
-    """Shows the pending changes of a file that has some; raises `StoreCorrupt`, `IoError`, `Cancelled`."""
+    """Returns the pending changes of a file that has some. Raises `StoreCorrupt`, `IoError` and `Cancelled`."""
     pending = fold.pending
     assert pending is not None
     is_text = fold.is_text and pending.is_text
@@ -65,7 +65,7 @@ def view(fold: FileFold, texts: Texts) -> PendingTexts:
 
 
 def listed(file: FileFold | FoldSummary, texts: Texts) -> PendingFile:
-    """Shows a file as a list of pending files has it; raises as `view`."""
+    """Returns a file's entry in a list of pending files; raises as `view`."""
     if isinstance(file, FoldSummary):
         assert file.pending is not None
         return file.pending
@@ -86,7 +86,7 @@ def _is_binary(entry: Entry | None, texts: Texts) -> bool:
 
 
 def _id(fold: FileFold, pending: Baseline) -> str:
-    """Names what is shown; it stays the same as long as baseline and file do."""
+    """An id of what is shown, which is stable as long as baseline and file are."""
     opaque = pending.entry.oid if pending.entry is not None and not pending.is_text else b""
     now = (b"", b"") if fold.now is None else (fold.now.oid, b"%o" % fold.now.mode)
     digest = hashlib.sha256()
@@ -96,17 +96,17 @@ def _id(fold: FileFold, pending: Baseline) -> str:
 
 
 WITH_TEXTS = 200
-"""How many files are kept with their texts, however long: those that were changed last."""
+"""How many files keep their texts, of any length: those that were changed last."""
 WITH_LINES = 50_000
-"""Up to how many lines in all more files are kept with their texts, some 8 MiB.
+"""The total number of lines up to which more files keep their texts, some 8 MiB.
 
-A file that rests is folded from its whole history when it changes.
+A file without texts is folded from its whole history when it changes.
 """
 
 
 @attrs.frozen
 class NotReadYet:
-    """A file whose changes were not folded yet: one fold is enough for all the changes of a long history."""
+    """A file whose changes were not folded yet: one fold suffices for all the changes of a long history."""
 
     path: RelPath
 
@@ -134,7 +134,7 @@ class RememberedFiles:
 
     @property
     def unfolded(self) -> list[RelPath]:
-        """The files whose changes are to be folded, the one that was changed last at the end."""
+        """Returns the files whose changes must be folded; the one that was changed last is at the end."""
         return list(self._unfolded)
 
     @property
@@ -143,7 +143,7 @@ class RememberedFiles:
         return self._away
 
     def put(self, path: RelPath, file: Remembered | None) -> None:
-        """Puts a file in the place of what was at its path; None takes that out."""
+        """Replaces the file at a path; None removes it."""
         self._files.pop(path, None)
         self._lines -= self._awake.pop(path, 0)
         for names in (self._unfolded, self._away):
@@ -160,9 +160,9 @@ class RememberedFiles:
             self._lines += len(file.lines)
 
     def rest(self, texts: Texts) -> None:
-        """Drops the texts of the files that were changed longest ago, and those of them that have nothing pending.
+        """Drops the texts of the files that were changed longest ago, and those of them with nothing pending.
 
-        Raises as `view`; then some files rest.
+        Raises as `view`; then some files have been dropped already.
         """
         while len(self._awake) > WITH_TEXTS and self._lines > WITH_LINES:
             path = next(iter(self._awake))
@@ -175,7 +175,7 @@ class RememberedFiles:
 
 
 class Draft:
-    """The same files after some more changes, which may be dropped: `remembered` stays as it is."""
+    """The remembered files after some more changes, which may be dropped: `remembered` is not changed."""
 
     def __init__(self, remembered: RememberedFiles) -> None:
         self._remembered = remembered
@@ -185,7 +185,7 @@ class Draft:
 
     @property
     def changed(self) -> Mapping[RelPath, Remembered | None]:
-        """The files that are not as they are remembered, by path; None for none."""
+        """The files that differ from the remembered ones, by path; None for no file."""
         return self._changed
 
     def get(self, path: RelPath) -> Remembered | None:
@@ -193,13 +193,13 @@ class Draft:
         return self._changed[path] if path in self._changed else self._remembered.get(path)
 
     def pop(self, path: RelPath) -> Remembered | None:
-        """Takes a file out."""
+        """Removes and returns a file."""
         found = self.get(path)
         self.put(path, None)
         return found
 
     def put(self, path: RelPath, file: Remembered | None) -> None:
-        """Puts a file in the place of what was at its path; None takes that out."""
+        """Replaces the file at a path; None removes it."""
         # what changes again moves to the end
         self._changed.pop(path, None)
         self._changed[path] = file
@@ -207,14 +207,14 @@ class Draft:
             self._away[path] = None
 
     def away_from(self, path: RelPath) -> FileFold | FoldSummary | None:
-        """A file that an agent moved away from a path and that was removed then; None if there is none."""
+        """Returns a file that an agent moved away from a path and that was removed then; None if there is none."""
         for file in map(self.get, (*self._remembered.away, *self._away)):
             if isinstance(file, FileFold | FoldSummary) and is_away(file) and file.baseline_path == path:
                 return file
         return None
 
     def files(self) -> Iterator[FileFold | FoldSummary]:
-        """All files but those that are to be folded."""
+        """Yields all files except those still to be folded."""
         kept = (file for file in self._remembered if file.path not in self._changed)
         for file in (*kept, *self._changed.values()):
             if isinstance(file, FileFold | FoldSummary):
@@ -227,10 +227,10 @@ def is_away(file: FileFold | FoldSummary) -> bool:
 
 
 class PendingFiles:
-    """Follows the timeline of one workspace. Safe to use from several threads.
+    """Tracks the timeline of one workspace. Thread-safe.
 
-    Once a step has ended, whose its changes were is settled; what follows from settled events is kept, and every
-    question costs what happened since.
+    Once a step has ended, the attribution of its changes is settled. What follows from settled events is kept, so a
+    query only costs what happened since.
     """
 
     def __init__(self, timeline: Timeline, objects: ObjectStore, attributor: Attributor) -> None:
@@ -242,13 +242,13 @@ class PendingFiles:
         self._settled = _SettledState(-1)
 
     def at(self, last: int, unrecorded: Iterable[FileChange], texts: Texts) -> Mapping[RelPath, FileFold | FoldSummary]:
-        """Gives the files with pending changes, by their paths; raises as `view`.
+        """Returns the files with pending changes, by path; raises as `view`.
 
         `last` is the number of the last event that counts, and `unrecorded` what changed since.
         """
         with texts.call.holding(self._lock):
             list_files(self._timeline, self._objects, texts.call)
-            # once somebody has spoken for a step that was left, more is its own
+            # once a client ends an abandoned step by id, the step owns more
             if self._settled.epoch != self._timeline.epoch or any(
                 len(self._timeline.spans(step_id)) != count for step_id, count in self._settled.left.items()
             ):
@@ -270,7 +270,7 @@ class PendingFiles:
             return {file.path: file for file in draft.files() if file.baseline_path is not None}
 
     def fold(self, file: FileFold | FoldSummary, texts: Texts) -> FileFold:
-        """Gives the texts of a file that `at` gave; raises as `at`."""
+        """Returns the texts of a file that `at` returned; raises as `at`."""
         if isinstance(file, FileFold):
             return file
         with texts.call.holding(self._lock):
@@ -279,7 +279,7 @@ class PendingFiles:
         return found
 
     def _settle(self, event: Event, changes: Iterable[FileChange], texts: Texts) -> None:
-        """Adds an event whose changes will not become somebody else's; if it fails, nothing of it was added."""
+        """Adds an event whose attribution is final; if it fails, nothing of it was added."""
         settled = self._settled
         texts.call.check()
         draft = Draft(settled.files)
@@ -294,7 +294,7 @@ class PendingFiles:
         settled.files.rest(texts)
 
     def _fold_all(self, texts: Texts) -> None:
-        """Folds what waits for that."""
+        """Folds the files that wait for it."""
         files = self._settled.files
         for path in files.unfolded:
             files.put(path, self._history.before(path, self._settled.seq + 1, texts))
@@ -303,7 +303,7 @@ class PendingFiles:
     def _add(
         self, draft: Draft, changes: Iterable[FileChange], seq: int, texts: Texts, *, may_wait: bool = False
     ) -> None:
-        """Adds changes of the event with a number, some of which may be folded later."""
+        """Adds changes of event `seq`, some of which may be folded later."""
         for change in changes:
             if may_wait and _can_wait(change, draft):
                 draft.put(change.path, NotReadYet(change.path))
@@ -317,13 +317,13 @@ class PendingFiles:
                     draft.put(fold.path, fold)
 
     def _found(self, change: FileChange, draft: Draft, seq: int, texts: Texts) -> FileFold | None:
-        """Takes the file of a change out of a draft; None if nothing of it is pending, and the change adds nothing."""
+        """Removes a change's file from a draft; None if nothing of it is pending, and the change adds nothing."""
         name = change.source or change.path
         found = self._folded(draft.pop(name), seq, texts)
         former = self._folded(draft.pop(change.path), seq, texts)
         away = draft.away_from(name)
         if away is not None:
-            # an agent moved it, and somebody brings it back with other contents
+            # an agent moved it, and it comes back with other contents
             moved = self._folded(away, seq, texts)
             assert moved is not None
             is_free = change.old is None and (found is None or found.pending is None)
@@ -340,7 +340,7 @@ class PendingFiles:
         return found
 
     def _folded(self, file: Remembered | None, seq: int, texts: Texts) -> FileFold | None:
-        """A file with its texts as it was before an event, to be changed."""
+        """A file with its texts as it was before an event, for modification."""
         if file is None:
             return None
         return file.copy() if isinstance(file, FileFold) else self._history.before(file.path, seq, texts)
@@ -356,11 +356,11 @@ class PendingFiles:
 
 @attrs.define
 class _SettledState:
-    """What follows from the events, up to the number `seq`, whose changes will not become somebody else's.
+    """The result of the events up to number `seq`, whose attribution is final.
 
     Attributes:
         files: the files with pending changes, and some that had any.
-        left: the steps that were left, and how many spans each had then.
+        left: the abandoned steps, and how many spans each had then.
     """
 
     epoch: int
@@ -370,12 +370,12 @@ class _SettledState:
 
 
 def _adds_nothing(change: FileChange) -> bool:
-    """Whether nothing is pending because of a change, if nothing was before."""
+    """Whether a change leaves nothing pending, if nothing was before."""
     return change.nature == "keep" or (change.nature == "person" and change.operation is None)
 
 
 def _can_wait(change: FileChange, draft: Draft) -> bool:
-    """Whether the fold of a file is not needed for the next changes: it goes on where it was, if it was anywhere."""
+    """Whether a file's fold is not needed for the next changes: it stays where it was, if it was anywhere."""
     there = draft.get(change.path)
     if isinstance(there, FileFold) or change.source is not None or change.new is None:
         return False

@@ -17,32 +17,33 @@ export const TURNS = [
     async run(stage) {
       const { browser, multiDiff, steps, workbench, world } = stage;
       const agent = new HookedAgent(world, "talk");
-      const [first, second] = [steps.row(FIRST), steps.row(SECOND)];
+      // the session has the name of its first prompt
+      const [first, second] = [steps.row(FIRST, 2), steps.row(SECOND, 2)];
       const rows = async () =>
         (await Promise.all([1, 2, 3].map((level) => steps.labelsAt(level)))).map((labels) => labels.join(", "));
 
       agent.prompt(PROMPT);
       await first.waitFor();
-      await untilEqual("a prompt alone is a line", rows, ["claude", FIRST, ""]);
+      await untilEqual("a prompt alone is a line", rows, [FIRST, FIRST, ""]);
       const end = agent.begin("letters.txt");
       await first.filter({ hasText: "running · 1 step" }).waitFor();
       world.write("letters.txt", LIST);
       end();
       agent.edit("count.txt", "10\n");
       agent.stop();
-      await untilEqual("the steps are below their prompt", rows, ["claude", FIRST, "count.txt, letters.txt"]);
+      await untilEqual("the steps are below their prompt", rows, [FIRST, FIRST, "count.txt, letters.txt"]);
       await first.filter({ hasText: "2 steps · +11 −0" }).waitFor();
 
       world.write("notes.txt", "mine\n");
       agent.prompt(SECOND);
       agent.edit("letters.txt", withLine(withLine(LIST, "alpha", "Alpha"), "kappa", "Kappa"));
       agent.stop();
-      await untilEqual("the latest turn is open, and no other", rows, ["claude", `${SECOND}, ${FIRST}`, "letters.txt"]);
+      await untilEqual("the latest turn is open, and no other", rows, [FIRST, `${SECOND}, ${FIRST}`, "letters.txt"]);
       agent.prompt(ASKED);
-      await untilEqual("nothing is below a question", rows, ["claude", `${ASKED}, ${SECOND}, ${FIRST}`, "letters.txt"]);
+      await untilEqual("nothing is below a question", rows, [FIRST, `${ASKED}, ${SECOND}, ${FIRST}`, "letters.txt"]);
       await steps.unfold(first);
       await untilEqual("what the user did stands in the turn before", rows, [
-        "claude",
+        FIRST,
         `${ASKED}, ${SECOND}, ${FIRST}`,
         "letters.txt, You changed notes.txt, count.txt, letters.txt",
       ]);

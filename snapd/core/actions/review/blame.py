@@ -1,4 +1,4 @@
-"""Says who wrote each line of a file, and of a text that a file had, such as one that somebody committed."""
+"""Finds who wrote each line of a file, and of a text that a file had, such as a committed one."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class BlamedLines:
 
     Attributes:
         start: the first line, from 1.
-        commit: of lines from before, the commit that brought them; None if they were not committed.
-        noted: of lines from before, the commit that brought them, and who wrote them by its note.
+        commit: for lines from before, the commit that introduced them; None if they were not committed.
+        noted: for lines from before, the commit that introduced them, and who wrote them according to its note.
     """
 
     start: int
@@ -61,7 +61,7 @@ class BlamedLines:
 
 @attrs.frozen
 class BlameReport:
-    """Who wrote the lines of a file, without gaps; and what the project's git could not say."""
+    """Who wrote the lines of a file, without gaps; and what the project's git could not answer."""
 
     lines: tuple[BlamedLines, ...]
     problems: tuple[NoteProblem, ...] = ()
@@ -70,7 +70,7 @@ class BlameReport:
 def blamed_lines(
     path: RelPath, writers: Sequence[LineWriter], lines: tuple[int, int] | None
 ) -> tuple[BlamedLines, ...]:
-    """Joins lines of one writer that follow each other.
+    """Joins consecutive lines of one writer.
 
     `lines` are those that count: the first, from 1, and how many; None for all. Raises `InvalidParams` if the file has
     no such lines.
@@ -104,7 +104,7 @@ def with_commits(blamed: Iterable[BlamedLines], noted: NotedLines) -> Iterator[B
 
 @attrs.frozen
 class DatedText:
-    """A text that a file had, or may have had; and when, milliseconds since 1970, None if nobody knows."""
+    """A text that a file had, or may have had; and when, in milliseconds since 1970, None if unknown."""
 
     data: bytes
     milliseconds: int | None
@@ -112,7 +112,7 @@ class DatedText:
 
 @attrs.define(eq=False)
 class _LineHistory:
-    """What it takes to say who wrote lines of files of one workspace."""
+    """What is needed to find who wrote lines of files of one workspace."""
 
     _writer: Writer
     _store: Store
@@ -126,24 +126,21 @@ class _LineHistory:
         self._history = FileHistory(self._store.timeline, self._attributor, is_reviewed=False)
 
     def _listed(self, call: Call) -> Texts:
-        """Lists the files of all events; gives what reads and compares files."""
+        """Lists the files of all events; returns the reader of files."""
         list_files(self._store.timeline, self._store, call)
         return Texts(self._store, self._texts, call)
 
 
 class TextBlame(_LineHistory):
-    """Says who wrote the lines of texts of files of one workspace."""
+    """Finds who wrote the lines of texts of files in one workspace."""
 
     def lines(
         self, path: RelPath, text: DatedText, lines: tuple[int, int] | None, call: Call
     ) -> tuple[BlamedLines, ...]:
-        """Says who wrote the lines of a text, by all that the file was: see `writers_of` and `blamed_lines`.
+        """Returns who wrote the lines of a text, from all versions of the file: see `writers_of` and `blamed_lines`.
 
-        The file need not be there any more.
-
-        Raises:
-            InvalidParams: it is not text, or has no such lines.
-            StoreCorrupt, StorageFull, IoError, Cancelled: it cannot be told.
+        The file may have been deleted since. Raises `StoreCorrupt`, `StorageFull`, `IoError`, `Cancelled`, and
+        `InvalidParams` if it is not text or has no such lines.
         """
         if len(text.data) > TEN_MIB or is_binary(text.data):
             raise InvalidParams(f"content: this is no text of {shown(path)}, or over 10 MB", field="content")
@@ -155,7 +152,7 @@ class TextBlame(_LineHistory):
         return blamed_lines(path, writers, lines)
 
     def _versions(self, path: RelPath, look: ReviewView, texts: Texts) -> Iterator[Version]:
-        """All that was at a path, and what these files were before they came there."""
+        """Yields all versions at a path, and those of the same files before they came there."""
         unrecorded = [change for change in look.unrecorded if change.path == path]
         source = next((change.source for change in unrecorded if change.source is not None), None)
         told: set[tuple[RelPath, int]] = set()
@@ -179,7 +176,7 @@ class TextBlame(_LineHistory):
         told: set[tuple[RelPath, int]],
         texts: Texts,
     ) -> Iterator[Version]:
-        """The versions of a file, after those of the files that it replaced wherever it was; none of what was told."""
+        """Yields the versions of a file, after those of the files that it replaced; skips what `told` has."""
         if (path, before) in told:
             # files that take turns at several names replace each other again and again
             return
@@ -194,14 +191,14 @@ class TextBlame(_LineHistory):
     def _folds(
         self, made: Iterable[tuple[list[FileChange], int | None]], replaced: Sequence[tuple[RelPath, int]], texts: Texts
     ) -> Iterator[tuple[FileFold, int | None]]:
-        """A file as each change found and left it, with the time; it is one object, which the next change changes."""
+        """Yields a file as each change found and left it, with the time; the next change modifies the same object."""
         fold: FileFold | None = None
         for changes, milliseconds in made:
             for change in changes:
                 if change.nature == "keep":
                     continue
                 if fold is None or change.old != fold.now:
-                    # what led to it has expired, or nobody watched
+                    # the events before it have expired, or snapd did not watch
                     where = change.source or change.path
                     came = FileChange(where, None if fold is None else fold.now, change.old, "person", BEFORE)
                     noticed = None if fold is None else milliseconds
@@ -214,7 +211,7 @@ class TextBlame(_LineHistory):
 
 
 def _texts_of(folds: Iterable[tuple[FileFold, int | None]]) -> Iterator[Version]:
-    """The versions that are text, each from when the one before was noticed until the next one was."""
+    """Yields the versions that are text, each from when the one before was noticed until the next one was."""
     since: int | None = None
     last: Version | None = None
     for fold, noticed in folds:
@@ -232,11 +229,11 @@ _FILES = 16
 
 @attrs.frozen
 class _BlameTarget:
-    """The file that a request is about.
+    """The file of a request.
 
     Attributes:
         before: the number of the event after it.
-        entry: the file; None if there is none.
+        entry: None if there is no file.
         unrecorded: what changed since the event before it.
         milliseconds: when it was like this, since 1970; None for now.
     """
@@ -249,11 +246,11 @@ class _BlameTarget:
 
 @attrs.frozen
 class _Beginning:
-    """What snapd knew first of a file.
+    """The earliest state of a file that snapd knows.
 
     Attributes:
-        names: all that the file had since then, the newest first.
-        milliseconds: when the lines from before were there, since 1970; None if nobody knows.
+        names: all its names since then, the newest first.
+        milliseconds: when the lines from before were there, since 1970; None if unknown.
     """
 
     names: tuple[RelPath, ...]
@@ -262,7 +259,7 @@ class _Beginning:
 
 @attrs.frozen
 class _FoldedFile:
-    """A file as events up to `seq` made it, which will not become somebody else's; `epoch` is the timeline's."""
+    """A file after the events up to `seq`, whose attribution is final; `epoch` is the timeline's."""
 
     epoch: int
     seq: int
@@ -272,22 +269,19 @@ class _FoldedFile:
 
 @attrs.define(eq=False)
 class Blame(_LineHistory):
-    """Says who wrote the lines of files of one workspace, and what the project's git knows of lines from before."""
+    """Finds who wrote the lines of files of one workspace, and what the project's git knows of lines from before."""
 
     _attesting: NoteAttribution
     _known: dict[RelPath, _FoldedFile] = attrs.field(factory=dict, init=False)
 
     def lines(self, path: RelPath, tree: ObjectId | None, lines: tuple[int, int] | None, call: Call) -> BlameReport:
-        """Says who wrote the lines of a file, in a snapshot or as it is in the work tree; see `blamed_lines`.
+        """Returns who wrote the lines of a file, in a snapshot or in the current work tree; see `blamed_lines`.
 
-        A line that an undo, a redo or a restore brought back is still of whoever wrote it first. What changed while
-        nobody watched is of nobody: it was there before.
+        A line that an undo, a redo or a restore brought back still belongs to its first writer. What changed while
+        snapd did not watch belongs to no one: it counts as "before".
 
-        Raises:
-            FileNotInSnapshot: there is no such file.
-            InvalidParams: it is not text, or has no such lines.
-            UnknownSnapshot: there is no such snapshot.
-            StoreCorrupt, StorageFull, IoError, Cancelled: it cannot be told.
+        Raises `FileNotInSnapshot`; `InvalidParams` if it is not text or has no such lines; `UnknownSnapshot`; and
+        `StoreCorrupt`, `StorageFull`, `IoError` and `Cancelled`.
         """
         asked = self._now(path, call) if tree is None else self._then(path, tree)
         if asked.entry is None:
@@ -336,7 +330,7 @@ class Blame(_LineHistory):
             return _BlameTarget(0, entry, (), taken.milliseconds)
         if event.head is None:
             return _BlameTarget(event.seq + 1, entry, (), taken.milliseconds)
-        # whoever was at work until the next event was so by then
+        # the steps at work until the next event were so by then
         span = Span(event.head, taken.snapshot, () if after is None or after.seen is None else after.seen.steps)
         files = touched(self._store, event.seq + 1, "seen", span.before.tree, span.after.tree)
         unrecorded = [each for each in self._attributor.unrecorded(files, span) if each.path == path]
@@ -346,7 +340,7 @@ class Blame(_LineHistory):
         return file_at(self._store.entry_in, snapshot.tree, path)
 
     def _fold(self, path: RelPath, asked: _BlameTarget, texts: Texts) -> tuple[FileFold | None, _Beginning]:
-        """A file as the events before a request's made it, None if none of them did anything to it; how it began."""
+        """Returns a file as the events before a request's left it, None if none changed it; and its beginning."""
         timeline = self._store.timeline
         before = asked.before
         known = self._known.pop(path, None)
@@ -367,7 +361,7 @@ class Blame(_LineHistory):
         for event, changes in self._attributor.attributed(line.rows):
             seen = event.seen
             if is_settled and seen is not None and not opened.isdisjoint((*seen.steps, *seen.left)):
-                # once these steps end, the change may be somebody else's
+                # once these steps end, the change may belong to another step
                 is_settled = False
                 settled = (
                     _FoldedFile(timeline.epoch, event.seq - 1, fold.copy(), beginning) if fold is not None else None
@@ -385,19 +379,19 @@ class Blame(_LineHistory):
         names = tuple(dict.fromkeys((path, *(row.path for row in reversed(line.rows)))))
         if not line.rows and not asked.unrecorded:
             return _Beginning(names, asked.milliseconds)
-        # what changed first had not changed yet at the event before
+        # at the event before the first change, the file was still the old one
         first = line.rows[0].seq if line.rows else asked.before
         found = self._store.timeline.events(first, 1) or self._store.timeline.events(first + 1, 1)
         return _Beginning(names, found[0].milliseconds if found else None)
 
 
 _NAMES = 4
-"""How many names of a file are looked for in the newest commit."""
+"""How many names of a file are looked up in the newest commit."""
 
 
 @attrs.frozen
 class NoteAttribution:
-    """Says what the project's git says about lines from before."""
+    """Returns what the project's git says about lines from before."""
 
     _notes: Notes
 
@@ -409,24 +403,20 @@ class NoteAttribution:
         milliseconds: int | None,
         texts: Texts,
     ) -> NotedLines:
-        """Says which commit brought lines of a file, and what is noted about them, by their numbers from 0.
+        """Returns which commit introduced lines of a file, and what is noted about them, by their numbers from 0.
 
-        The file is compared with what the newest commit has of it, as `git blame` does. A note of a commit that is
-        newer than the lines does not count: they only equal its lines. If git cannot say, a problem says why. Raises
-        `Cancelled`.
+        The file is compared with the newest commit, as `git blame` does. A note of a commit that is newer than the
+        lines does not count: its lines are only equal. If git cannot answer, a problem says why. Raises `Cancelled`.
 
-        Args:
-            names: all that the file had, the newest first.
-            lines: the file; which of its line ends git keeps does not count.
-            before: those of the lines, from 0, that were there before snapd watched; at least one.
-            milliseconds: when they were there, since 1970; None if nobody knows.
-            texts: compares texts.
+        `names` are all that the file had, the newest first. `lines` are the file's; line ends may differ from git's.
+        `before` are the ranges of lines, from 0, that were there before snapd watched, at least one; `milliseconds` is
+        when they were there, since 1970, None if unknown.
         """
         try:
             file = self._notes.of(names[:_NAMES], texts.call)
             return NotedLines({}) if file is None else _noted(file, lines, before, milliseconds, texts)
         except (IoError, StorageFull) as error:
-            # what snapd itself knows is no less true
+            # what snapd itself knows stays valid
             return NotedLines({}, problems=(NoteProblem(None, error.message),))
 
 
@@ -455,5 +445,5 @@ def _noted(
 
 
 def _equal(committed: list[bytes], wanted: list[bytes], texts: Texts) -> dict[int, int]:
-    """For the lines of a text that a committed one has, too, their numbers there."""
+    """Maps the lines of a text that a committed one has, too, to their numbers there."""
     return dict(equal_lines(texts.edits(committed, wanted), len(committed), len(wanted)))

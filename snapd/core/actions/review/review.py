@@ -1,4 +1,4 @@
-"""Shows what agents left pending; keeps it or reverts it, by file, by hunk, or by who made it."""
+"""Shows pending changes of agents; keeps or reverts them, by file, by hunk, or by step."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ class ReviewView:
     """The work tree at one time.
 
     Attributes:
-        snapshot: of it.
         last: the number of the last event before it.
         unrecorded: what changed since that event.
     """
@@ -44,27 +43,17 @@ class ReviewView:
 
 @attrs.frozen(eq=False)
 class ReviewViews:
-    """Looks at the work tree of one workspace.
-
-    Args:
-        writer: captures it.
-        store: holds the snapshots and events.
-        attributor: says whose changes were.
-    """
+    """Captures the work tree of one workspace for reviews."""
 
     _writer: Writer
     _store: Store
     _attributor: Attributor
 
     def look(self, call: Call, *, records: bool = True) -> ReviewView:
-        """Captures the work tree. The caller has the right to write.
+        """Captures the work tree. The caller holds the write lock.
 
-        Args:
-            call: the request.
-            records: whether the capture gets a record, if its tree has none.
-
-        Raises:
-            WorkspaceGone, StoreCorrupt, StorageFull, IoError, Cancelled: it was not captured.
+        `records` says whether the capture gets a record if its tree has none. If it raises `WorkspaceGone`,
+        `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, nothing was captured.
         """
         snapshot = self._writer.capture_now(call)
         if records:
@@ -79,12 +68,7 @@ class ReviewViews:
 
 @attrs.define(eq=False)
 class ReviewReverts:
-    """What becomes of the files whose pending changes are reverted.
-
-    Args:
-        store: holds the snapshots, and gets the texts that no file had.
-        seen: the work tree as it is.
-    """
+    """What becomes of the files whose pending changes are reverted; `store` gets the texts that no file had."""
 
     _store: Store
     _seen: Snapshot
@@ -97,12 +81,7 @@ class ReviewReverts:
     def add(self, fold: FileFold, found: FileRevert) -> None:
         """Adds a file with pending changes.
 
-        Args:
-            fold: the file.
-            found: what becomes of it.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError: an object is damaged, or could not be stored.
+        Raises `StoreCorrupt` if an object is damaged, and `StorageFull` or `IoError` if one could not be stored.
         """
         pending = fold.pending
         assert pending is not None
@@ -117,7 +96,7 @@ class ReviewReverts:
             self._moves[fold.path] = (fold, pending)
 
     def patch(self) -> Patch:
-        """Says what is to become of the files, of both names of each that goes back to where it was."""
+        """Returns what the files are to become, under both names of each that returns to its old path."""
         for path, (fold, pending) in self._moves.items():
             there = file_at(self._store.entry_in, self._seen.tree, pending.path)
             if there is not None and pending.path not in self._moves and not self._goes(pending.path):
@@ -146,7 +125,7 @@ class ReviewReverts:
         )
 
     def paths(self) -> Collection[RelPath]:
-        """The paths that the patch is about, those included where it changes nothing."""
+        """The paths of the patch, including those where it changes nothing."""
         return self._goals.keys()
 
     def _put(
@@ -164,7 +143,7 @@ class ReviewReverts:
         return Entry(pending.mode, self._store.store_blob(b"".join(pending.lines)))
 
     def _target(self, path: RelPath, pending: Baseline) -> Target:
-        """What says whether a file that the baseline lacks was really absent."""
+        """Returns what says whether a file that the baseline lacks was really absent."""
         if pending.began is None:
             return Target(self._store, self._seen, frozenset({path}))
         return Target(self._store, self._store.load(pending.began))
@@ -176,10 +155,10 @@ class PendingPage:
 
     Attributes:
         files: ordered by path.
-        after: the last of them where there are more; None on the last page.
+        after: the last of them if there are more; None on the last page.
         count: how many files there are on all pages.
-        additions: lines that were added, in all of them.
-        deletions: lines that were deleted, in all of them.
+        additions: lines added, in all of them.
+        deletions: lines deleted, in all of them.
     """
 
     files: tuple[PendingFile, ...]
@@ -193,16 +172,7 @@ class PendingPage:
 class Review:
     """Reviews the changes of agents in one workspace.
 
-    Every method raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled` if the work tree was
-    not captured or the texts were not compared; nothing was changed then.
-
-    Args:
-        writer: captures the work tree and changes it.
-        store: holds the snapshots and events.
-        looking: looks at the work tree.
-        pending_files: follows the timeline.
-        texts: compares texts.
-        runner: carries out operations.
+    If a method raises `WorkspaceGone`, `StoreCorrupt`, `StorageFull`, `IoError` or `Cancelled`, nothing was changed.
     """
 
     _writer: Writer
@@ -215,7 +185,7 @@ class Review:
     _session_by_step: dict[StepId, SessionId] = attrs.field(factory=dict, init=False)
 
     def session_of(self, step_id: StepId) -> SessionId:
-        """The session of a step that owns pending changes."""
+        """Returns the session of a step that owns pending changes."""
         found = self._session_by_step.get(step_id)
         if found is None:
             step = self._store.timeline.step(step_id)
@@ -228,27 +198,17 @@ class Review:
     def page(
         self, choice: Choice, call: Call, *, after: RelPath | None = None, limit: int | None = None
     ) -> PendingPage:
-        """Lists the files with pending changes, page by page.
+        """Lists the selected files with pending changes, page by page.
 
-        Args:
-            choice: which of them.
-            call: the request.
-            after: the path where the page before ended; None for the first page.
-            limit: files on this page, at most; None for all, 0 for the totals alone.
-
-        Raises:
-            InvalidParams: nothing is pending in a file that was named.
+        `after` is the path where the previous page ended; None for the first page. `limit` is the page size, None for
+        all, 0 for the totals only. Raises `InvalidParams` if nothing is pending in a file that was named.
         """
         with self._writer.turn(call):
             look = self._looking.look(call)
         return _page(choice.among(self._views(self._folds(look, call), call)), after, limit)
 
     def file(self, path: RelPath, call: Call) -> PendingTexts:
-        """Shows the pending changes of a file.
-
-        Raises:
-            InvalidParams: it has none.
-        """
+        """Returns the pending changes of a file. Raises `InvalidParams` if it has none."""
         with self._writer.turn(call):
             look = self._looking.look(call)
         files = self._folds(look, call)
@@ -258,18 +218,11 @@ class Review:
     # -- keeping and reverting
 
     def keep(self, choice: Choice, call: Call) -> PendingPage:
-        """Accepts pending changes.
+        """Accepts pending changes; returns what the selection still has of them.
 
-        Args:
-            choice: which. To keep some hunks of a file that was moved also keeps the move.
-            call: the request.
-
-        Returns:
-            What the choice still has of pending changes.
-
-        Raises:
-            InvalidParams: nothing is pending in a file that was named, or there are no such hunks.
-            FileChanged: a file is not as it was shown, or has unsaved text; nothing was kept.
+        To keep some hunks of a moved file also keeps the move. Raises `InvalidParams` if nothing is pending in a file
+        that was named or there are no such hunks; and `FileChanged` if a file is not as it was shown, or has unsaved
+        text: then nothing was kept.
         """
         self._catch_up(call)
         with self._writer.turn(call):
@@ -294,21 +247,15 @@ class Review:
             return _page(choice.among(self._views(folds, call)), None, None)
 
     def revert(self, choice: Choice, options: OperationOptions, call: Call) -> Outcome:
-        """Takes pending changes back: each file, or the chosen hunks of it, becomes what the baseline is.
+        """Reverts pending changes: each file, or the chosen hunks of it, becomes what the baseline is.
 
-        Args:
-            choice: which. A change in which steps have a part that were not chosen stays, unless the client wants it
-                overwritten.
-            options: how the client wants it done.
-            call: the request; may be cancelled until the first file is moved.
-
-        Raises:
-            InvalidParams: nothing is pending in a file that was named, or there are no such hunks.
-            FileChanged: a file is not as it was shown; nothing was reverted.
+        A change in which steps outside the selection took part stays, unless the client wants it overwritten. The call
+        may be cancelled until the first file is moved. Raises `InvalidParams` if nothing is pending in a file that was
+        named or there are no such hunks; and `FileChanged` if a file is not as it was shown: then nothing was reverted.
         """
         self._catch_up(call)
         with self._writer.turn(call):
-            # if the plan is another one than is expected, nothing may be recorded
+            # if the plan is not the expected one, nothing may be recorded
             look = self._looking.look(call, records=options.expect is None)
             seen, folds = look.snapshot, self._folds(look, call)
             reading = self._reading(call)
@@ -327,7 +274,7 @@ class Review:
             )
             return self._runner.carry_out(request, call)
 
-    # -- inside
+    # -- internals
 
     def _reading(self, call: Call) -> Texts:
         return Texts(self._store, self._texts, call)
@@ -336,7 +283,7 @@ class Review:
         return self._pending_files.at(look.last, look.unrecorded, self._reading(call))
 
     def _views(self, files: Mapping[RelPath, FileFold | FoldSummary], call: Call) -> list[PendingFile]:
-        """Shows files, ordered by path."""
+        """Returns the list entries of files, ordered by path."""
         shown_files = []
         for path in sorted(files):
             call.check()
@@ -349,7 +296,7 @@ class Review:
         return fold, view(fold, reading)
 
     def _catch_up(self, call: Call) -> None:
-        """Follows the history so far without the right to write: the first time, that takes a while."""
+        """Processes the history so far without the write lock: the first time, that takes a while."""
         self._pending_files.at(self._store.timeline.next_seq - 1, (), self._reading(call))
 
     def _chosen(self, choice: Choice, folds: Mapping[RelPath, FileFold | FoldSummary], call: Call) -> list[PendingFile]:
@@ -366,7 +313,7 @@ class Review:
         return choice.named(views)
 
     def _kept(self, choice: Choice, file: FileFold | FoldSummary, call: Call) -> Entry | None:
-        """What the baseline of a file becomes."""
+        """Returns the new baseline of a file."""
         fold, shown_file = self._texts_of(file, call)
         text = kept(choice, fold, shown_file, self._reading(call))
         if text is None or fold.now is None:
@@ -389,12 +336,9 @@ def _page(files: Sequence[PendingFile], after: RelPath | None, limit: int | None
 
 
 class PendingFeed:
-    """Notifies when more or less is pending, once somebody has asked what is: until then it costs nothing.
+    """Notifies when the amount of pending changes differs, once a client has requested them; costs nothing before.
 
-    Args:
-        review: knows what is pending.
-        event_log: reports what may change that, and gets the notifications.
-        on_trouble: called with what keeps notifications from being sent.
+    `on_trouble` is called with what keeps notifications from being sent.
     """
 
     def __init__(self, review: Review, event_log: EventLog, on_trouble: Callable[[Exception], None]) -> None:
@@ -408,7 +352,7 @@ class PendingFeed:
         event_log.listen(self._hear)
 
     def begin(self) -> None:
-        """Notifies from now on."""
+        """Starts to notify."""
         with self._switching:
             if self._running is None and not self._closed:
                 running = PacedThread("snapd-review", self._look, self._on_trouble)
@@ -420,7 +364,7 @@ class PendingFeed:
                 self._running = running
 
     def close(self) -> None:
-        """Stops for good. Do not call this with the right to write: a look may be waiting for it."""
+        """Stops for good. Do not call this with the write lock held: a look may be waiting for it."""
         with self._switching:
             self._closed = True
             running, self._running = self._running, None

@@ -1,1 +1,1 @@
-"""Takes steps and operations back, and does them again; `operation` says how."""
+"""Undoes and redoes steps and operations."""

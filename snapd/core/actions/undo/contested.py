@@ -1,4 +1,4 @@
-"""Says of files that cannot be taken back without somebody else's work who changed them since, and in which lines."""
+"""Finds who changed the files since that an undo cannot revert without losing others' work, and in which lines."""
 
 from __future__ import annotations
 
@@ -32,24 +32,14 @@ from snapd.store.store import Store
 from .planner import UndoPlanner, UndoTask
 
 MOST_LINES = 100
-"""The most lines that are shown of each side."""
+"""The maximum number of lines to show of each side."""
 
 
 def dispute(left: bytes, now: bytes, wanted: bytes, texts: TextDiffer, call: Call) -> Dispute | None:
-    """Finds the first lines in which two changes of a text overlap.
+    """Returns the first lines in which two changes of a text overlap; None if they do not, or a text is binary.
 
-    Args:
-        left: the text that both changes began with.
-        now: one change's result: the text as it is.
-        wanted: the other's: the text to get back.
-        texts: compares the texts.
-        call: the request.
-
-    Returns:
-        The lines; None if a text is binary, or the changes do not overlap.
-
-    Raises:
-        IoError, Cancelled: from `texts`.
+    `left` is the text that both changes began with, `now` the current one, and `wanted` the one to restore. Raises
+    `IoError` and `Cancelled`.
     """
     if any(is_binary(side) for side in (left, now, wanted)):
         return None
@@ -86,7 +76,7 @@ def _widened(region: Edit, found: Iterable[Edit]) -> Edit:
 
 
 def _applied(base: Sequence[bytes], region: Edit, made: Iterable[Edit]) -> list[bytes]:
-    """The lines of a region with the edits in it made."""
+    """Returns the lines of a region after the edits in it."""
     lines: list[bytes] = []
     at = region.start
     for edit in made:
@@ -108,16 +98,7 @@ class _Change:
 
 @attrs.define(eq=False)
 class ContestedFiles:
-    """Finds the files that are in conflict, and whose work they hold.
-
-    Args:
-        writer: knows the work tree, and who works in it.
-        store: of the workspace.
-        step_changes: says who was at work.
-        planner: takes steps back in memory.
-        texts: compares texts.
-        is_elsewhere: see `Workspace`.
-    """
+    """Finds the files in conflict, and whose work they contain. For `is_elsewhere`, see `Workspace`."""
 
     _writer: Writer
     _store: Store
@@ -127,15 +108,9 @@ class ContestedFiles:
     _is_elsewhere: Callable[[RelPath], bool]
 
     def of(self, tasks: Sequence[UndoTask], seen: Snapshot, call: Call) -> tuple[Contested, ...]:
-        """Finds the files of some tasks that conflict, whatever the client wants done with them.
+        """Returns the files of some tasks that conflict, whatever the client wants done with them.
 
-        Args:
-            tasks: what to take back, in that order.
-            seen: the work tree as just captured.
-            call: the request.
-
-        Raises:
-            StoreCorrupt, IoError, Cancelled: the store cannot tell, or the request was cancelled.
+        `tasks` are in the order of the undo. Raises `StoreCorrupt`, `IoError` and `Cancelled`.
         """
         found = []
         for task, outcome, ours in self._planner.conflicts(tasks, seen, call):
@@ -155,7 +130,7 @@ class ContestedFiles:
         *,
         is_about_lines: bool,
     ) -> list[ChangedBy]:
-        """Lists who changed a file since, the last first, each once."""
+        """Returns who changed a file since, the last first, each once."""
         if outcome.reason == "shared":
             return [self._step(other, None) for other in joined(*(delta.others for delta in chain))]
         changes = _without_detours(list(self._changes(unit, outcome.path, ours, call)))
@@ -169,12 +144,12 @@ class ContestedFiles:
         return list(found.values())
 
     def _is_cause(self, chain: Sequence[Delta], change: _Change, call: Call) -> bool:
-        """Whether a change is about the lines in question: they are others since."""
+        """Whether a change altered the lines that conflict."""
         before, after = (self._dispute(chain, entry, call) for entry in (change.old, change.new))
         return (before and before.now) != (after and after.now)
 
     def _changes(self, unit: UndoUnit, path: RelPath, ours: Entry | None, call: Call) -> Iterator[_Change]:
-        """Goes back through the changes of a file to the last one of a unit, or to its beginning."""
+        """Yields the changes of a file backwards to the last one of a unit, or to its beginning."""
         # an event begins where the one before it ended
         known: dict[ObjectId, Entry | None] = {}
 
@@ -207,7 +182,7 @@ class ContestedFiles:
                 if old != new:
                     if unit.name in owners(path, self._step_changes.authors(seen.steps)):
                         return
-                    # a file that nobody touched since says itself when it was saved
+                    # the mtime of a file untouched since is the time of the save
                     when = event.milliseconds if saved is None else min(saved, event.milliseconds)
                     yield _Change(old, new, self._owners(path, seen.steps, when))
                     saved = None
@@ -240,7 +215,7 @@ class ContestedFiles:
 
 
 def _without_detours(changes: Sequence[_Change]) -> list[_Change]:
-    """Leaves out changes that later ones took back: what was undone and redone; the last change first."""
+    """Omits changes that later ones reverted, such as an undo and its redo; the last change is first."""
     kept: list[_Change] = []
     for change in changes:
         kept.append(change)

@@ -1,7 +1,7 @@
-"""Finds what there is to take back, or to do again, of steps and operations, and plans that on the files as they are.
+"""Finds what there is to undo or redo of steps and operations, and plans that on the current files.
 
-There is one mechanism for all: a three-way merge takes the changes of a step, or of an operation, out of each file as
-it is now. A redo takes back what the undo did.
+There is one mechanism for all: a three-way merge takes the changes of a step or an operation out of each current file.
+A redo takes back what the undo did.
 """
 
 from __future__ import annotations
@@ -51,21 +51,20 @@ from snapd.worktree.worktree import WorkTree
 
 @attrs.frozen
 class UndoTask:
-    """What to take back of one step, or of one operation.
+    """What to undo or redo of one step or operation.
 
     Attributes:
-        unit: the step or the operation.
         state: its state afterwards, if nothing conflicts.
         files: for each file the changes to take back, the oldest first.
         made: empty directories to make.
         removed: empty directories to remove, with those above them that did not exist before either.
         renames: the old path by the new one, of files that were moved by what is taken back.
-        end: the snapshot that the step, or the operation, left.
+        end: the snapshot that the step or the operation left.
         target: the snapshot that the files go back to.
-        stages: snapshots on the way: a directory that one of them lacks is removed with the files that came into it.
-        is_change: whether there is anything to take back, even if the files are so already.
+        stages: intermediate snapshots: a directory that one of them lacks is removed with the files that came into it.
+        is_change: whether there is anything to take back, even if the files already are as wanted.
         aside: files and directories of the step that stay in force.
-        again: for a redo, the operation that took it back; None for an undo.
+        again: for a redo, the operation that undid the unit; None for an undo.
     """
 
     unit: UndoUnit
@@ -83,7 +82,7 @@ class UndoTask:
 
     @property
     def is_any(self) -> bool:
-        """Whether it is about any file or directory."""
+        """Whether it concerns any file or directory."""
         return bool(self.files or self.made or self.removed)
 
     def turned(
@@ -95,14 +94,10 @@ class UndoTask:
         *,
         settled: bool,
     ) -> Reversal:
-        """Makes the record of the timeline.
+        """Makes the timeline's record.
 
-        Args:
-            taken: what becomes of the files.
-            made: directories to make.
-            removed: directories to remove.
-            blocked: directories that cannot be made.
-            settled: whether what conflicts is to stay as it is for good.
+        `taken` says what becomes of the files; `blocked` are directories that cannot be made. With `settled`, files in
+        conflict stay as they are for good.
         """
         missed = set() if settled else {*taken.conflicting, *blocked.intersection(self.made)}
         is_step = isinstance(self.unit, Step)
@@ -123,7 +118,7 @@ class UndoTask:
         return attrs.evolve(turned, state="partly") if missed else turned
 
     def only(self, wanted: Collection[RelPath]) -> UndoTask:
-        """Narrows the task to some of its files, by the step's own names for them."""
+        """Narrows the task to some of its files, under the step's own names."""
         there = {*self.files, *self.made}
         return attrs.evolve(
             self,
@@ -138,32 +133,25 @@ class UndoTask:
 class DirectoryOverlay:
     """The empty directories as an operation would leave them.
 
-    Args:
-        work_tree: the folder, as of the last capture.
-        files: the files as the operation would leave them.
+    `work_tree` is as of the last capture, and `files` as the operation would leave them.
 
     Attributes:
-        blocked: directories that cannot be made because a file is in the way.
+        blocked: directories that cannot be made because a file occupies their path.
     """
 
     def __init__(self, work_tree: WorkTree, files: Overlay) -> None:
         self._work_tree = work_tree
         self._files = files
-        # None for a directory to make; for one to remove, the snapshot that says that it was really absent
+        # None for a directory to make; for one to remove, the snapshot that shows that it was really absent
         self._changed: dict[RelPath, Target | None] = {}
         self._displaced: set[RelPath] = set()
         self._emptied: dict[RelPath, Target] = {}
         self.blocked: set[RelPath] = set()
 
     def take_back(self, task: UndoTask, taken: StepReversal) -> tuple[tuple[RelPath, ...], tuple[RelPath, ...]]:
-        """Takes back what a step did to directories.
+        """Undoes what a step did to directories; returns those that this makes, and those that it removes.
 
-        Args:
-            task: what to take back of the step.
-            taken: what becomes of its files: one may take the place of a directory.
-
-        Returns:
-            The directories that this makes, and those that it removes.
+        `taken` says what becomes of its files: one may occupy the place of a directory.
         """
         wanted: set[RelPath] = set()
         for path in task.made:
@@ -186,7 +174,7 @@ class DirectoryOverlay:
         return tuple(sorted(made)), tuple(sorted(displaced | removed))
 
     def goals(self) -> tuple[tuple[RelPath, ...], tuple[tuple[RelPath, Target], ...]]:
-        """Gives the directories to make and to remove in all; see `Patch`."""
+        """Returns all directories to make and to remove; see `Patch`."""
         made = tuple(path for path, target in self._changed.items() if target is None)
         removed = {path: target for path, target in self._changed.items() if target is not None}
         kept = {way for path in made for way in (path, *parents(path))}
@@ -195,7 +183,7 @@ class DirectoryOverlay:
         return made, tuple((emptied | removed).items())
 
     def _below(self, path: RelPath) -> set[RelPath]:
-        """Finds the directories that a file at this path replaces."""
+        """The directories that a file at this path replaces."""
         if not self._is_there(path):
             return set()
         inside = path + b"/"
@@ -209,7 +197,7 @@ class DirectoryOverlay:
 
 
 def wanted_by_tasks(tasks: Sequence[UndoTask]) -> Iterator[RelPath]:
-    """Finds the files that exist once some tasks are done, in that order."""
+    """Yields the files that exist once some tasks are done, in that order."""
     final: dict[RelPath, Entry | None] = {}
     for task in tasks:
         final.update((path, chain[0].old) for path, chain in task.files.items())
@@ -218,13 +206,7 @@ def wanted_by_tasks(tasks: Sequence[UndoTask]) -> Iterator[RelPath]:
 
 @attrs.frozen(eq=False)
 class UndoPlanner:
-    """Finds what there is to take back of steps and operations, and what that makes of the files.
-
-    Args:
-        store: of the workspace.
-        work_tree: the folder.
-        step_changes: says what steps changed.
-    """
+    """Finds what there is to undo or redo of steps and operations, and what that makes of the files."""
 
     _store: Store
     _work_tree: WorkTree
@@ -233,15 +215,10 @@ class UndoPlanner:
     # -- own changes
 
     def to_undo(self, unit: UndoUnit, call: Call) -> UndoTask:
-        """Finds what there is to take back of a step or an operation: all that was not taken back before.
+        """Returns what there is to undo of a step or an operation: all that was not undone before.
 
-        Args:
-            unit: of an open step, what it changed up to the last capture counts. If an older snapd took a step back in
-                part, the files as of the last capture show what is left of it.
-            call: the request.
-
-        Raises:
-            StoreCorrupt, IoError, Cancelled: the store cannot tell, or the request was cancelled.
+        For an open step, its changes up to the last capture count. If an older snapd undid a step in part, the files as
+        of the last capture show what is left of it. Raises `StoreCorrupt`, `IoError` and `Cancelled`.
         """
         call.check()
         task = self.whole(unit)
@@ -256,9 +233,9 @@ class UndoPlanner:
         return attrs.evolve(rest, is_change=bool(rest.files or rest.made))
 
     def whole(self, unit: UndoUnit) -> UndoTask:
-        """Makes a task of all that a step or an operation changed, even if it was taken back; raises `StoreCorrupt`."""
+        """Makes a task of all that a step or an operation changed, even if it was undone. Raises `StoreCorrupt`."""
         own = self._step_changes.own(unit)
-        # nobody knows of the files that a step made whether something ignored was there
+        # it is unknown whether something ignored was at the paths of files that a step made
         is_known = isinstance(unit, Operation) and unit.operated.effects is not None
         target = going_back(self._store, self._store.load(unit.from_), own.files if is_known else {})
         # an empty directory that another session may have made or removed stays as it is
@@ -283,21 +260,15 @@ class UndoPlanner:
     def to_redo(
         self, session_id: SessionId | None, undone: Sequence[UndoneShare], count: int, call: Call
     ) -> list[UndoTask]:
-        """Finds what there is to do again.
+        """Returns what there is to redo, the last undone first; `undone` is in that order, too.
 
-        Args:
-            session_id: only steps of this session; None for all steps and operations.
-            undone: what can be done again, the last taken back first.
-            count: for how many steps and operations. A step that was taken back with its parts counts as one. If a step
-                was taken back piece by piece, its pieces are done again together, unless one of another came between.
-            call: the request.
-
-        Returns:
-            The tasks in order, the last taken back first.
+        `session_id` selects steps of a session; None means all steps and operations. In `count`, a step that was undone
+        with its parts counts as one. Pieces of a step that were undone one by one are redone together, unless one of
+        another came between.
         """
         chosen: dict[UndoneShare, UndoTask] = {}
         names: set[str] = set()
-        # an operation may have taken back a thousand steps: read it once
+        # an operation may have undone a thousand steps: read it once
         operations: dict[OperationId, Operated] = {}
         for one in undone:
             if one in chosen:
@@ -315,7 +286,7 @@ class UndoPlanner:
         return list(chosen.values())
 
     def _down_to(self, name: str, operation_id: OperationId) -> list[UndoneShare]:
-        """Lists what was taken back of a unit since an operation, newest first, and with it; none if it was redone."""
+        """Returns what was undone of a unit since an operation, inclusive, newest first; none if it was redone."""
         undone = list(reversed(self._store.timeline.undone(name)))
         at = next((at for at, one in enumerate(undone) if one.operation_id == operation_id), None)
         return undone[: at + 1] if at is not None else []
@@ -339,7 +310,7 @@ class UndoPlanner:
             renames={old: new for new, old in moved.items()},
             end=operation.before,
             target=target,
-            # steps that were taken back together may be done again together, or one after the other
+            # steps that were undone together may be redone together, or one after the other
             stages=(Target(self._store, self._store.load(unit.to or operation.before)), target),
             is_change=True,
             again=undone.operation_id,
@@ -347,7 +318,7 @@ class UndoPlanner:
         return task if undone.rest is None else attrs.evolve(task.only(undone.rest), aside=())
 
     def _moved(self, unit: UndoUnit, files: Mapping[RelPath, Sequence[Delta]]) -> Mapping[RelPath, RelPath]:
-        """Maps the new path of each file that a unit moved to its old one; cheap unless files came and others went."""
+        """Maps the new path of each file that a unit moved to its old one; cheap unless it added and deleted files."""
         went = any(delta.new is None for chain in files.values() for delta in chain)
         came = any(delta.old is None for chain in files.values() for delta in chain)
         if not (went and came):
@@ -356,8 +327,8 @@ class UndoPlanner:
         return {new: old for new, old in found.items() if new in files and old in files}
 
     def reverted(self, undone: Sequence[UndoneShare]) -> list[UndoneShare]:
-        """Filters what was taken back for what `session/revert` took back."""
-        # an operation may have taken back a thousand steps: read it once
+        """Returns those of the undone shares that `session/revert` undid."""
+        # an operation may have undone a thousand steps: read it once
         operations = {one.operation_id: one for one in undone}
         kinds = {operation_id: self._step_changes.operation(one).kind for operation_id, one in operations.items()}
         return [one for one in undone if kinds[one.operation_id] == "revert"]
@@ -365,16 +336,10 @@ class UndoPlanner:
     # -- the plan
 
     def patch(self, tasks: Sequence[UndoTask], prepared: StartState, recorded: Collection[str], call: Call) -> Patch:
-        """Says what some tasks make, one after the other, of the files as they are.
+        """Plans some tasks, one after the other, on the current files.
 
-        Args:
-            tasks: in the order in which they are done.
-            prepared: the work tree as just captured, and how the client wants it done.
-            recorded: the names of what the timeline records as taken back, or done again.
-            call: the request.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: it cannot be told.
+        `recorded` has the ids of the units that the timeline records as undone or redone. Raises `StoreCorrupt`,
+        `StorageFull`, `IoError` and `Cancelled`.
         """
         on_conflict, decisions = prepared.options.on_conflict, prepared.options.decisions
         overlay = self._overlay(call)
@@ -423,18 +388,9 @@ class UndoPlanner:
     def conflicts(
         self, tasks: Sequence[UndoTask], seen: Snapshot, call: Call
     ) -> Iterator[tuple[UndoTask, FileOutcome, Entry | None]]:
-        """Finds the files that conflict if nobody's work is to be overwritten.
+        """Returns the files that conflict if no one's work is to be overwritten; arguments and errors as in `patch`.
 
-        Args:
-            tasks: as of `patch`.
-            seen: the work tree as just captured.
-            call: the request.
-
-        Yields:
-            A task, what becomes of a file of it that conflicts, and the file as the task finds it.
-
-        Raises:
-            StoreCorrupt, StorageFull, IoError, Cancelled: it cannot be told.
+        Yields a task, the outcome of a file of it that conflicts, and the file as the task finds it.
         """
         overlay = self._overlay(call)
         for task in tasks:
@@ -443,7 +399,7 @@ class UndoPlanner:
                     yield task, outcome, overlay.get(outcome.path)
 
     def _where_absent(self, task: UndoTask, taken: StepReversal, call: Call) -> StepReversal:
-        """Says where the changes of a step are that the files lack; those that another branch has stay in force."""
+        """Reports where a step's missing changes are: those on another branch or stashed stay in force."""
         places: dict[RelPath, tuple[str, bytes | None]] = {}
         left = {path: task.files[path][-1].new for path in taken.absent}
         wanted = {path: entry for path, entry in left.items() if entry is not None and task.again is None}
@@ -509,7 +465,7 @@ def _is_conflict(outcome: FileOutcome | None) -> bool:
 def _of_which_anything_was_done(
     tasks: Sequence[UndoTask], turned: Sequence[Reversal], done: Sequence[StepReversal]
 ) -> list[Reversal]:
-    """Drops the records of units of which nothing is taken back, or done again: these stay as they are."""
+    """Drops the records of units of which nothing is undone or redone: these stay as they are."""
     did = {
         turn.name
         for task, turn, taken in zip(tasks, turned, done, strict=True)
@@ -519,7 +475,7 @@ def _of_which_anything_was_done(
         or taken.kept
         or (task.is_any and not task.files)
     }
-    # one that changed nothing goes with its parts
+    # a unit that changed nothing is recorded together with its parts
     goes = bool(did) or not any(task.is_any for task in tasks)
     idle = {task.unit.name for task in tasks if goes and not task.is_any}
     return [turn for turn in turned if turn.name in did | idle]

@@ -1,4 +1,4 @@
-"""Takes steps and operations back and does them again, as a whole or in part, and keeps what others changed since."""
+"""Undoes and redoes steps and operations, as a whole or in part, and keeps what others changed since."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REDO = "'snapd redo' does again what was undone last"
 
 @attrs.frozen
 class UndoRequest:
-    """What to take back: the first of these that is given decides.
+    """What to undo; the first given field decides.
 
     Attributes:
         step_id: this step, with its parts.
@@ -51,26 +51,16 @@ class UndoRequest:
 
 _STEP_FILES = "'snapd show STEP' shows which files it changed"
 TAKEN_BACK = ("partly", "undone")
-"""The states of steps that were taken back before, at least in part: taking back a file of them is recorded."""
+"""The states of steps that were undone at least in part: undoing a file of them is recorded."""
 
 
 @attrs.define(eq=False)
 class UndoSteps:
-    """Takes steps and operations back and does them again, as a whole or in part, in one workspace.
+    """Undoes and redoes steps and operations, as a whole or in part, in one workspace.
 
-    Every operation takes how the client wants it done, and the request, which may be cancelled until the first file is
-    moved. It raises `UnknownSession` or `UnknownStep` if it is given one that does not exist. If it raises
-    `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was changed.
-
-    Args:
-        writer: captures the work tree and changes it.
-        store: of the workspace.
-        sessions: of the workspace.
-        step_changes: says what steps changed.
-        planner: finds what there is to take back.
-        runner: carries out operations.
-        contested: says who changed the files in conflict.
-        texts: compares texts.
+    Calls may be cancelled until the first file is moved. Methods raise `UnknownSession` or `UnknownStep` for one that
+    does not exist. If one raises `StoreCorrupt`, `StorageFull`, `WorkspaceGone`, `IoError` or `Cancelled`, nothing was
+    changed.
     """
 
     _writer: Writer
@@ -85,15 +75,13 @@ class UndoSteps:
     # -- steps
 
     def undo(self, wanted: UndoRequest, options: OperationOptions, call: Call) -> UndoResult:
-        """Takes back steps, and operations such as a restore.
+        """Undoes steps, and operations such as a restore.
 
-        Of what was taken back before, this takes back what conflicted then. Among the last, an open step whose client
-        is gone counts too; other open steps that are meant are ended first.
+        For what was undone before, this undoes what conflicted then. Among the last steps, an open step whose client is
+        gone counts too; other selected open steps are ended first.
 
-        Raises:
-            UnknownStep: there is no such step, or none of that message, or it is not one of the session.
-            InvalidParams: several sessions have that message.
-            NothingToUndo: nothing is left to take back.
+        Raises `UnknownStep` if there is no such step, none of that message, or it is not one of the session;
+        `InvalidParams` if several sessions have that message; and `NothingToUndo` if nothing is left to undo.
         """
 
         def undo(options: OperationOptions) -> UndoResult:
@@ -108,16 +96,9 @@ class UndoSteps:
             return self._as_expected(undo, options)
 
     def redo(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> UndoResult:
-        """Does up to `count` steps again, the last one taken back first.
+        """Redoes up to `count` steps, the last undone first. Raises `NothingToRedo` if no such step is left.
 
-        Args:
-            session_id: of the steps; None for what was taken back last in the workspace, steps and operations.
-            count: how many.
-            options: as of `undo`.
-            call: the request.
-
-        Raises:
-            NothingToRedo: no such step is left.
+        `session_id` None means what was undone last in the workspace, steps and operations.
         """
         with self._writer.turn(call):
             if session_id is not None:
@@ -131,10 +112,9 @@ class UndoSteps:
     def revert(
         self, session_id: SessionId, message_id: str, part_id: str | None, options: OperationOptions, call: Call
     ) -> Outcome:
-        """Goes back to before a message, or a part of it: takes back all steps of the session since, open ones too.
+        """Goes back to before a message, or a part of it: undoes all steps of the session since, including open ones.
 
-        Raises:
-            UnknownStep: no step of the session belongs to that message, or that part.
+        Raises `UnknownStep` if no step of the session belongs to that message or part.
         """
         with self._writer.turn(call):
             self._writer.see_recent_edits(call)
@@ -161,10 +141,9 @@ class UndoSteps:
             return self._as_expected(revert, options).outcome
 
     def unrevert(self, session_id: SessionId, options: OperationOptions, call: Call) -> Outcome:
-        """Does again what `revert` took back, unless that was done already.
+        """Redoes what `revert` undid, unless that was done already.
 
-        Raises:
-            NothingToRedo: no step is left to do again, or a later step changed something.
+        Raises `NothingToRedo` if no step is left to redo, or a later step changed something.
         """
         with self._writer.turn(call):
             self._sessions.known(session_id)
@@ -177,7 +156,7 @@ class UndoSteps:
     def _as_expected(
         self, carry_out: Callable[[OperationOptions], UndoResult], options: OperationOptions
     ) -> UndoResult:
-        """Carries out what may have to end steps first: that is an event, so the plan is compared before."""
+        """Carries out what may have to end steps first; since ending is an event, the plan is compared before."""
         if options.expect is not None and self._store.timeline.open_steps():
             foretold = carry_out(attrs.evolve(options, dry_run=True, expect=""))
             if foretold.outcome.plan != options.expect:
@@ -187,7 +166,7 @@ class UndoSteps:
     # -- resolving
 
     def _tasks(self, wanted: UndoRequest, options: OperationOptions, call: Call) -> list[UndoTask]:
-        """Finds what there is to take back, the last first; raises as `undo`."""
+        """Returns what there is to undo, the last first; raises as `undo`."""
         session_id = wanted.session_id
         if wanted.step_id is not None:
             return self._named(session_id, wanted.step_id, options, call)
@@ -201,7 +180,7 @@ class UndoSteps:
         return tasks
 
     def _last(self, session_id: SessionId | None, count: int, options: OperationOptions, call: Call) -> list[UndoTask]:
-        """Finds what there is to take back of the last steps of a session, or of the last steps and operations of all.
+        """Returns what there is to undo of the last steps of a session, or of the last steps and operations of all.
 
         Ends the steps among them whose client is gone.
         """
@@ -216,7 +195,7 @@ class UndoSteps:
             for unit in units
             if unit is not None and (unit.state in IN_FORCE or unit.name in unattended) and self._is_change(unit, call)
         )
-        # all steps of a session get a summary that is kept: where one ends, it tells which others changed by that
+        # summarize all steps of the session: when one ends, the stored summaries show which others changed
         last = list(meant)[:count] if session_id is not None else list(islice(meant, count))
         return self._ending(last, options, call)
 
@@ -230,7 +209,7 @@ class UndoSteps:
     def _named(
         self, session_id: SessionId | None, step_id: StepId, options: OperationOptions, call: Call
     ) -> list[UndoTask]:
-        """Finds what there is to take back of one step and its parts."""
+        """Returns what there is to undo of one step and its parts."""
         step = self._step(session_id, step_id)
         tasks = self._whole([step], options, call)
         # a step that changed nothing can be undone once, which does nothing
@@ -242,7 +221,7 @@ class UndoSteps:
     def _of_message(
         self, session_id: SessionId | None, message_id: str, options: OperationOptions, call: Call
     ) -> list[UndoTask]:
-        """Finds what there is to take back of the steps of a message, and of their parts."""
+        """Returns what there is to undo of the steps of a message, and of their parts."""
         steps = self._store.timeline.find_steps(StepQuery("", session_id, message_id=message_id), None)
         if not steps:
             raise UnknownStep(f"no step belongs to message {message_id!r}", messageId=message_id)
@@ -262,7 +241,7 @@ class UndoSteps:
     def _after(
         self, session_id: SessionId | None, step_id: StepId, options: OperationOptions, call: Call
     ) -> list[UndoTask]:
-        """Finds what there is to take back of the steps of a session after one of them."""
+        """Returns what there is to undo of the steps of a session after one of them."""
         step = self._step(session_id, step_id)
         stay = {part.step_id for part in self._step_changes.with_parts(step)}
         tasks = self._since(
@@ -280,7 +259,7 @@ class UndoSteps:
     def _since(
         self, session_id: SessionId, chosen: Callable[[Step], bool], options: OperationOptions, call: Call
     ) -> list[UndoTask]:
-        """Finds what there is to take back of some steps of a session; ends those that are open."""
+        """Returns what there is to undo of some steps of a session; ends open ones."""
         opened = [step for step in reversed(self._store.timeline.open_steps()) if step.session_id == session_id]
         with self._ended([step for step in opened if chosen(step)], options, call):
             steps = reversed(self._store.timeline.steps(session_id))
@@ -288,8 +267,8 @@ class UndoSteps:
             return [self._planner.to_undo(step, call) for step in changing if chosen(step)]
 
     def _whole(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> list[UndoTask]:
-        """Makes the tasks of some steps, given the last first, and of their parts; ends those that are open."""
-        # if an older snapd took a step back, only the files as they are show what is left of it
+        """Makes the tasks of some steps, given the last first, and of their parts; ends open ones."""
+        # if an older snapd undid a step, only the current files show what is left of it
         self._writer.capture_now(call)
         parts = [part for step in reversed(steps) for part in self._step_changes.with_parts(step)]
         # a part may belong to the same message as its step
@@ -297,19 +276,19 @@ class UndoSteps:
         return self._ending(parts[::-1], options, call)
 
     def _ending(self, units: Sequence[UndoUnit], options: OperationOptions, call: Call) -> list[UndoTask]:
-        """Makes the tasks of some units, given the last first, once those that are open have ended."""
+        """Makes the tasks of some units, given the last first, once the open ones have ended."""
         opened = [unit for unit in units if isinstance(unit, Step) and unit.state == "open"]
         with self._ended(opened, options, call):
             again = (self._store.timeline.unit(unit.name) for unit in units)
             return [self._planner.to_undo(unit, call) for unit in again if unit is not None]
 
     def _step(self, session_id: SessionId | None, step_id: StepId) -> Step:
-        """Looks up a step; raises `UnknownStep`."""
+        """Returns a step. Raises `UnknownStep`."""
         return self._sessions.known_step(step_id) if session_id is None else self._sessions.step_of(session_id, step_id)
 
     @contextmanager
     def _ended(self, steps: Sequence[Step], options: OperationOptions, call: Call) -> Iterator[None]:
-        """Ends open steps, the first one first; for a dry run, only makes them look ended until the block ends."""
+        """Ends open steps, the first one first; for a dry run, only makes them appear ended within the block."""
         if not steps:
             yield
         elif options.dry_run:
@@ -325,14 +304,10 @@ class UndoSteps:
     # -- hunks
 
     def hunks(self, step_id: StepId, path: RelPath, call: Call) -> tuple[tuple[Hunk, ...], bool]:
-        """Lists the hunks of what a step itself changed in a file.
+        """Returns the hunks of what a step itself changed in a file.
 
-        Returns:
-            The hunks, none of a binary file; and whether there are none because others changed the same lines while
-            the step was at work.
-
-        Raises:
-            InvalidParams: the step did not change the file.
+        A binary file has none. The second value says whether there are none because others changed the same lines while
+        the step was open. Raises `InvalidParams` if the step did not change the file.
         """
         change = self._change(self._sessions.known_step(step_id), path, call)
         sides = None if change.is_mixed else self._sides(change)
@@ -341,13 +316,10 @@ class UndoSteps:
     def revert_hunks(
         self, step_id: StepId, path: RelPath, indexes: Sequence[int], options: OperationOptions, call: Call
     ) -> Outcome:
-        """Takes back some hunks, counted from 0, of what a step itself changed in a file.
+        """Undoes some hunks, counted from 0, of what a step itself changed in a file.
 
-        All of them together are taken back as an undo of the step takes back the file.
-
-        Raises:
-            InvalidParams: the step did not change the file, there are no such hunks, or the change of the step cannot
-                be told from those of others.
+        All of them together are undone as an undo of the step undoes the file. Raises `InvalidParams` if the step did
+        not change the file, there are no such hunks, or its change cannot be separated from those of others.
         """
         with self._writer.turn(call):
             self._writer.see_recent_edits(call)
@@ -377,21 +349,18 @@ class UndoSteps:
     def revert_files(
         self, step_id: StepId, paths: Collection[RelPath], options: OperationOptions, call: Call
     ) -> Outcome:
-        """Takes back what a step and its parts changed in some files; if that was undone before, what conflicted then.
+        """Undoes what a step and its parts changed in some files; if that was undone before, what conflicted then.
 
-        An applied step stays applied; a partly undone step becomes undone once nothing is left. A moved file goes by
-        either of its names.
-
-        Raises:
-            InvalidParams: the step did not change one of the files.
+        An applied step stays applied; a partly undone step becomes undone once nothing is left. A moved file matches
+        under either name. Raises `InvalidParams` if the step did not change one of the files.
         """
         with self._writer.turn(call):
             step = self._sessions.known_step(step_id)
             wanted = set(paths)
-            # if an older snapd took a step back, only the files as they are show what is left of it
+            # if an older snapd undid a step, only the current files show what is left of it
             self._writer.capture_now(call)
             opened = [part for part in self._step_changes.with_parts(step) if part.state == "open"]
-            # an open step goes on; what it changed so far is what it would own if it ended now
+            # an open step continues; its changes so far are what it would own if it ended now
             with self._sessions.supposing_ended(reversed(opened), call):
                 parts = self._step_changes.with_parts(self._sessions.known_step(step_id))
                 whole = [self._planner.whole(part) for part in parts]
@@ -403,13 +372,13 @@ class UndoSteps:
                 )
             wanted = _with_moves(whole, wanted)
             tasks = [task for task in (task.only(wanted) for task in tasks) if task.files]
-            # an applied step stays applied; if some of a step was taken back before, this takes back more of it
+            # an applied step stays applied; if some of a step was undone before, this undoes more of it
             recorded = {task.unit.name for task in tasks if task.unit.state in TAKEN_BACK}
             root = step_id if recorded else None
             outcome = self._carry_out(
                 "revert", step.begun.session_id, tasks, options, call, recorded=recorded, root=root
             ).outcome
-            # files that were taken back before stay as they are
+            # files that were undone before stay as they are
             reported = {file.path for file in outcome.files}
             rest = [FileOutcome(path, "unchanged") for path in wanted & changed - reported]
             return attrs.evolve(outcome, files=tuple(sorted([*outcome.files, *rest], key=lambda file: file.path)))
@@ -417,7 +386,7 @@ class UndoSteps:
     # -- texts
 
     def _change(self, step: Step, path: RelPath, call: Call) -> Delta:
-        """Finds what a step and its parts changed in a file, as one change."""
+        """Returns what a step and its parts changed in a file, as one change."""
         change = self._step_changes.net(step, call).get(path)
         if change is None:
             raise InvalidParams(
@@ -426,7 +395,7 @@ class UndoSteps:
         return change
 
     def _sides(self, change: Delta) -> tuple[bytes, bytes] | None:
-        """Reads a file before and after a change; None where either is binary, or only one of them is a symlink."""
+        """Reads a file before and after a change; None if either is binary, or only one of them is a symlink."""
         if len({side.mode == SYMLINK for side in (change.old, change.new) if side is not None}) > 1:
             return None
         old, new = (b"" if side is None else self._store.read_blob(side.oid) for side in (change.old, change.new))
@@ -447,12 +416,12 @@ class UndoSteps:
         message_id: str | None = None,
         part_id: str | None = None,
     ) -> UndoResult:
-        """Takes back, or does again, what some tasks name, in that order; the caller has the right to write.
+        """Undoes or redoes some tasks, in that order; the caller holds the write lock.
 
-        The timeline records of it what has one of the names `recorded`; None for all.
+        The timeline records the units whose ids are in `recorded`; None for all.
         """
         writer = self._writer
-        # if no task changes anything, nothing is recorded: there is nothing to do again
+        # if no task changes anything, nothing is recorded: there is nothing to redo
         tasks = tasks if any(task.is_change for task in tasks) else ()
         names = dict.fromkeys(task.unit.name for task in tasks)
         if recorded is not None:
@@ -489,13 +458,13 @@ def _named_by(session_id: SessionId | None) -> dict[str, SessionId]:
 
 
 def _common(tasks: Iterable[UndoTask]) -> SessionId | None:
-    """The session that all tasks are about; None if there are several, or none."""
+    """The session that all tasks belong to; None if there are several, or none."""
     sessions = {task.unit.session_id for task in tasks}
     return sessions.pop() if len(sessions) == 1 else None
 
 
 def _with_moves(tasks: Iterable[UndoTask], wanted: set[RelPath]) -> set[RelPath]:
-    """Adds to the names of files the other names of those that were moved."""
+    """Adds the other names of moved files to the names of files."""
     for task in tasks:
         wanted = wanted.union(*(pair for pair in task.renames.items() if wanted & set(pair)))
     return wanted
