@@ -352,3 +352,23 @@ def test_many_pending_lines_are_cut_between_hunks(monkeypatch: pytest.MonkeyPatc
     lines = lines_of_pending(shown_file, loaded([], session("S", 0)))
     assert [line.text for line in lines if line.kind == "hunk"] == [f"hunk {n} of 9, by claude" for n in (1, 2)]
     assert lines[-1].text == "… and 7 more hunks: keep or undo some of these first"
+
+
+async def test_folders_of_pending_files(client: Client, project: str) -> None:
+    take(client, project, {"src/a/one.txt": b"1\n", "src/a/two.txt": b"2\n", "src/b.txt": b"b\n", "z.txt": b"z\n"})
+    async with shown(project) as history:
+        view = await history.review()
+        await view.until(lambda: len(view.rows) == 7, "the tree")
+        assert view.rows[1:] == [
+            "▾ src/ 3 files +3 -0", "  ▾ a/ 2 files +2 -0", "    A one.txt +1 -0  claude",
+            "    A two.txt +1 -0  claude", "  A b.txt +1 -0  claude", "A z.txt +1 -0  claude",
+        ]  # fmt: skip
+        assert view.at == view.rows[3]
+        await view.press("left")
+        assert view.at == view.rows[2]
+        await view.press("left")
+        await view.until(lambda: len(view.rows) == 5, "the folded folder")
+        await view.press("y")
+        await view.answer("y", "Keep 2 files in src/a/?")
+        await view.until(lambda: len(view.rows) == 4, "what is left")
+        assert pending(client) == ["src/b.txt", "z.txt"]

@@ -218,16 +218,18 @@ async def test_a_conflict_is_shown_and_settled(client: Client, project: str) -> 
         await view.select("both")
         await view.press("u")
         await view.until(lambda: "conflict basket.py  changed since" in view.question, "the conflict")
-        assert "y leaves them as they are, and does the rest" in view.question
-        await view.press("y")
+        await view.press("question_mark")
+        assert "o - overwrite it" in view.question
+        # y does not answer for a file in conflict
+        await view.press("y", "s")
+        # the other file was not asked about: the plan as a whole is shown
+        await view.answer("y", "y goes on")
         await view.until(lambda: any("partly undone both" in row for row in view.rows), "the state")
         assert (read(project, "basket.py"), read(project, "new.txt")) == (mine, None)
         assert view.message == "1 file changed. Left as it is: basket.py (changed since)."
         await view.press("u")
-        await view.answer("o", "o shows what overwriting them would take away")
-        await view.until(lambda: "What others wrote since into the same lines goes" in view.question, "the second plan")
-        assert read(project, "basket.py") == mine
-        await view.press("y")
+        # nothing else would change, so nothing else is asked
+        await view.answer("o", "(1/1) basket.py is in conflict")
         await view.until(lambda: any("○" in row for row in view.rows), "the state")
         assert read(project, "basket.py") == OLD
 
@@ -411,3 +413,78 @@ async def test_a_large_diff_is_cut(client: Client, project: str, monkeypatch: py
         assert len(view.diff) == 51
         # what is not shown is not asked for
         assert asked.count("step/hunks") == 3
+
+
+async def test_files_in_conflict_are_decided_one_by_one(client: Client, project: str) -> None:
+    names = ["1.txt", "2.txt", "3.txt", "4.txt"]
+    take(client, project, dict.fromkeys(names, b"theirs\n"), description="four")
+    put(project, dict.fromkeys(names, b"mine\n"))
+    async with shown(project) as view:
+        await view.select("four")
+        await view.press("u")
+        await view.until(lambda: "(1/4) 1.txt is in conflict" in view.question, "the first question")
+        await view.press("o", "k")
+        assert "(3/4) 3.txt" in view.question
+        await view.press("n", "u")
+        await view.until(lambda: "(1/4)" in view.question, "the first question again")
+        assert [read(project, name) for name in names] == [b"mine\n"] * 4
+        await view.press("o", "k", "S")
+        await view.until(lambda: view.messages, "the outcome")
+        assert [read(project, name) for name in names] == [None, *[b"mine\n"] * 3]
+        assert view.question == ""
+
+
+async def test_a_decision_about_an_older_file_is_shown_first(client: Client, project: str) -> None:
+    take(client, project, {"basket.py": NEW}, description="mine too")
+    put(project, {"basket.py": numbered(40, l3=b"mine", l30=b"thirty")})
+    async with shown(project) as view:
+        await view.select("mine too")
+        await view.press("u")
+        await view.until(lambda: "(1/1) basket.py is in conflict" in view.question, "the conflict")
+        newer = numbered(40, l3=b"mine", l30=b"newer")
+        put(project, {"basket.py": newer})
+        await view.press("o")
+        await view.until(lambda: "Something changed meanwhile" in view.question, "the new plan")
+        assert read(project, "basket.py") == newer
+        await view.press("o")
+        await view.until(lambda: view.messages, "the outcome")
+        assert read(project, "basket.py") == OLD
+
+
+async def test_a_plan_that_changes_nothing_asks_nothing(client: Client, project: str) -> None:
+    take(client, project, {"basket.py": NEW}, description="gone")
+    put(project, {"basket.py": OLD})
+    async with shown(project) as view:
+        await view.select("gone")
+        await view.press("u")
+        await view.until(lambda: view.messages, "the outcome")
+        assert view.question == ""
+        assert view.message.startswith("No file was changed.")
+        assert read(project, "basket.py") == OLD
+
+
+async def test_prompts_wrap_names_keep_their_end_and_panes_resize(client: Client, project: str) -> None:
+    client.session_start("S", agent="claude")
+    words = " ".join(f"word{number}" for number in range(40))
+    client.session_message("S", "M", text=words)
+    name = f"{'deep/' * 12}basket_of_everything.py"
+    take(client, project, {name: b"x\n"}, description="deep", message_id="M")
+    async with shown(project, (110, 24)) as view:
+        await view.select("word0")
+        await view.until(lambda: any("word39" in line for line in view.diff), "the prompt")
+        assert [line for line in view.diff if "word" in line] != [words]
+        assert " ".join(" ".join(line for line in view.diff if line.startswith("word")).split()) == words
+        assert all(len(line) < view.app.diff.size.width for line in view.diff if "word" in line)
+        # the step is below its prompt, and the prompt folds
+        await view.press("left")
+        assert not any("deep" in row for row in view.rows)
+        await view.press("right", "j", "enter")
+        await view.until(lambda: any("basket_of_everything.py +1" in line for line in view.screen()), "the name's end")
+        assert any("…" in line and "basket_of_everything.py +1" in line for line in view.screen())
+        width = view.app.rows.size.width
+        await view.press("greater_than_sign")
+        await view.until(lambda: view.app.rows.size.width == width + 4, "the wider pane")
+        await view.pilot.mouse_down("Divider")
+        await view.pilot.hover("Divider", offset=(-6, 3))
+        await view.pilot.mouse_up("Divider")
+        await view.until(lambda: view.app.rows.size.width < width + 4, "the narrower pane")

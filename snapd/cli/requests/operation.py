@@ -76,12 +76,13 @@ def operate(
     plan: Any = {"plan": agreed, "files": []} if agreed else ask(found, method, dry_run)
     decisions: dict[str, str] = {}
     while True:
-        if undecided := _undecided(options, plan, decisions):
-            answers = decide(Painter(options, sys.stderr), _questions(options, plan, undecided))
+        can_decide = options.on_conflict is None and sys.stdin.isatty()
+        if can_decide and (rows := undecided(plan, decisions)):
+            answers = decide(Painter(options, sys.stderr), _questions(options, plan, rows))
             if answers is None:
                 return declined(options)
-            decisions |= zip(map(file_of, undecided), answers, strict=True)
-            params["decisions"] = {file: answer for file, answer in decisions.items() if answer != "skip"} or None
+            decisions |= zip(map(file_of, rows), answers, strict=True)
+            params["decisions"] = decisions_param(decisions)
             dry_run["decisions"] = params["decisions"]
             plan = ask(found, method, dry_run)
             continue
@@ -95,10 +96,13 @@ def operate(
             print("snapd: something changed meanwhile, so this is what would be done now:", file=sys.stderr)
 
 
-def _undecided(options: argparse.Namespace, plan: dict[str, Any], decisions: dict[str, str]) -> list[dict[str, Any]]:
-    """Returns the files in conflict that the user at the terminal can decide about, and has not."""
-    if options.on_conflict is not None or not sys.stdin.isatty():
-        return []
+def decisions_param(decisions: dict[str, str]) -> dict[str, str] | None:
+    """Returns the `decisions` of a request: a file that is skipped stays in conflict."""
+    return {file: answer for file, answer in decisions.items() if answer != "skip"} or None
+
+
+def undecided(plan: dict[str, Any], decisions: dict[str, str]) -> list[dict[str, Any]]:
+    """Returns the files in conflict that the user has not decided about."""
     return [row for row in plan["files"] if row["outcome"] == "conflict" and file_of(row) not in decisions]
 
 

@@ -25,7 +25,7 @@ a - {verb} this hunk and all later ones in the file
 d - leave this hunk and all later ones in the file
 ? - show this help
 """
-_CONFLICT_HELP = """\
+CONFLICT_HELP = """\
 o - overwrite it, with what changed since; a snapshot keeps the file as it is now
 k - keep it as it is, and count it as done
 s - skip it: it stays as it is and in conflict, and you can try again
@@ -33,7 +33,7 @@ O, K, S - the same for this file and all later ones
 q - stop, and change nothing
 ? - show this help
 """
-_DECISIONS = {"o": "overwrite", "k": "keep", "s": "skip"}
+DECISIONS = {"o": "overwrite", "k": "keep", "s": "skip"}
 
 
 def confirmed(
@@ -136,7 +136,7 @@ def decide(painter: Painter, conflicts: Sequence[tuple[str, Iterable[str]]]) -> 
         print(*lines, sep="\n", file=sys.stderr)
         question = f"({at + 1}/{len(conflicts)}) {name} is in conflict: overwrite, keep or skip it [o,k,s,q,?]? "
         answer = ""
-        while answer not in _DECISIONS:
+        while answer not in DECISIONS:
             print(painter.paint(question, "cyan"), end="", file=sys.stderr, flush=True)
             check_asked()
             line = sys.stdin.readline()
@@ -144,11 +144,11 @@ def decide(painter: Painter, conflicts: Sequence[tuple[str, Iterable[str]]]) -> 
             if not line or answer in ("q", "Q"):
                 return None
             if answer in ("O", "K", "S"):
-                return [*decisions, *[_DECISIONS[answer.lower()]] * (len(conflicts) - at)]
-            answer = answer[:1] if answer in _DECISIONS.values() else answer
-            if answer not in _DECISIONS:
-                print(painter.paint(_CONFLICT_HELP, "dim"), end="", file=sys.stderr)
-        decisions.append(_DECISIONS[answer])
+                return [*decisions, *[DECISIONS[answer.lower()]] * (len(conflicts) - at)]
+            answer = answer[:1] if answer in DECISIONS.values() else answer
+            if answer not in DECISIONS:
+                print(painter.paint(CONFLICT_HELP, "dim"), end="", file=sys.stderr)
+        decisions.append(DECISIONS[answer])
     return decisions
 
 

@@ -68,6 +68,18 @@ def fit_name(name: str, room: int) -> str:
     return f"…{name}" if room > 0 else ""
 
 
+def fit_middle(text: str, room: int) -> str:
+    """Cuts the middle of a text that is wider than so many columns; a path keeps the name of its file if that fits."""
+    if columns(text) <= room:
+        return text
+    head, most = text, (room - 1) // 3
+    if "/" in text and " " not in text.strip():
+        most = min(most, room - 1 - columns(text[text.rindex("/") :]))
+    while head and columns(head) > most:
+        head = head[:-1]
+    return f"{head}{fit_name(text, room - columns(head))}"
+
+
 def fit_title(row: dict[str, Any], room: int) -> str:
     """Fits the name of a changed file into so many columns; both names of a moved one share them."""
     name = printable(row["file"])

@@ -71,7 +71,7 @@ def changed(files: Sequence[dict[str, Any]]) -> str:
         (row,) = files
         counts = "binary" if row["binary"] else f"+{row['additions']} -{row['deletions']}"
         return f"{file_title(row)} {counts}"
-    folder = _common_folder([row["file"] for row in files])
+    folder = common_folder([row["file"] for row in files])
     return f"{len(files)} files in {printable(folder)}/" if folder else f"{len(files)} files"
 
 
@@ -81,7 +81,8 @@ def file_title(row: dict[str, Any]) -> str:
     return f"{printable(row['renamedFrom'])} → {name}" if "renamedFrom" in row else name
 
 
-def _common_folder(names: list[str]) -> str:
+def common_folder(names: list[str]) -> str:
+    """The innermost folder that all files are in; empty if they share none."""
     folders = [name.split("/")[:-1] for name in names]
     common = []
     for parts in zip(*folders, strict=False):

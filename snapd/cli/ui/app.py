@@ -15,6 +15,8 @@ from textual.containers import Horizontal
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
+from snapd.cli.requests.names import file_of
+from snapd.cli.requests.operation import undecided
 from snapd.cli.terminal.output import printable
 from snapd.model.errors import IoError, PlanChanged, SnapdError
 
@@ -23,7 +25,7 @@ from .contents import Line, lines_of
 from .dialogs import HISTORY_HELP, Dialog, Help, Question
 from .diff_pane import DiffPane
 from .history import ON_A_PAGE, History, count_pending, fetch, fetch_new, fetch_overview
-from .panes import HistoryPane
+from .panes import Divider, HistoryPane
 from .review_screen import ReviewScreen
 from .rows import Rows
 
@@ -35,9 +37,10 @@ if TYPE_CHECKING:
 
     from .history import Overview, Page
     from .link import Link
-    from .operations import OnConflict, Operation
+    from .operations import Operation
     from .outline import Row
 
+_CHANGED = "Something changed meanwhile: this is what would be done now."
 _CONNECTED = "connected"
 _CONNECTING = "the daemon has ended, connecting again ..."
 _NO_DAEMON = "no daemon, trying on; q leaves"
@@ -65,8 +68,8 @@ class TerminalView(App[None]):
     TITLE = "snapd"
     ENABLE_COMMAND_PALETTE = False
     CSS = """
-    #history { width: 2fr; min-width: 28; max-width: 70; }
-    #diff { width: 3fr; border-left: solid $primary 40%; }
+    #history { width: 2fr; min-width: 20; max-width: 80%; }
+    #diff { width: 3fr; }
     #status { height: 1; background: $panel; padding: 0 1; }
     Toast { max-width: 95%; padding: 0 1; }
     #filter { display: none; height: 1; border: none; padding: 0 1; }
@@ -81,6 +84,7 @@ class TerminalView(App[None]):
         Binding("slash", "filter", "filter"),
         Binding("question_mark", "help", "help"),
         Binding("q", "quit", "quit"),
+        *Divider.KEYS,
         Binding("escape", "show_all", "show all", show=False),
     ]
 
@@ -107,6 +111,7 @@ class TerminalView(App[None]):
         """Two panes, and below them what is said and what can be typed."""
         with Horizontal():
             yield self.rows
+            yield Divider(self.rows)
             yield self.diff
         yield self._field
         yield self._status
@@ -384,35 +389,60 @@ class TerminalView(App[None]):
         except SnapdError as error:
             self.say(error)
             return
-        self._plan(operation, "merge")
+        self._plan(operation, {})
 
-    def _plan(self, operation: Operation, on_conflict: OnConflict) -> None:
+    def _plan(self, operation: Operation, decisions: dict[str, str]) -> None:
         """Asks the daemon for the plan, then the user about it."""
-        ask = partial(self._ask, operation, on_conflict)
-        self.work(lambda: self._link.ask(operation.method, operation.plan(on_conflict)), ask)
 
-    def _ask(self, operation: Operation, on_conflict: OnConflict, plan: dict[str, Any]) -> None:
-        def answered(answer: str | None) -> None:
-            if answer == "overwrite":
-                self._plan(operation, "overwrite")
-            elif answer == "go on":
-                self._carry_out(operation, on_conflict, plan)
+        def work() -> tuple[dict[str, Any], str]:
+            plan: dict[str, Any] = self._link.ask(operation.method, operation.plan(decisions))
+            return plan, self._contents(operation, decisions, plan)
 
-        if not isinstance(self.screen, Dialog):
-            self.push_screen(Question(operation, plan, on_conflict), answered)
+        self.work(work, lambda planned: self._ask(operation, decisions, *planned))
 
-    def _carry_out(self, operation: Operation, on_conflict: OnConflict, plan: dict[str, Any]) -> None:
-        def work() -> dict[str, Any]:
+    def _contents(self, operation: Operation, decisions: dict[str, str], plan: dict[str, Any]) -> str:
+        """Names what files in conflict have in them now: a plan does so only for files that it changes."""
+        conflicts = dict.fromkeys(map(file_of, undecided(plan, decisions)), "overwrite")
+        if not conflicts:
+            return ""
+        return str(self._link.ask(operation.method, operation.plan({**decisions, **conflicts}))["plan"])
+
+    def _ask(self, operation: Operation, decisions: dict[str, str], plan: dict[str, Any], contents: str) -> None:
+        def answered(answer: dict[str, str] | bool | None) -> None:
+            if isinstance(answer, dict):
+                self.work(partial(decide, answer), lambda planned: decided({**decisions, **answer}, *planned))
+            elif answer:
+                self._carry_out(operation, decisions, plan)
+
+        def decide(answers: dict[str, str]) -> tuple[dict[str, Any], bool]:
+            new: dict[str, Any] = self._link.ask(operation.method, operation.plan({**decisions, **answers}))
+            return new, self._contents(operation, decisions, plan) == contents
+
+        def decided(all_decisions: dict[str, str], new: dict[str, Any], is_same: bool) -> None:
+            if not is_same:
+                self._plan(attrs.evolve(operation, note=_CHANGED), decisions)
+            elif operations.is_as_decided(new, all_decisions):
+                # they have seen all that it changes
+                self._carry_out(operation, all_decisions, new)
+            else:
+                self._ask(operation, all_decisions, new, "")
+
+        if not (operation.note or operations.has_changes(plan) or undecided(plan, decisions)):
+            self._carry_out(operation, decisions, plan)
+        elif not isinstance(self.screen, Dialog):
+            self.push_screen(Question(operation, plan, decisions), answered)
+
+    def _carry_out(self, operation: Operation, decisions: dict[str, str], plan: dict[str, Any]) -> None:
+        def work() -> dict[str, Any] | None:
             try:
-                found: dict[str, Any] = self._link.ask(operation.method, operation.carry_out(on_conflict, plan))
-                return found
-            except PlanChanged as error:
-                return {"changed": error.data["outcome"]}
+                outcome: dict[str, Any] = self._link.ask(operation.method, operation.carry_out(decisions, plan))
+                return outcome
+            except PlanChanged:
+                return None
 
-        def done(outcome: dict[str, Any]) -> None:
-            if "changed" in outcome:
-                again = attrs.evolve(operation, note="Something changed meanwhile: this is what would be done now.")
-                self._ask(again, on_conflict, outcome["changed"])
+        def done(outcome: dict[str, Any] | None) -> None:
+            if outcome is None:
+                self._plan(attrs.evolve(operation, note=_CHANGED), decisions)
                 return
             self.diff.choose_nothing()
             conflict = operations.has_conflicts(outcome)
@@ -422,6 +452,10 @@ class TerminalView(App[None]):
         self.work(work, done)
 
     # -- other keys
+
+    def action_widen(self, columns: int) -> None:
+        """Moves the divider of the screen."""
+        self.screen.query_one(Divider).widen(columns)
 
     def action_review(self) -> None:
         """Shows what is pending."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .history import Ask, History, Pending
     from .outline import Row
 
-LineKind = Literal["note", "file", "hunk", "added", "deleted", "context"]
+LineKind = Literal["text", "note", "file", "hunk", "added", "deleted", "context"]
 
 MOST_LINES = 20_000
 """Lines that are shown of one row."""
@@ -34,7 +34,7 @@ class Line:
     """A line of the diff.
 
     Attributes:
-        kind: what it is.
+        kind: what it is; "text" is wrapped.
         text: without anything that a terminal would obey.
         file: its file, as requests name it, if it belongs to one.
         hunk: the index of the hunk of a step that it belongs to, if it does.
@@ -88,9 +88,9 @@ def _heading(entry: dict[str, Any]) -> list[Line]:
     step = entry.get("step")
     if step is None:
         return [Line("note", sentence(entry))]
-    lines = [Line("note", f"{step['stepId']}  {agent_name(step)}  {title_of(step)}")]
+    lines = [Line("text", f"{step['stepId']}  {agent_name(step)}  {title_of(step)}")]
     if ran := command_of(step):
-        lines.append(Line("note", ran))
+        lines.append(Line("text", ran))
     if step["state"] == "open":
         lines.append(Line("note", "This step is open. What changed in the folder since it began, whoever did it:"))
     elif not entry["files"]:
@@ -147,7 +147,8 @@ def _session(ask: Ask, session: dict[str, Any]) -> Iterator[list[Line]]:
 def _turn(ask: Ask, message: dict[str, Any]) -> Iterator[list[Line]]:
     """A prompt, and the sum of what the applied steps of its turn changed."""
     text = message.get("text") or "The text of this prompt is not kept."
-    yield [Line("note", printable(line)) for line in [message["messageId"], "", *text.splitlines(), ""]]
+    yield [Line("note", printable(message["messageId"])), Line("note", "")]
+    yield [*(Line("text", printable(line)) for line in text.splitlines()), Line("note", "")]
     yield from _net(ask, {"sessionId": message["sessionId"], "messageId": message["messageId"]})
 
 

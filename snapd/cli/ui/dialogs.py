@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.text import Text
 from textual.binding import Binding
@@ -11,22 +11,31 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from .operations import has_conflicts, planned, steps_of
+from snapd.cli.requests.names import file_of
+from snapd.cli.requests.operation import undecided
+from snapd.cli.terminal.asking import CONFLICT_HELP, DECISIONS
+from snapd.cli.terminal.output import printable
+
+from .operations import planned, planned_file, steps_of
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from .operations import OnConflict, Operation
-
-Answer = Literal["go on", "overwrite"]
+    from .operations import Operation
 
 _MOST_FILES = 200
 """Files of a plan that are listed."""
+_EXPLANATION = """\
+y - do what is listed below
+n - change nothing
+? - show this help\
+"""
 HISTORY_HELP = """\
 j k ↑ ↓      move
 Enter        fold or unfold; ← → too
 Tab          to the other pane
+< >          move the divider; it can be dragged, too
 n p          next hunk, hunk before
 u            undo the step, the session or the file that is selected
 r            do again what was undone last in the session
@@ -44,10 +53,12 @@ Nothing is changed without a question. A snapshot keeps the files as they were.\
 
 REVIEW_HELP = """\
 j k ↑ ↓      move
+Enter ← →    fold or unfold a folder
 Tab          to the other pane
+< >          move the divider; it can be dragged, too
 n p          next hunk, hunk before, in all files
-y            keep the hunk, the file, or all
-u            undo the hunk, the file, or all
+y            keep the hunk, the file, the folder, or all
+u            undo the hunk, the file, the folder, or all
 Space        choose the hunk, or no longer; then y
              and u are about all that are chosen
 g G          first line, last line
@@ -91,73 +102,97 @@ class Dialog(ModalScreen[T]):
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
 
-class Question(Dialog["Answer | None"]):
-    """Shows what an operation would do, and asks; gives None for no.
+class Question(Dialog["dict[str, str] | bool | None"]):
+    """Shows what an operation would do, and asks; gives True for yes, or what was decided about files in conflict.
 
     Args:
         operation: what is asked about.
         plan: the daemon's answer to it as a dry run.
-        on_conflict: what the plan does with conflicts.
+        decisions: what was decided before.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "go_on", "yes"),
-        Binding("o", "overwrite", "overwrite"),
+        *(Binding(key, f"decide('{decision}', False)", decision) for key, decision in DECISIONS.items()),
+        *(Binding(key.upper(), f"decide('{decision}', True)", show=False) for key, decision in DECISIONS.items()),
+        Binding("question_mark", "explain", "explain"),
         Binding("n,q,escape", "dismiss", "no"),
     ]
 
-    def __init__(self, operation: Operation, plan: dict[str, Any], on_conflict: OnConflict) -> None:
+    def __init__(self, operation: Operation, plan: dict[str, Any], decisions: dict[str, str]) -> None:
         super().__init__()
         self._operation = operation
         self._plan = plan
-        self._has_conflicts = on_conflict == "merge" and has_conflicts(plan)
-        self._overwrites = on_conflict == "overwrite"
+        self._conflicts = undecided(plan, decisions)
+        self._overwrites = "overwrite" in decisions.values()
+        self._answers: list[str] = []
+        self._is_explained = False
 
     def text(self) -> Text:
         """See `Dialog.text`: what is asked first, then the plan, however long it is."""
-        said = Text(self._operation.title, style="bold")
+        text = Text(self._operation.title, style="bold")
+
+        def add(line: str, style: str = "") -> None:
+            text.append(f"\n{line}", style=f"not bold {style}")
+
         if self._operation.note:
-            said.append(f"\n{self._operation.note}", style="yellow")
-        for text, style in self._answers():
-            said.append(f"\n{text}", style=f"not bold {style}")
-        said.append("\n")
+            add(self._operation.note, "yellow")
+        if self._conflicts:
+            row, number = self._conflicts[len(self._answers)], len(self._answers) + 1
+            add(f"({number}/{len(self._conflicts)}) {printable(row['file'])} is in conflict:", "yellow")
+            add("o overwrite   k keep   s skip   n change nothing   ? explain")
+        else:
+            if self._overwrites:
+                add("What others wrote since into the same lines goes, too.", "red")
+            add("A snapshot keeps the files as they are now.", "dim")
+            add("y goes on   n changes nothing   ? explains")
+        if self._is_explained:
+            add(CONFLICT_HELP.rstrip() if self._conflicts else _EXPLANATION, "dim")
+        add("")
         steps = steps_of(self._plan)
         for step in steps if len(steps) > 1 or self._operation.method == "session/redo" else ():
-            said.append(f"\nstep     {step}", style="not bold")
-        lines = planned(self._plan)
+            add(f"step     {step}")
+        # in the order of the questions
+        for at, row in enumerate(self._conflicts[:_MOST_FILES]):
+            answer = self._answers[at] if at < len(self._answers) else ""
+            self._add_line(text, [*planned_file(row), (f"  {answer}", "bold")])
+        asked = {id(row) for row in self._conflicts}
+        lines = planned({**self._plan, "files": [row for row in self._plan["files"] if id(row) not in asked]})
         for line in lines[:_MOST_FILES]:
-            said.append("\n")
-            for text, style in line:
-                said.append(text, style=f"not bold {style}")
-        if not lines:
-            said.append("\nNo file would change.", style="not bold")
-        if len(lines) > _MOST_FILES:
-            said.append(f"\n… and {len(lines) - _MOST_FILES} more files", style="not bold dim")
-        return said
+            self._add_line(text, line)
+        if not lines and not self._conflicts:
+            add("No file would change.")
+        if (left := max(0, len(lines) - _MOST_FILES) + max(0, len(self._conflicts) - _MOST_FILES)) > 0:
+            add(f"… and {left} more files", "dim")
+        return text
 
-    def _answers(self) -> list[tuple[str, str]]:
-        if self._has_conflicts:
-            return [
-                ("Others changed the files in conflict since, in the same lines.", "yellow"),
-                ("y leaves them as they are, and does the rest", ""),
-                ("o shows what overwriting them would take away", ""),
-                ("n changes nothing", ""),
-            ]
-        taken = [("What others wrote since into the same lines goes, too.", "red")] if self._overwrites else []
-        return [
-            *taken,
-            ("A snapshot keeps the files as they are now.", "dim"),
-            ("y goes on   n changes nothing", ""),
-        ]
+    @staticmethod
+    def _add_line(text: Text, spans: list[tuple[str, str]]) -> None:
+        text.append("\n")
+        for part, style in spans:
+            text.append(part, style=f"not bold {style}" if style != "bold" else style)
 
     def action_go_on(self) -> None:
         """Yes."""
-        self.dismiss("go on")
+        if not self._conflicts:
+            self.dismiss(True)
 
-    def action_overwrite(self) -> None:
-        """Asks for the plan that overwrites, where there are conflicts."""
-        if self._has_conflicts:
-            self.dismiss("overwrite")
+    def action_decide(self, decision: str, rest: bool) -> None:
+        """Decides about the file in conflict that is asked about, or about all that are left."""
+        if not self._conflicts:
+            if decision == "keep" and not rest:
+                self.action_scroll(-1)
+            return
+        self._answers += [decision] * (len(self._conflicts) - len(self._answers) if rest else 1)
+        if len(self._answers) < len(self._conflicts):
+            self.query_one(Static).update(self.text())
+        else:
+            self.dismiss(dict(zip(map(file_of, self._conflicts), self._answers, strict=True)))
+
+    def action_explain(self) -> None:
+        """Explains the answers, or no longer."""
+        self._is_explained = not self._is_explained
+        self.query_one(Static).update(self.text())
 
 
 class KeepAll(Dialog["bool | None"]):

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import attrs
 from rich.cells import cell_len
+from rich.text import Text
 from textual.binding import Binding
 from textual.message import Message
 
 from .rows import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from textual.binding import BindingType
 
     from .contents import Line
     from .history import Key
 
-_STYLES = {"note": "dim", "file": "bold", "hunk": "cyan", "added": "green", "deleted": "red", "context": ""}
+_STYLES = {"text": "", "note": "dim", "file": "bold", "hunk": "cyan", "added": "green", "deleted": "red", "context": ""}
 _CHOSEN, _NOT_CHOSEN = ("▌", "bold magenta"), (" ", "")
 
 
@@ -51,6 +55,7 @@ class DiffPane(Rows):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.lines: list[Line] = []
+        self._unwrapped: list[Line] = []
         self.key: Key | None = None
         self.chosen: set[int] = set()
         self.chosen_file: str | None = None
@@ -73,13 +78,30 @@ class DiffPane(Rows):
     def show(self, key: Key, lines: list[Line]) -> None:
         """Shows the diff of a row; of the same row as before, cursor, place and choice stay."""
         top = self.scroll_offset.y
-        self.lines = lines
+        self._unwrapped = lines
+        self.lines = list(self._wrapped(lines))
         if key != self.key:
             self.key, self.cursor, top = key, 0, 0
             self.choose_nothing()
         self.resize()
         self.scroll_to(x=None if top else 0, y=top, animate=False, immediate=True)
         self.keep_cursor_in_view()
+
+    def _wrapped(self, lines: list[Line]) -> Iterator[Line]:
+        # beside the mark of a chosen hunk
+        width = self.size.width - 1
+        for line in lines:
+            if line.kind == "text" and cell_len(line.text) > width > 0:
+                yield from (
+                    attrs.evolve(line, text=part.plain) for part in Text(line.text).wrap(self.app.console, width)
+                )
+            else:
+                yield line
+
+    def on_resize(self) -> None:
+        """Wraps anew."""
+        if self.key is not None and any(line.kind == "text" for line in self._unwrapped):
+            self.show(self.key, self._unwrapped)
 
     @property
     def file(self) -> str | None:

@@ -167,13 +167,9 @@ class Pending:
 
     Attributes:
         files: of `review/list`, ordered by name.
-        additions: lines added, in all files.
-        deletions: lines deleted, in all files.
     """
 
     files: list[dict[str, Any]] = attrs.field(factory=list)
-    additions: int = 0
-    deletions: int = 0
 
 
 def fetch_pending(ask: Ask) -> Pending:
@@ -185,7 +181,7 @@ def fetch_pending(ask: Ask) -> Pending:
         files += page["files"]
         cursor = page.get("nextCursor")
         if cursor is None:
-            return Pending(files, page["additions"], page["deletions"])
+            return Pending(files)
 
 
 def count_pending(ask: Ask) -> int:

@@ -8,7 +8,7 @@ from snapd.cli.terminal.layout import one_line
 from snapd.cli.terminal.naming import agent_name, prompt_of, session_name, short
 from snapd.cli.terminal.output import LETTERS, printable
 from snapd.cli.terminal.times import moment
-from snapd.wire.words import OPERATIONS
+from snapd.wire.words import OPERATIONS, agent_colour
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,12 +55,17 @@ def _said(row: Row, now: datetime) -> Spans:
 def _session(row: Row, now: datetime) -> Spans:
     session = row.shows
     name = session_name(session)
-    spans = [(f"{agent_name(session) or 'session'} ", "bold")]
+    spans = [(f"{agent_name(session) or 'session'} ", f"bold {colour_of(session.get('agent'))}")]
     spans.append((f"{name} " if name else f"{printable(short(session['sessionId']))} ", "" if name else "dim"))
     if "endedAt" not in session:
         spans.append(("open ", "green"))
     steps = session["stepCount"]
     return [*spans, (f"{steps} step{'' if steps == 1 else 's'}  {age(session['startedAt'], now)}", "dim")]
+
+
+def colour_of(agent: str | None) -> str:
+    """The style of an agent's name."""
+    return f"color({agent_colour(agent).terminal})" if agent else ""
 
 
 def _entry(entry: dict[str, Any], now: datetime) -> Spans:
@@ -144,6 +149,14 @@ def agents_of(history: History, owners: Sequence[dict[str, Any]]) -> str:
         owners: of a file or a hunk, as `review/*` gives them.
     """
     return ", ".join(dict.fromkeys(_agent(history, owner) for owner in owners))
+
+
+def agent_spans(history: History, owners: Sequence[dict[str, Any]]) -> Spans:
+    """The same, each in its colour."""
+    colours = {
+        _agent(history, owner): colour_of(history.sessions.get(owner["sessionId"], {}).get("agent")) for owner in owners
+    }
+    return [(f"{', ' if at else '  '}{name}", colour) for at, (name, colour) in enumerate(colours.items())]
 
 
 def steps_behind(history: History, owners: Sequence[dict[str, Any]]) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from snapd.cli.requests.names import file_of
+from snapd.cli.requests.operation import decisions_param, undecided
 from snapd.cli.terminal.naming import short
 from snapd.cli.terminal.output import printable
 from snapd.model.errors import InvalidParams
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from .history import Pending
     from .outline import Row
-
-OnConflict = Literal["merge", "overwrite"]
 
 _WOULD = {
     "restored": ("write", "green"),
@@ -44,7 +43,7 @@ class Operation:
     Attributes:
         title: says what it would do, for the question.
         method: of the request.
-        params: of the request, without `dryRun`, `expect` and `onConflict`.
+        params: of the request, without `dryRun`, `expect`, `onConflict` and `decisions`.
         note: what the user should know besides.
         way_back: says how to reverse it, once it is done.
     """
@@ -55,13 +54,14 @@ class Operation:
     note: str = ""
     way_back: str = ""
 
-    def plan(self, on_conflict: OnConflict) -> dict[str, Any]:
-        """The params that ask what would be done."""
-        return {**self.params, "onConflict": on_conflict, "dryRun": True}
+    def plan(self, decisions: dict[str, str]) -> dict[str, Any]:
+        """The params that ask what would be done, with what the user decided about files in conflict."""
+        decided = decisions_param(decisions)
+        return {**self.params, "onConflict": "merge", **({"decisions": decided} if decided else {}), "dryRun": True}
 
-    def carry_out(self, on_conflict: OnConflict, plan: dict[str, Any]) -> dict[str, Any]:
+    def carry_out(self, decisions: dict[str, str], plan: dict[str, Any]) -> dict[str, Any]:
         """The params that do what a plan says, and nothing else."""
-        return {**self.params, "onConflict": on_conflict, "expect": plan["plan"]}
+        return {**self.plan(decisions), "dryRun": False, "expect": plan["plan"]}
 
 
 def undo(row: Row | None) -> Operation:
@@ -178,6 +178,14 @@ def all_pending(pending: Pending) -> PendingTarget:
     return PendingTarget(f"{name} pending", {"files": list(ids), "expect": ids})
 
 
+def pending_folder(name: str, pending: Pending) -> PendingTarget:
+    """All pending changes of the files in a folder."""
+    return attrs.evolve(
+        all_pending(pending),
+        name=f"{len(pending.files)} file{'' if len(pending.files) == 1 else 's'} in {printable(name)}/",
+    )
+
+
 def pending_file(file: dict[str, Any]) -> PendingTarget:
     """All pending changes of a file, given as `review/list` or `review/file` shows it."""
     was = f", renamed from {printable(file['renamedFrom'])}" if "renamedFrom" in file else ""
@@ -227,13 +235,25 @@ def planned(plan: dict[str, Any]) -> list[list[tuple[str, str]]]:
     """A line for each file of a plan, in parts with their styles; conflicts first. Not if it is as wanted."""
     files = [file for file in plan["files"] if file["outcome"] != "unchanged" or "reason" in file]
     files.sort(key=lambda file: file["outcome"] != "conflict")
-    return [_planned(file) for file in files]
+    return [planned_file(file) for file in files]
 
 
-def _planned(file: dict[str, Any]) -> list[tuple[str, str]]:
+def planned_file(file: dict[str, Any]) -> list[tuple[str, str]]:
+    """What would happen to a file, in parts with their styles."""
     word, style = _WOULD[file["outcome"]]
     reason = f"  {reason_text(file['reason'], file.get('branch'))}" if "reason" in file else ""
     return [(f"{word:<9}", style), (printable(file["file"]), ""), (reason, "dim")]
+
+
+def has_changes(outcome: dict[str, Any]) -> bool:
+    """Whether a plan changes a file."""
+    return any(file["outcome"] in _DONE for file in outcome["files"])
+
+
+def is_as_decided(plan: dict[str, Any], decisions: dict[str, str]) -> bool:
+    """Whether a plan changes only what the user decided to overwrite, and leaves nothing to decide."""
+    changed = [file_of(file) for file in plan["files"] if file["outcome"] in _DONE]
+    return not undecided(plan, decisions) and all(decisions.get(file) == "overwrite" for file in changed)
 
 
 def has_conflicts(outcome: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""The rows on the left: sessions and what happened between them, below them steps, below these files."""
+"""The rows on the left: sessions and what happened between them, below them prompts, steps and files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Row:
         depth: how far it is indented, from 0.
         shows: a session of `session/list`, an entry of `session/history`, or for a file its row in that entry.
         entry: the entry of a message, a step, a user's changes, an operation or a file.
-        below: the entries of a session or between two.
+        below: the entries of a session, of a prompt or between two sessions.
         is_unfolded: whether the rows below it are shown; None if it has none.
     """
 
@@ -64,7 +64,7 @@ def rows_of(history: History, turned: Collection[Key], words: str = "") -> list[
 
     Args:
         history: what is loaded.
-        turned: names of the rows that the user folded or unfolded; else, sessions are unfolded and all others folded.
+        turned: names of the rows that the user folded or unfolded; else, sessions and prompts are unfolded.
         words: only what has this text in it, whatever its case; then all groups are unfolded.
     """
     made = list(_groups(history, turned, words.casefold()))
@@ -128,7 +128,11 @@ def _group(
 ) -> Iterator[Row]:
     """The row of a session, or of what was between two, and those below it."""
     if words and not _has(words, *(str(shows.get(name, "")) for name in ("sessionId", "agent", "name"))):
-        entries = [entry for entry in entries if _is_about(entry, words)]
+        every = entries
+        prompts = {entry["messageId"] for entry in every if entry["kind"] == "message" and _is_about(entry, words)}
+        entries = [entry for entry in entries if _is_about(entry, words) or _message_of(entry) in prompts]
+        parents, kept = {_message_of(entry) for entry in entries} - {None}, set(map(key_of, entries))
+        entries = [entry for entry in every if key_of(entry) in kept or entry.get("messageId") in parents]
         if not entries:
             return
     if not entries and kind == "between":
@@ -137,21 +141,47 @@ def _group(
     unfolded = bool(words) or (key in turned) != (kind == "session") if entries else None
     yield Row(kind, key, 0, shows, None, tuple(entries), unfolded)
     if unfolded:
-        for entry in entries:
-            yield from _entry(entry, turned)
+        yield from _turns(entries, turned, words)
 
 
-def _entry(entry: dict[str, Any], turned: Collection[Key]) -> Iterator[Row]:
+def _message_of(entry: dict[str, Any]) -> str | None:
+    """The prompt that the step of an entry belongs to."""
+    return (entry.get("step") or {}).get("messageId")
+
+
+def _turns(entries: list[dict[str, Any]], turned: Collection[Key], words: str) -> Iterator[Row]:
+    """Each prompt that is loaded with its steps below it; all else stands beside the prompts."""
+    prompts = {entry["messageId"]: entry for entry in entries if entry["kind"] == "message"}
+    steps: dict[str | None, list[dict[str, Any]]] = {}
+    for entry in entries:
+        steps.setdefault(_message_of(entry), []).append(entry)
+    begun: set[str] = set()
+    for entry in entries:
+        message_id = entry["messageId"] if entry["kind"] == "message" else _message_of(entry)
+        if message_id is None or message_id not in prompts:
+            yield from _entry(entry, turned, 1)
+        elif message_id not in begun:
+            begun.add(message_id)
+            prompt, below = prompts[message_id], steps.get(message_id, [])
+            key = key_of(prompt)
+            unfolded = bool(words) or key not in turned if below else None
+            yield Row("message", key, 1, prompt, prompt, tuple(below), unfolded)
+            for step in below if unfolded else ():
+                yield from _entry(step, turned, 2)
+
+
+def _entry(entry: dict[str, Any], turned: Collection[Key], depth: int) -> Iterator[Row]:
     key = key_of(entry)
-    kind: Kind = entry["kind"] if entry["kind"] in ("step", "user", "message") else "operation"
+    kind: Kind = entry["kind"] if entry["kind"] in ("step", "user") else "operation"
     unfolded = key in turned if entry["files"] else None
-    yield Row(kind, key, 1, entry, entry, (), unfolded)
+    yield Row(kind, key, depth, entry, entry, (), unfolded)
     if not unfolded:
         return
     for file in entry["files"][:_MOST_FILES]:
-        yield Row("file", (*key, "file", file.get("uri", file["file"])), 2, file, entry)
+        yield Row("file", (*key, "file", file.get("uri", file["file"])), depth + 1, file, entry)
     if len(entry["files"]) > _MOST_FILES:
-        yield Row("more files", (*key, "more"), 2, {"count": len(entry["files"]) - _MOST_FILES}, entry)
+        count = len(entry["files"]) - _MOST_FILES
+        yield Row("more files", (*key, "more"), depth + 1, {"count": count}, entry)
 
 
 def _is_about(entry: dict[str, Any], words: str) -> bool:

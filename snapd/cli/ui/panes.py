@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import attrs
 from textual.binding import Binding
+from textual.widgets import Static
 
 from snapd.cli.requests.names import file_of
+from snapd.cli.terminal.naming import common_folder
 from snapd.cli.terminal.output import LETTERS, printable
 from snapd.cli.terminal.times import local_now
 
 from .history import Pending
-from .labels import agents_of, counts_of, spans_of
+from .labels import agent_spans, counts_of, spans_of
 from .outline import rows_of
 from .rows import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from textual import events
     from textual.binding import BindingType
 
     from .history import History, Key
     from .outline import Row
+
+
+_NARROWEST = 20
+"""Columns that a pane keeps."""
 
 
 class HistoryPane(Rows):
@@ -92,8 +103,61 @@ class HistoryPane(Rows):
             self._move_to(next(at for at in above if self._rows[at].depth < row.depth))
 
 
+class Divider(Static):
+    """Stands between two panes, and changes the width of the left one; that stays until the view ends.
+
+    Args:
+        left: the pane before it.
+    """
+
+    DEFAULT_CSS = "Divider { width: 1; height: 1fr; border-left: solid $primary 40%; }"
+    KEYS: ClassVar[list[BindingType]] = [
+        Binding("less_than_sign", "widen(-4)", "narrower", show=False),
+        Binding("greater_than_sign", "widen(4)", "wider", show=False),
+    ]
+
+    def __init__(self, left: Rows) -> None:
+        super().__init__()
+        self._left = left
+
+    def widen(self, columns: int) -> None:
+        """Makes the left pane so much wider."""
+        room = self.screen.size.width
+        self._left.styles.width = max(_NARROWEST, min(self._left.size.width + columns, room - _NARROWEST))
+
+    def on_mouse_down(self) -> None:
+        """Begins to follow the mouse."""
+        self.capture_mouse()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Goes to where the mouse is."""
+        if self.app.mouse_captured is self:
+            self.widen(event.screen_x - self.region.x)
+
+    def on_mouse_up(self) -> None:
+        """Stays where it is."""
+        self.release_mouse()
+
+
+@attrs.frozen
+class PendingRow:
+    """A row of what is pending: all of it, a folder or a file.
+
+    Attributes:
+        name: of the file or the folder as they are shown, the latter without its parent; empty for all.
+        depth: how far it is indented, from 0.
+        files: the file, or those below.
+        folder: the whole name of the folder; empty for all, None for a file.
+    """
+
+    name: str
+    depth: int
+    files: tuple[dict[str, Any], ...]
+    folder: str | None = None
+
+
 class PendingPane(Rows):
-    """Shows a row for all that is pending, and below it one for each file; the cursor stays on its file.
+    """Shows a row for all that is pending, below it folders and files as a tree; the cursor stays on its file.
 
     Attributes:
         pending: what is shown.
@@ -103,30 +167,69 @@ class PendingPane(Rows):
         history: knows the agents.
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "turn", "unfold", show=False),
+        Binding("right,l", "unfold(True)", "unfold", show=False),
+        Binding("left", "unfold(False)", "fold", show=False),
+    ]
+
     def __init__(self, name: str, history: History) -> None:
         super().__init__(name)
         self.pending = Pending()
         self._history = history
         self._is_loaded = False
+        self._folded: set[str] = set()
+        self._rows = [PendingRow("", 0, (), "")]
 
     @property
     def count(self) -> int:
         """See `Rows.count`."""
-        return 1 + len(self.pending.files)
+        return len(self._rows)
 
     @property
     def selected(self) -> dict[str, Any] | None:
-        """The file that the cursor is on; None for all of them."""
-        return self.pending.files[self.cursor - 1] if self.cursor else None
+        """The file that the cursor is on; None for a folder or all of them."""
+        row = self._rows[self.cursor]
+        return row.files[0] if row.folder is None else None
+
+    @property
+    def folder(self) -> str:
+        """The folder that the cursor is on; empty for all of them."""
+        return self._rows[self.cursor].folder or ""
+
+    @property
+    def covered(self) -> Pending:
+        """The files that the row of the cursor is about."""
+        return Pending(list(self._rows[self.cursor].files))
 
     def spans(self, at: int) -> list[tuple[str, str]]:
         """See `Rows.spans`."""
+        row = self._rows[at]
         if at == 0:
             return [("all ", "bold"), *_totals(self.pending)]
-        file = self.pending.files[at - 1]
+        if row.folder is not None:
+            fold = "▸ " if row.folder in self._folded else "▾ "
+            name = [("  " * row.depth + fold, "dim"), (f"{printable(row.name)}/ ", "bold")]
+            return [*name, *_totals(Pending(list(row.files)))]
+        file = row.files[0]
         letter, style = LETTERS[file["status"]]
-        name = [(letter, style), (f" {printable(file['file'])} ", ""), *counts_of(file)]
-        return [*name, (f"  {agents_of(self._history, file['owners'])}", "dim")]
+        name = [("  " * row.depth, ""), (letter, style), (f" {printable(row.name)} ", ""), *counts_of(file)]
+        return [*name, *agent_spans(self._history, file["owners"])]
+
+    def action_turn(self) -> None:
+        """Folds or unfolds the folder of the cursor."""
+        if self.folder:
+            self._folded ^= {self.folder}
+            self.update_rows(self.pending)
+
+    def action_unfold(self, unfolded: bool) -> None:
+        """Unfolds the folder of the cursor; or folds it, or goes to the one that the row is below."""
+        row = self._rows[self.cursor]
+        if row.folder and (row.folder in self._folded) == unfolded:
+            self.action_turn()
+        elif not unfolded and self.cursor:
+            above = range(self.cursor - 1, 0, -1)
+            self._move_to(next((at for at in above if self._rows[at].depth < row.depth), 0))
 
     def update_rows(self, pending: Pending) -> None:
         """Shows what is pending now.
@@ -134,16 +237,18 @@ class PendingPane(Rows):
         If the file of the cursor is pending no more, the cursor goes to the next one that still is, so that whoever
         reviews goes on.
         """
-        before, top = self.pending.files, self.scroll_offset.y
-        order = [*before[self.cursor - 1 :], *before[: self.cursor - 1][::-1]] if self.cursor else []
+        before, top, was = self._rows, self.scroll_offset.y, self.cursor
+        order = [*before[was:], *before[:was][::-1]] if was else []
         self.pending = pending
-        places = {file_of(file): at for at, file in enumerate(pending.files, 1)}
-        was = self.cursor
+        rows = sorted(pending.files, key=lambda file: str(file["file"]).split("/"))
+        self._rows = [PendingRow("", 0, tuple(rows), ""), *_tree(rows, "", 0, self._folded)]
+        places = {_place(row): at for at, row in enumerate(self._rows)}
         if not self._is_loaded:
-            self.cursor = min(1, len(pending.files))
+            self.cursor = next((at for at, row in enumerate(self._rows) if row.folder is None), 0)
             self._is_loaded = True
-        elif self.cursor:
-            self.cursor = next((places[file_of(file)] for file in order if file_of(file) in places), 0)
+        elif was:
+            # of a folder that has gone, the next file
+            self.cursor = next((places[_place(row)] for row in order if _place(row) in places), 0)
         self.resize()
         if top and was >= top:
             # the cursor stays on its line of the screen
@@ -152,11 +257,35 @@ class PendingPane(Rows):
 
     def move_by_file(self, direction: int) -> bool:
         """Moves the cursor to the next file, or the one before; gives whether there is one."""
-        to = self.cursor + direction
-        if not 1 <= to < self.count:
+        places = range(self.cursor + direction, self.count if direction > 0 else 0, direction)
+        to = next((at for at in places if self._rows[at].folder is None), None)
+        if to is None:
             return False
-        self.action_move(direction)
+        self._move_to(to)
         return True
+
+
+def _place(row: PendingRow) -> tuple[str, str]:
+    return ("file", file_of(row.files[0])) if row.folder is None else ("folder", row.folder)
+
+
+def _tree(files: Sequence[dict[str, Any]], parent: str, depth: int, folded: Collection[str]) -> Iterator[PendingRow]:
+    """The rows of sorted files in a folder; folders with nothing but a folder in them are one row."""
+    start = len(parent) + 1 if parent else 0
+
+    def child(file: dict[str, Any]) -> str:
+        name, slash, _ = str(file["file"])[start:].partition("/")
+        return name + slash
+
+    for name, group in groupby(files, child):
+        below = tuple(group)
+        if not name.endswith("/"):
+            yield PendingRow(name, depth, below)
+            continue
+        folder = common_folder([str(file["file"]) for file in below])
+        yield PendingRow(folder[start:], depth, below, folder)
+        if folder not in folded:
+            yield from _tree(below, folder, depth + 1, folded)
 
 
 def _totals(pending: Pending) -> list[tuple[str, str]]:
@@ -164,4 +293,5 @@ def _totals(pending: Pending) -> list[tuple[str, str]]:
     if not count:
         return [("nothing is pending", "dim")]
     files = "1 file" if count == 1 else f"{count} files"
-    return [(f"{files} ", ""), (f"+{pending.additions}", "green"), (" ", ""), (f"-{pending.deletions}", "red")]
+    added, deleted = (sum(file[name] for file in pending.files) for name in ("additions", "deletions"))
+    return [(f"{files} ", ""), (f"+{added}", "green"), (" ", ""), (f"-{deleted}", "red")]

@@ -19,7 +19,7 @@ from .contents import lines_of_all, lines_of_pending
 from .dialogs import REVIEW_HELP, Help, KeepAll
 from .diff_pane import DiffPane
 from .history import fetch_pending
-from .panes import PendingPane
+from .panes import Divider, PendingPane
 from .rows import Rows
 
 if TYPE_CHECKING:
@@ -71,11 +71,12 @@ class ReviewScreen(ModalScreen[None]):
     DEFAULT_CSS = """
     ReviewScreen { background: $background; }
     ReviewScreen #panes { layout: horizontal; }
-    ReviewScreen #pending { width: 2fr; min-width: 28; max-width: 70; }
-    ReviewScreen #changes { width: 3fr; border-left: solid $primary 40%; }
+    ReviewScreen #pending { width: 2fr; min-width: 20; max-width: 80%; }
+    ReviewScreen #changes { width: 3fr; }
     ReviewScreen.-narrow #panes { layout: vertical; }
-    ReviewScreen.-narrow #pending { width: 1fr; max-width: 100%; height: auto; max-height: 34%; }
-    ReviewScreen.-narrow #changes { width: 1fr; height: 1fr; border-left: none; border-top: solid $primary 40%; }
+    ReviewScreen.-narrow #pending { min-width: 100%; max-width: 100%; height: auto; max-height: 34%; }
+    ReviewScreen.-narrow Divider { display: none; }
+    ReviewScreen.-narrow #changes { width: 1fr; height: 1fr; border-top: solid $primary 40%; }
     ReviewScreen #review-status { height: 1; background: $panel; padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -85,6 +86,7 @@ class ReviewScreen(ModalScreen[None]):
         Binding("N,p", "next_hunk(-1)", "hunk before", show=False),
         Binding("space", "choose_hunk", "choose hunk"),
         Binding("v", "back", "history"),
+        *Divider.KEYS,
         Binding("escape", "back", "history", show=False),
         Binding("question_mark", "help", "help"),
         Binding("q", "app.quit", "quit"),
@@ -111,6 +113,7 @@ class ReviewScreen(ModalScreen[None]):
         """Two panes, and below them what is said."""
         with Container(id="panes"):
             yield self.files
+            yield Divider(self.files)
             yield self.changes
         yield self._status
         yield Footer()
@@ -168,7 +171,8 @@ class ReviewScreen(ModalScreen[None]):
         file = self.files.selected
         if file is None:
             self._shown = self._asked = None
-            self.changes.show(_ALL, lines_of_all(self.files.pending, self._history))
+            shown = (*_ALL, self.files.folder)
+            self.changes.show(shown, lines_of_all(self.files.covered, self._history))
             return
         name = file_of(file)
         if self.changes.key != ("file", name):
@@ -282,13 +286,18 @@ class ReviewScreen(ModalScreen[None]):
         """
         file, changes = self.files.selected, self.changes
         if file is None:
-            return operations.all_pending(self.files.pending)
+            folder, covered = self.files.folder, self.files.covered
+            return operations.pending_folder(folder, covered) if folder else operations.all_pending(covered)
         if not changes.has_focus:
             return operations.pending_file(self._shown or file)
         if self._shown is None:
             raise InvalidParams("the changes of this file are not shown yet", hint="try again in a moment")
         hunks = changes.chosen or (set() if changes.hunk is None else {changes.hunk})
         return operations.pending_hunks(self._shown, hunks) if hunks else operations.pending_file(self._shown)
+
+    def action_widen(self, columns: int) -> None:
+        """Moves the divider."""
+        self.query_one(Divider).widen(columns)
 
     def action_back(self) -> None:
         """Goes back to the history."""

@@ -13,6 +13,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from snapd.cli.terminal.layout import columns, fit_middle
+
 if TYPE_CHECKING:
     from textual import events
     from textual.binding import BindingType
@@ -20,6 +22,22 @@ if TYPE_CHECKING:
 _AT_CURSOR = Style(reverse=True)
 _AT_CURSOR_ELSEWHERE = Style(bold=True, bgcolor="grey27")
 """The line of the cursor where the keys go to another pane."""
+_SHORTEST = 8
+"""Columns that a part of a line keeps."""
+
+
+def fitted(spans: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """The parts of a line in so many columns: the longest ones lose their middle."""
+    spans = list(spans)
+    widths = [columns(text) for text, _ in spans]
+    while (over := sum(widths) - width) > 0 and max(widths) > _SHORTEST:
+        at = widths.index(max(widths))
+        # no shorter than the next one, which then loses as much
+        room = max(_SHORTEST, widths[at] - over, sorted(widths)[-2] - 1 if len(widths) > 1 else 0)
+        text, style = spans[at]
+        spans[at] = fit_middle(text, room), style
+        widths[at] = columns(spans[at][0])
+    return spans
 
 
 class Rows(ScrollView, can_focus=True):
@@ -88,14 +106,12 @@ class Rows(ScrollView, can_focus=True):
         base = self.rich_style
         if at >= self.count:
             return Strip.blank(width, base)
+        spans = self.spans(at) if self.widest() else fitted(self.spans(at), width)
         if at == self.cursor and self.has_focus:
             base += _AT_CURSOR
-            spans = [(self.text(at), "")]
+            spans = [(text, "") for text, _ in spans]
         elif at == self.cursor:
             base += _AT_CURSOR_ELSEWHERE
-            spans = self.spans(at)
-        else:
-            spans = self.spans(at)
         strip = Strip([Segment(text, base + Style.parse(style)) for text, style in spans])
         return strip.crop_extend(left, left + width, base)
 
